@@ -1,0 +1,21 @@
+/** How the lane of one connection behaves. Set by its owner. */
+export interface LanePolicy {
+  /** What becomes of a message whose fate nobody knows: leave it UNCONFIRMED, or send it once more (possible duplicate). */
+  readonly onUnconfirmed: 'leave' | 'resend'
+  /** How long one message may hold up its lane with failures of its own, in milliseconds. */
+  readonly headBudgetMs: number
+  /** How long a message may wait in the lane before it expires, in milliseconds. */
+  readonly timeToLiveMs: number
+  /** Least time between the starts of two attempts, in milliseconds. */
+  readonly leastGapMs: number
+  /** Up to this much is added to the least gap, by lot, in milliseconds. */
+  readonly gapJitterMs: number
+}
+
+export const DEFAULT_LANE_POLICY: LanePolicy = {
+  onUnconfirmed: 'leave',
+  headBudgetMs: 15 * 60_000,
+  timeToLiveMs: 24 * 3_600_000,
+  leastGapMs: 0,
+  gapJitterMs: 0,
+}

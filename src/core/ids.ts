@@ -1,0 +1,12 @@
+declare const brand: unique symbol
+type Branded<Name extends string> = string & { readonly [brand]: Name }
+
+export type AccountId = Branded<'account'>
+export type ConnectionId = Branded<'connection'>
+export type TokenId = Branded<'token'>
+/** A UUID version 7, so that ids sort roughly by time. It tells nothing about how many messages others sent. */
+export type MessageId = Branded<'message'>
+export type WorkerId = Branded<'worker'>
+
+/** Milliseconds since 1970-01-01 UTC, by the wall clock. */
+export type Instant = number

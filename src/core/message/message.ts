@@ -1,0 +1,74 @@
+import type { AccountId, ConnectionId, Instant, MessageId } from '../ids.ts'
+
+export const MEDIA_TYPES = ['image', 'document', 'video', 'audio'] as const
+export type MediaType = (typeof MEDIA_TYPES)[number]
+export const MESSAGE_TYPES = ['message', ...MEDIA_TYPES] as const
+/** `message` is plain text: the word is the contract's. */
+export type MessageType = (typeof MESSAGE_TYPES)[number]
+
+export interface TextContent {
+  readonly type: 'message'
+  readonly text: string
+}
+
+export interface MediaContent {
+  readonly type: MediaType
+  /** File name as shown to the recipient, with extension. */
+  readonly name: string
+  readonly url: string
+  /** Null means no caption. Always null for audio. */
+  readonly caption: string | null
+}
+
+export type MessageContent = TextContent | MediaContent
+
+export const MESSAGE_STATES = [
+  'QUEUED',
+  'SENDING',
+  'PUBLISHED',
+  'DELIVERED',
+  'READ',
+  'FAILED',
+  'UNCONFIRMED',
+  'EXPIRED',
+  'CANCELLED',
+] as const
+export type MessageState = (typeof MESSAGE_STATES)[number]
+
+/** The states a message never leaves by a worker's doing. Later evidence may still move some of them forward. */
+export type SettledState = Exclude<MessageState, 'QUEUED' | 'SENDING'>
+
+/** Where a message stands in the order of acceptance over the whole installation. Grows; gaps are allowed. */
+export type Sequence = number
+
+/** A message that waits in a lane, as the dispatcher needs it. */
+export interface QueuedMessage {
+  readonly sequence: Sequence
+  readonly id: MessageId
+  readonly accountId: AccountId
+  readonly connectionId: ConnectionId
+  readonly recipient: string
+  readonly acceptedAt: Instant
+  /** Attempts made so far; the next one has this number plus one. */
+  readonly attempts: number
+  /** Null when the stored text no longer matches its checksum: it must not be sent. */
+  readonly content: MessageContent | null
+  /** Null for text. */
+  readonly media: MediaState | null
+}
+
+/** What is known of a message's attachment. */
+export type MediaState =
+  | { readonly kind: 'pending'; readonly tries: number; readonly nextTryAt: Instant; readonly lastWords: string | null }
+  | { readonly kind: 'ready'; readonly file: MediaFile }
+
+/** An attachment in the spool, complete and checked. */
+export interface MediaFile {
+  /** Absolute path of the spool file. */
+  readonly path: string
+  readonly sizeBytes: number
+  /** Lower-case hexadecimal. */
+  readonly sha256: string
+  /** Found by looking at the bytes; `application/octet-stream` for a document nobody recognises. */
+  readonly mime: string
+}

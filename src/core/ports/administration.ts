@@ -1,0 +1,149 @@
+import type { AccountId, ConnectionId, Instant, MessageId, TokenId } from '../ids.ts'
+import type { LanePolicy } from '../connection/lane-policy.ts'
+import type { MessageState, MessageType } from '../message/message.ts'
+import type { TokenEvent } from '../token/token.ts'
+
+export interface AccountView {
+  readonly id: AccountId
+  readonly name: string
+  readonly createdAt: Instant
+}
+
+export type ConnectionState = 'active' | 'paused' | 'removed'
+
+export interface ConnectionView {
+  readonly id: ConnectionId
+  readonly number: string
+  /** The account's name. */
+  readonly account: string
+  readonly accountId: AccountId
+  readonly channel: string
+  readonly state: ConnectionState
+  readonly waiting: number
+  /** Null when nothing waits. */
+  readonly oldestWaitingAt: Instant | null
+  /** Why the lane stands still: a code of core/reasons.ts; null while it moves or has nothing to do. */
+  readonly reason: string | null
+  readonly reasonWords: string | null
+  readonly reasonUntil: Instant | null
+  readonly policy: LanePolicy
+  readonly channelSettings: Readonly<Record<string, unknown>>
+}
+
+export interface TokenView {
+  readonly id: TokenId
+  readonly accountId: AccountId
+  readonly account: string
+  readonly name: string
+  /** The first 8 characters after `nco_`. */
+  readonly prefix: string
+  readonly events: readonly TokenEvent[]
+  readonly expiresAt: Instant
+  readonly lastUsedAt: Instant | null
+  readonly deletedAt: Instant | null
+}
+
+export interface MessageView {
+  readonly id: MessageId
+  /** The account's name. */
+  readonly account: string
+  /** The number of its connection. */
+  readonly connection: string
+  readonly to: string
+  readonly type: MessageType
+  readonly state: MessageState
+  readonly reason: string | null
+  readonly attempts: number
+  readonly acceptedAt: Instant
+  readonly publishedAt: Instant | null
+}
+
+/** One moment in the life of a message. `kind` is one of core/message/timeline.ts. */
+export interface TimelineEntry {
+  readonly at: Instant
+  readonly kind: string
+  /** A code of core/reasons.ts, where one applies. */
+  readonly code: string | null
+  /** The network's or the host's own words. */
+  readonly words: string | null
+  /** Further facts, by name. */
+  readonly facts: Readonly<Record<string, string | number | null>>
+}
+
+export interface MessageStory {
+  readonly message: MessageView
+  readonly reasonWords: string | null
+  readonly requestId: string | null
+  readonly tokenName: string | null
+  /** Where it stands in its lane: 1 is the head; null when it no longer waits. */
+  readonly position: number | null
+  /** Why the lane stands still; null while it moves. */
+  readonly laneWait: { readonly reason: string; readonly words: string | null; readonly until: Instant | null } | null
+  readonly connectionState: ConnectionState
+  readonly expiresAt: Instant | null
+  readonly resendOf: MessageId | null
+  readonly resentAs: MessageId | null
+  readonly timeline: readonly TimelineEntry[]
+}
+
+export interface NewToken {
+  readonly accountId: AccountId
+  readonly name: string
+  readonly events: readonly TokenEvent[]
+  readonly expiresAt: Instant
+  readonly connectionIds: readonly ConnectionId[] | null
+  readonly sourceRanges: readonly string[] | null
+  readonly sha256: Buffer
+  readonly prefix: string
+}
+
+/** Who did something, for the audit log: `cli`, `first start`, later a person. */
+export type Actor = string
+
+export interface MessageFilter {
+  readonly accountId: AccountId | null
+  readonly connectionId: ConnectionId | null
+  readonly state: MessageState | null
+  /** Newest first; null means all. */
+  readonly limit: number | null
+}
+
+/**
+ * What people do and look at through the CLI (later also the console). Each change is one transaction that also
+ * writes the audit log; a running service notices it at once. Refuses with codes of core/refusals.ts.
+ */
+export interface Administration {
+  createAccount(name: string, actor: Actor): Promise<AccountView>
+  listAccounts(): Promise<readonly AccountView[]>
+
+  addConnection(
+    wanted: { accountId: AccountId; number: string; channel: string; policy: LanePolicy; channelSettings: Record<string, unknown> },
+    actor: Actor,
+  ): Promise<ConnectionView>
+  /** Without removed ones. */
+  listConnections(accountId: AccountId | null): Promise<readonly ConnectionView[]>
+  /** Refuses with `connection_unknown` or, over several accounts, `connection_ambiguous`. Never a removed one. */
+  findConnection(number: string, accountId: AccountId | null): Promise<ConnectionView>
+  setConnectionState(id: ConnectionId, state: 'active' | 'paused', actor: Actor): Promise<ConnectionView>
+  changeConnection(id: ConnectionId, change: { policy: LanePolicy; channelSettings: Record<string, unknown> }, actor: Actor): Promise<ConnectionView>
+  /** Cancels what waits if `cancelWaiting`, else refuses when anything does. The open attempt is let finish. Returns how many were cancelled. */
+  removeConnection(id: ConnectionId, cancelWaiting: boolean, actor: Actor): Promise<number>
+
+  createToken(token: NewToken, actor: Actor): Promise<TokenView>
+  /** Deleted ones too, newest first. */
+  listTokens(accountId: AccountId | null): Promise<readonly TokenView[]>
+  /** `which` is an id, a prefix or a name that fits exactly one token that is not deleted. */
+  deleteToken(which: string, accountId: AccountId | null, actor: Actor): Promise<TokenView>
+
+  /** Newest first. Streams, so that millions fit. */
+  listMessages(filter: MessageFilter): AsyncIterable<MessageView>
+  explainMessage(id: MessageId): Promise<MessageStory>
+  cancelMessage(id: MessageId, actor: Actor): Promise<MessageView>
+  /** Makes a new message at the end of the lane that points to the old one, and returns it. */
+  retryMessage(id: MessageId, actor: Actor): Promise<MessageView>
+  /** `arrived`: PUBLISHED, on a person's word. `send-again`: a new message, returned. */
+  resolveMessage(id: MessageId, as: 'arrived' | 'send-again', actor: Actor): Promise<MessageView>
+
+  /** UNCONFIRMED messages nobody has resolved, oldest first. */
+  listUnresolved(accountId: AccountId | null): Promise<readonly MessageView[]>
+}

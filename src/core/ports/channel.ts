@@ -1,0 +1,101 @@
+import type { AccountId, ConnectionId, Instant, MessageId } from '../ids.ts'
+import type { MediaFile, MessageContent, MessageType } from '../message/message.ts'
+
+/** What a channel can do, as positive statements. */
+export interface ChannelCapabilities {
+  readonly types: readonly MessageType[]
+  /** Most code points of a caption and of a text; null means the contract's own limit holds. */
+  readonly maxTextLength: number | null
+  readonly maxCaptionLength: number | null
+  /** True when the network recognises a repeat by an id of ours, so that handing over twice has one effect (G5). */
+  readonly recognisesRepeat: boolean
+  /** How long evidence about an unknown attempt may take to arrive, in milliseconds. 0: there is never any. */
+  readonly evidenceWaitMs: number
+  /** Longest time one `send` may take before it is aborted and counts as unknown, in milliseconds. */
+  readonly callBudgetMs: number
+}
+
+/** One message, handed over to a channel. */
+export interface Handover {
+  readonly messageId: MessageId
+  readonly accountId: AccountId
+  readonly connectionId: ConnectionId
+  /** The sender number. */
+  readonly from: string
+  readonly to: string
+  readonly content: MessageContent
+  /** The attachment, complete on disk; null for text. */
+  readonly media: MediaFile | null
+  /** 1 for the first attempt. */
+  readonly attemptNumber: number
+  readonly startedAt: Instant
+  /** The connection's own settings for this channel, already checked by the channel's `parseSettings`. */
+  readonly settings: Readonly<Record<string, unknown>>
+}
+
+/**
+ * What kind of failure it is decides what the lane does:
+ * permanent fails the message, transient retries the message, connection makes the whole lane wait without counting.
+ */
+export type FailureClass = 'permanent' | 'transient' | 'connection'
+
+export interface Failure {
+  readonly class: FailureClass
+  /** A stable code: one of core/reasons.ts. */
+  readonly code: string
+  /** The network's own words; null when it said none. */
+  readonly words: string | null
+  /** Milliseconds the network asked us to wait; null when it did not. */
+  readonly retryAfterMs: number | null
+}
+
+/** What an attempt came to. `rejected` means certainly not sent; whoever cannot vouch for that must say `unknown`. */
+export type Outcome =
+  | { readonly kind: 'accepted'; readonly networkId: string }
+  | { readonly kind: 'rejected'; readonly failure: Failure }
+  | { readonly kind: 'unknown'; readonly words: string }
+
+/** What a channel can say later about an attempt whose outcome is unknown. */
+export type Evidence =
+  | { readonly kind: 'accepted'; readonly networkId: string }
+  | { readonly kind: 'not-sent'; readonly words: string }
+  /** Nothing yet; asking again within `evidenceWaitMs` may help. */
+  | { readonly kind: 'nothing-yet' }
+  /** Nothing, and there never will be any. */
+  | { readonly kind: 'nothing-ever' }
+
+/** A report of the network about a message it took earlier. */
+export interface Receipt {
+  readonly messageId: MessageId
+  readonly kind: 'delivered' | 'read' | 'failed'
+  readonly at: Instant
+  /** For `failed`: a stable code of core/reasons.ts, and the network's words. */
+  readonly code: string | null
+  readonly words: string | null
+}
+
+/** What a channel may tell the service on its own account. */
+export interface ChannelEvents {
+  /** Resolves once the receipt is committed. */
+  receipt(receipt: Receipt): Promise<void>
+}
+
+export interface Channel {
+  readonly name: string
+  readonly capabilities: ChannelCapabilities
+  /**
+   * Checks a connection's settings for this channel as text pairs (from the CLI or a form).
+   * Throws a Refusal that names the setting and how to mend it.
+   */
+  parseSettings(given: Readonly<Record<string, string>>): Readonly<Record<string, unknown>>
+  start(events: ChannelEvents): Promise<void>
+  /** Harmless twice or before start. */
+  stop(): Promise<void>
+  /**
+   * One wire attempt. Never throws and never repeats by itself. When `signal` aborts it must end soon; what it
+   * returns then says whether the message may have left.
+   */
+  send(handover: Handover, signal: AbortSignal): Promise<Outcome>
+  /** Looks for evidence about an attempt whose outcome nobody knows. Never throws, changes nothing outside. */
+  reconcile(open: { readonly messageId: MessageId; readonly connectionId: ConnectionId; readonly to: string }): Promise<Evidence>
+}

@@ -1,0 +1,13 @@
+import type { Instant } from '../ids.ts'
+
+/** Time, randomness and timers. Everything that waits or draws lots goes through here, so that tests move time by hand. */
+export interface Clock {
+  /** Wall clock. May jump; only for what people read and for ends that survive a restart. */
+  now(): Instant
+  /** Milliseconds that never jump, but stand still while the machine is suspended. */
+  monotonic(): number
+  /** Calls back once after `delayMs`. The returned function cancels; calling it late is harmless. */
+  after(delayMs: number, call: () => void): () => void
+  /** A number in [0, 1). */
+  random(): number
+}

@@ -1,0 +1,91 @@
+import type { AccountId, ConnectionId, Instant, MessageId, TokenId } from '../ids.ts'
+import type { MessageContent, MessageState } from '../message/message.ts'
+import type { RefusalCode } from '../refusals.ts'
+import type { Token } from '../token/token.ts'
+
+/** Where a request came from and when: what the API log keeps of every request, whatever became of it. */
+export interface RequestFacts {
+  readonly requestId: string
+  readonly receivedAt: Instant
+  /** Milliseconds by the monotonic clock at `receivedAt`, to tell how long the request took. */
+  readonly receivedMonotonic: number
+  readonly remoteAddress: string
+  /** Null when none was sent. At most 256 characters. */
+  readonly userAgent: string | null
+}
+
+/** A request that passed every check that needs no storage. */
+export interface Candidate {
+  readonly facts: RequestFacts
+  readonly tokenId: TokenId
+  readonly accountId: AccountId
+  readonly from: string
+  readonly to: string
+  readonly content: MessageContent
+  /** The request body as it came, byte for byte. */
+  readonly body: string
+  /** Null when the caller sent no `Idempotency-Key`. */
+  readonly idempotency: { readonly key: string; readonly fingerprint: string } | null
+}
+
+export type AcceptResult =
+  | { readonly kind: 'accepted'; readonly messageId: MessageId; readonly connectionId: ConnectionId }
+  /** The idempotency key named this message already, with the same content. Its log row is committed. */
+  | { readonly kind: 'replayed'; readonly messageId: MessageId; readonly state: MessageState }
+  /** Judged inside the accepting transaction: nothing was stored but the log row. */
+  | {
+      readonly kind: 'refused'
+      readonly code: Extract<
+        RefusalCode,
+        | 'unauthorized'
+        | 'event_missing'
+        | 'connection_not_allowed'
+        | 'connection_not_found'
+        | 'idempotency_key_reused'
+        | 'type_unsupported_by_channel'
+        | 'connection_backlog_full'
+        | 'account_backlog_full'
+      >
+    }
+  /** Storage could not commit. `commit_unknown` when it may have committed after all. */
+  | { readonly kind: 'unavailable'; readonly code: 'not_accepted' | 'commit_unknown' }
+
+export interface RefusedRequest {
+  readonly facts: RequestFacts
+  readonly accountId: AccountId
+  readonly tokenId: TokenId
+  readonly status: number
+  /** HC-… */
+  readonly code: string
+  /** The refusal codes with their fields, as JSON text. */
+  readonly errors: string
+  /** As it came; null when it was not read or is no text. */
+  readonly body: string | null
+}
+
+/** What the accepting path needs of storage. */
+export interface Intake {
+  /**
+   * The token with this SHA-256, deleted and expired ones too; null when there is none. Sees every change that was
+   * committed before the call, by any process (G7).
+   */
+  findToken(tokenSha256: Buffer): Token | null
+
+  /** What an idempotency key of the account names, within its 24 hours; null when nothing. Only a hint: `accept` judges. */
+  namesMessage(accountId: AccountId, key: string): boolean
+
+  /** True when the account, or the connection with this number (null: not known yet), has as many messages waiting as it may. */
+  isBacklogFull(accountId: AccountId, from: string | null): 'connection_backlog_full' | 'account_backlog_full' | null
+
+  /**
+   * Judges the token and the connection again, and stores the message, its place in the lane, its idempotency key
+   * and its log row in one transaction. Calls of one event-loop turn share a commit; a bad row never fails the others.
+   *
+   * `accepted` and `replayed` are returned only after the commit reached the disk (G1). Two calls with the same
+   * idempotency key at the same moment make one message. Never throws for what storage does: see `unavailable`.
+   */
+  accept(candidate: Candidate): Promise<AcceptResult>
+
+  /** Keeps a refused request in the API log. Resolves once committed; false when it could not be stored. */
+  logRefused(request: RefusedRequest): Promise<boolean>
+}

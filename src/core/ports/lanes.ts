@@ -1,0 +1,188 @@
+import type { AccountId, ConnectionId, Instant, MessageId, WorkerId } from '../ids.ts'
+import type { MediaFile, QueuedMessage, Sequence, SettledState } from '../message/message.ts'
+import type { LanePolicy } from '../connection/lane-policy.ts'
+import type { Receipt } from './channel.ts'
+
+/** Why and until when a lane stands still. The reason is a code of core/reasons.ts. */
+export interface LaneWait {
+  readonly reason: string
+  /** The network's own words; null when it said none. */
+  readonly words: string | null
+  /** Null: until something happens (a person resumes the connection, media arrives). */
+  readonly until: Instant | null
+}
+
+/** What a lane remembers about its head message, over restarts. */
+export interface HeadMemory {
+  readonly sequence: Sequence
+  /** Transient failures counted against this message. */
+  readonly tries: number
+  /** How much of the head budget it has used, in milliseconds. */
+  readonly spentMs: number
+}
+
+/** What a lane remembers about its connection, over restarts. */
+export interface TroubleMemory {
+  /** Failures in a row that were the connection's own. */
+  readonly failures: number
+  /** When the unbroken run of failures began. */
+  readonly since: Instant
+  /** How many different messages failed in that run. */
+  readonly messages: number
+  readonly lastSequence: Sequence
+}
+
+export interface LaneMemory {
+  readonly head: HeadMemory | null
+  readonly trouble: TroubleMemory | null
+  readonly wait: LaneWait | null
+}
+
+/** An attempt that was begun and whose outcome is not recorded. */
+export interface OpenAttempt {
+  readonly message: QueuedMessage
+  readonly number: number
+  readonly startedAt: Instant
+  /** How often a worker died while it was open, this time included. */
+  readonly crashes: number
+  /** Until when the channel's evidence is waited for; null while the call itself may still be running. */
+  readonly evidenceUntil: Instant | null
+}
+
+/** A worker's temporary right to a lane. */
+export interface ClaimedLane {
+  readonly connectionId: ConnectionId
+  readonly accountId: AccountId
+  /** The sender number. */
+  readonly number: string
+  readonly channel: string
+  readonly channelSettings: Readonly<Record<string, unknown>>
+  readonly policy: LanePolicy
+  readonly epoch: number
+  /** What is paused, removed or held opens nothing new, but its open attempt is still brought to an end. */
+  readonly mayOpen: boolean
+  readonly memory: LaneMemory
+  /** When the last attempt began; null when there was none. For pace. */
+  readonly lastAttemptAt: Instant | null
+  readonly open: OpenAttempt | null
+}
+
+/** How an attempt ended, for the log. */
+export interface AttemptRecord {
+  readonly sequence: Sequence
+  readonly number: number
+  readonly startedAt: Instant
+  readonly endedAt: Instant
+  readonly outcome: 'accepted' | 'rejected' | 'unknown'
+  readonly code: string | null
+  readonly words: string | null
+  /** The network's own id of the message; null unless accepted. */
+  readonly networkId: string | null
+}
+
+/** What becomes of the message whose attempt ends. */
+export type Disposition =
+  | { readonly do: 'settle'; readonly as: SettledState; readonly reason: string | null; readonly words: string | null }
+  /** Certainly not sent: it goes back to being the head of its lane. */
+  | { readonly do: 'keep-queued' }
+  /** Nobody knows yet: the attempt stays open while evidence is waited for. */
+  | { readonly do: 'await-evidence'; readonly until: Instant; readonly words: string }
+
+/** One committed move of a lane: what ends and what begins share one commit (G4). */
+export interface Step {
+  readonly connectionId: ConnectionId
+  readonly epoch: number
+  readonly at: Instant
+  readonly close: { readonly attempt: AttemptRecord; readonly then: Disposition } | null
+  /** A message that is settled without an attempt of this step (expired, bad media, damaged). */
+  readonly drop: { readonly sequence: Sequence; readonly as: SettledState; readonly reason: string; readonly words: string | null } | null
+  readonly open: { readonly sequence: Sequence; readonly number: number } | null
+  /** Written only when it changed; undefined leaves it. */
+  readonly memory?: LaneMemory
+}
+
+/**
+ * `fenced`: the claim is no longer this worker's, nothing was written (G6).
+ * `opened` is false when the message to open is no longer waiting or the connection may not open: look again.
+ */
+export type StepResult = { readonly fenced: true } | { readonly fenced: false; readonly opened: boolean }
+
+/** What the dispatcher needs of storage. Throws StorageUnavailable when nothing could be committed. */
+export interface Lanes {
+  /** Makes or renews the worker's heartbeat. Its claims hold until `until`, if nobody took them over before. */
+  heartbeat(worker: WorkerId, now: Instant, until: Instant): Promise<void>
+
+  /**
+   * Takes lanes that have something to do and whose owner is nobody, this worker, or one whose heartbeat has run out.
+   * Each claim gets a new epoch in the same transaction, so two workers that call at once never hold the same lane (G2, G6).
+   * A lane with an open attempt counts a crash of its former worker. `only` null: of all connections.
+   * Lanes in `held` are left out.
+   */
+  claim(request: {
+    readonly worker: WorkerId
+    readonly now: Instant
+    readonly only: readonly ConnectionId[] | null
+    readonly held: ReadonlySet<ConnectionId>
+    readonly limit: number
+  }): Promise<readonly ClaimedLane[]>
+
+  /** Gives lanes back. A lane whose epoch has moved on is left alone. */
+  release(lanes: readonly { readonly connectionId: ConnectionId; readonly epoch: number }[]): Promise<void>
+
+  /** The lowest unfinished messages of a lane, in order of acceptance. Never a cursor: what commits late is found too (G3). */
+  loadRun(connectionId: ConnectionId, limit: number): Promise<readonly QueuedMessage[]>
+
+  /** Commits one step. Steps of one turn share a commit. The next attempt may be called only after this resolved (G4). */
+  record(step: Step): Promise<StepResult>
+
+  /** Settles as EXPIRED what has outlived its connection's time to live and has no open attempt. Returns how many. */
+  expire(now: Instant, limit: number): Promise<number>
+
+  /**
+   * Applies a report of the network. Moves a message only forward; a contrary report is kept and flagged.
+   * Returns false when there is no such message.
+   */
+  applyReceipt(receipt: Receipt): Promise<boolean>
+}
+
+/** Attachments that wait to be fetched. */
+export interface MediaToFetch {
+  readonly sequence: Sequence
+  readonly messageId: MessageId
+  readonly accountId: AccountId
+  readonly connectionId: ConnectionId
+  readonly url: string
+  readonly type: 'image' | 'document' | 'video' | 'audio'
+  readonly tries: number
+  readonly nextTryAt: Instant
+}
+
+/** What the media stage needs of storage. */
+export interface MediaQueue {
+  /** Due fetches of one account, oldest message first, leaving out `busy`. */
+  due(request: { accountId: AccountId; now: Instant; busy: ReadonlySet<Sequence>; limit: number }): Promise<readonly MediaToFetch[]>
+  /** Accounts that have something to fetch. */
+  accountsWithPending(): Promise<readonly AccountId[]>
+  /** The media of these messages, if it is still to be fetched (for heads of lanes). */
+  pendingOf(sequences: readonly Sequence[]): Promise<readonly MediaToFetch[]>
+  /** False when the message is no longer waiting: the file is not wanted. */
+  ready(sequence: Sequence, file: MediaFile, tookMs: number, at: Instant): Promise<boolean>
+  retry(sequence: Sequence, nextTryAt: Instant, code: string, words: string, at: Instant): Promise<void>
+  /** Fails the message with this reason, if it still waits. */
+  fail(sequence: Sequence, code: string, words: string, at: Instant): Promise<void>
+  /** Files whose message is settled and that can go; they are forgotten with `forget`. */
+  releasable(limit: number): Promise<readonly { sequence: Sequence; path: string }[]>
+  forget(sequences: readonly Sequence[]): Promise<void>
+  /** All spool files that are still wanted. */
+  wantedFiles(): Promise<readonly string[]>
+  spoolBytes(accountId: AccountId): Promise<number>
+}
+
+/** Thrown when storage could not commit. `unknown` when it may have committed after all. */
+export class StorageUnavailable extends Error {
+  readonly unknown: boolean
+  constructor(message: string, unknown: boolean, options?: ErrorOptions) {
+    super(message, options)
+    this.unknown = unknown
+  }
+}

@@ -1,0 +1,60 @@
+import type { MediaFile, MediaType } from '../message/message.ts'
+
+/** Why an attachment could not be had. These are reason codes of messages too (core/reasons.ts). */
+export const MEDIA_FAILURES = [
+  'media_dns',
+  'media_connect',
+  'media_tls',
+  'media_timeout',
+  'media_status',
+  'media_too_big',
+  'media_wrong_type',
+  'media_blocked',
+  'media_truncated',
+  'media_protocol',
+] as const
+export type MediaFailureCode = (typeof MEDIA_FAILURES)[number]
+
+export interface MediaFailure {
+  readonly kind: 'failed'
+  readonly code: MediaFailureCode
+  /** False: trying again cannot help (blocked, too big, wrong type, most 4xx). */
+  readonly mayPass: boolean
+  /** What exactly was seen, for the account's own log: bytes, milliseconds, status. Never an address inside our network. */
+  readonly words: string
+  /** From `Retry-After` of a 429 or 503, in milliseconds; null when the host named none. */
+  readonly retryAfterMs: number | null
+}
+
+export interface FetchedMedia {
+  readonly kind: 'fetched'
+  readonly file: MediaFile
+  /** How long the whole fetch took. */
+  readonly tookMs: number
+}
+
+export interface MediaWanted {
+  readonly url: string
+  readonly type: MediaType
+  /** Name of the spool file to make, unique per fetch: letters, digits and dashes only. */
+  readonly spoolName: string
+}
+
+/**
+ * Fetches addresses given by callers, and is the only part that does (G9).
+ *
+ * Never throws for what the outside does: every such end is a `MediaFailure`. It may throw for faults of ours
+ * (a spool that cannot be written: `SpoolUnavailable`). A fetch that failed or was aborted leaves no file behind.
+ */
+export interface MediaFetcher {
+  fetch(wanted: MediaWanted, signal: AbortSignal): Promise<FetchedMedia | MediaFailure>
+  /** Forgets a spool file. Harmless when it is gone already. */
+  discard(path: string): Promise<void>
+  /** Removes spool files that nobody knows (left by a crash). `known` are the paths to keep. Returns how many went. */
+  sweep(known: ReadonlySet<string>): Promise<number>
+  /** Ends idle connections. Harmless when called twice. */
+  close(): Promise<void>
+}
+
+/** Thrown when the spool cannot be written: a full or broken disk. Not the caller's fault, so nothing is failed for it. */
+export class SpoolUnavailable extends Error {}

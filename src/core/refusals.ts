@@ -1,0 +1,104 @@
+/**
+ * Every refusal a caller, a person at the CLI or the operator can meet, with its sentence.
+ * docs/refusals.md is printed from this table. How a code becomes an HTTP status is decided in http, not here.
+ */
+export const REFUSALS = {
+  // The whole request
+  unauthorized: 'The API token is missing, unknown, deleted or expired. Send a valid one in the `x-api-key` header.',
+  event_missing: 'This token does not carry the event Messaging > Send Message. Create a token that does.',
+  source_not_allowed: 'This token may not be used from this network address.',
+  connection_not_allowed: 'This token is bound to other connections and may not send from this number.',
+  connection_not_found: 'The `from` number is not a connection of this account. Add it first, or check the number.',
+  route_not_found: 'There is nothing at this path and method. The one endpoint is POST /chat/api/v1/public/message/send.',
+  rate_exceeded: 'This account sends faster than its limit allows. Send again after the time in `Retry-After`.',
+  connection_backlog_full: 'Too many messages wait on this connection already. Send again after the time in `Retry-After`.',
+  account_backlog_full: 'Too many messages of this account wait already. Send again after the time in `Retry-After`.',
+  not_accepted: 'The message was not accepted, because it could not be stored. It is safe to send it again.',
+  commit_unknown:
+    'It is not known whether the message was stored. Send it again with the same `Idempotency-Key`; without a key it may be sent twice.',
+  shutting_down: 'The service is shutting down and did not accept the message. It is safe to send it again.',
+  internal_error: 'Something went wrong on our side. The request id in `x-request-id` finds it in our log.',
+
+  // How the request is written
+  malformed_request: 'The HTTP request is malformed.',
+  header_repeated: 'This header may be sent only once.',
+  headers_too_large: 'The request headers are too large: at most 8 KiB are read.',
+  request_too_slow: 'The request did not arrive in time.',
+  transfer_encoding_unsupported: 'Send the body plain or `chunked`: other transfer codings are not read.',
+  content_encoding_unsupported: 'Send the body as it is: compressed bodies are not read.',
+  content_type_unsupported: 'Send the body as `Content-Type: application/json` (a charset of utf-8 is allowed).',
+  expectation_unsupported: 'The only expectation supported is `Expect: 100-continue`.',
+  method_unsupported: 'This HTTP method is not supported.',
+  http_version_unsupported: 'Only HTTP/1.0 and HTTP/1.1 are spoken here.',
+  body_missing: 'The request has no body. Send a JSON object.',
+  body_too_large: 'The body is larger than 64 KiB.',
+  body_not_utf8: 'The body is not valid UTF-8.',
+  body_not_json: 'The body is not valid JSON.',
+  body_too_deep: 'The body is nested more than 8 levels deep.',
+  body_not_object: 'The body must be a JSON object.',
+  key_repeated: 'A key stands twice in the same JSON object, so it is not clear which value is meant.',
+  text_not_unicode: 'A string holds half of a surrogate pair, which is no valid Unicode.',
+  text_has_nul: 'A string holds the character U+0000, which cannot be delivered.',
+  idempotency_key_malformed: 'The `Idempotency-Key` must be 1 to 255 printable ASCII characters.',
+  idempotency_key_reused: 'This `Idempotency-Key` was used before with a different message. Use a new key for a new message.',
+
+  // Fields
+  field_required: 'This field is required.',
+  field_wrong_type: 'This field has the wrong type.',
+  field_unused: 'This field is not used with this `message.type`. Leave it out, because accepting it would lose what it says.',
+  number_malformed: 'A number is its country code and digits only: 7 to 15 digits, no leading zero, no `+`, spaces or dashes.',
+  type_unknown: 'The type must be one of: message, image, document, video, audio.',
+  text_empty: 'The text must hold more than white space.',
+  text_too_long: 'The text is too long.',
+  text_has_control: 'The text holds a control character other than tab and line breaks.',
+  name_malformed: 'A file name is 1 to 255 bytes, has an extension, and holds no slash, backslash, control or bidi-override character.',
+  url_malformed: 'The URL must be absolute, start with http:// or https:// and be at most 2,048 characters long.',
+  url_has_credentials: 'The URL must not hold a user name or password.',
+  url_port_refused: 'Media is fetched from the ports 80, 443, 8080 and 8443 only.',
+  url_not_public: 'The URL does not point to a public address, and media is fetched from public addresses only.',
+  type_unsupported_by_channel: 'The channel of this connection cannot send this type of message.',
+
+  // People and the operator
+  setting_invalid: 'A setting is wrong.',
+  argument_invalid: 'An argument is wrong.',
+  account_unknown: 'There is no account of this name.',
+  account_exists: 'There is an account of this name already.',
+  account_ambiguous: 'There are several accounts: say which one with --account.',
+  connection_unknown: 'There is no connection with this number.',
+  connection_exists: 'This number is a connection of the account already.',
+  connection_ambiguous: 'Several accounts have a connection with this number: say which one with --account.',
+  connection_has_waiting: 'Messages wait on this connection; removing it cancels them. Say --cancel-waiting to do so.',
+  channel_unknown: 'There is no channel of this name.',
+  token_unknown: 'There is no such token.',
+  token_exists: 'There is a token of this name already.',
+  event_unknown: 'There is no such event.',
+  expiry_invalid: 'A token expires after 7, 30, 60 or 90 days, after 1 year, or on a date up to 2 years ahead.',
+  message_unknown: 'There is no message with this id.',
+  message_not_waiting: 'This message is no longer waiting, so it cannot be cancelled.',
+  message_not_ended: 'This message has not failed, expired or been cancelled, so there is nothing to retry.',
+  message_not_unconfirmed: 'This message is not UNCONFIRMED, so there is nothing to resolve.',
+  database_newer: 'The database was made by a newer version of Nuncio. Run that version, or restore a backup made before the upgrade.',
+  database_damaged: 'The database is damaged.',
+  database_foreign: 'The file is not a database of Nuncio.',
+  database_unavailable: 'The database cannot be opened.',
+  database_in_use: 'Another Nuncio serves this data directory already.',
+  database_unsupported: 'This kind of database is not supported.',
+  address_in_use: 'The address is in use already.',
+} as const satisfies Record<string, string>
+
+export type RefusalCode = keyof typeof REFUSALS
+
+/** An error we expect and can explain. Everything else that is thrown is a fault. */
+export class Refusal extends Error {
+  readonly code: RefusalCode
+  /** Where the mistake is, such as `message.media.url` or `NUNCIO_PORT`; null when it is the whole. */
+  readonly field: string | null
+
+  /** `detail` replaces the table's sentence where a more exact one can be said. */
+  constructor(code: RefusalCode, detail?: string, field: string | null = null, options?: ErrorOptions) {
+    super(detail ?? REFUSALS[code], options)
+    this.name = 'Refusal'
+    this.code = code
+    this.field = field
+  }
+}
