@@ -71,19 +71,23 @@ export const REFUSALS = {
   channel_unknown: 'There is no channel of this name.',
   token_unknown: 'There is no such token.',
   token_exists: 'There is a token of this name already.',
+  token_ambiguous: 'Several tokens fit this: say which one by its id.',
   event_unknown: 'There is no such event.',
   expiry_invalid: 'A token expires after 7, 30, 60 or 90 days, after 1 year, or on a date up to 2 years ahead.',
   message_unknown: 'There is no message with this id.',
   message_not_waiting: 'This message is no longer waiting, so it cannot be cancelled.',
   message_not_ended: 'This message has not failed, expired or been cancelled, so there is nothing to retry.',
+  message_sent_again: 'This message was sent again already: look at the new message instead.',
   message_not_unconfirmed: 'This message is not UNCONFIRMED, so there is nothing to resolve.',
   database_newer: 'The database was made by a newer version of Nuncio. Run that version, or restore a backup made before the upgrade.',
   database_damaged: 'The database is damaged.',
   database_foreign: 'The file is not a database of Nuncio.',
   database_unavailable: 'The database cannot be opened.',
+  database_busy: 'Another process kept the database locked for more than 5 seconds. Nothing was changed: try again.',
   database_in_use: 'Another Nuncio serves this data directory already.',
   database_unsupported: 'This kind of database is not supported.',
   address_in_use: 'The address is in use already.',
+  service_unreachable: 'The service does not answer. Start it with npm start, or check the address.',
 } as const satisfies Record<string, string>
 
 export type RefusalCode = keyof typeof REFUSALS

@@ -45,6 +45,11 @@ export interface Failure {
   readonly code: string
   /** The network's own words; null when it said none. */
   readonly words: string | null
+  /**
+   * Only for `transient`: true when the cause may lie with the network rather than with this message (unreachable,
+   * 5xx). If it goes on, the lane treats it as the connection's trouble.
+   */
+  readonly suspectsNetwork: boolean
   /** Milliseconds the network asked us to wait; null when it did not. */
   readonly retryAfterMs: number | null
 }
@@ -63,6 +68,14 @@ export type Evidence =
   | { readonly kind: 'nothing-yet' }
   /** Nothing, and there never will be any. */
   | { readonly kind: 'nothing-ever' }
+
+/** The attempt that a channel is asked about. */
+export interface OpenQuestion {
+  readonly messageId: MessageId
+  readonly connectionId: ConnectionId
+  readonly to: string
+  readonly attemptNumber: number
+}
 
 /** A report of the network about a message it took earlier. */
 export interface Receipt {
@@ -97,5 +110,5 @@ export interface Channel {
    */
   send(handover: Handover, signal: AbortSignal): Promise<Outcome>
   /** Looks for evidence about an attempt whose outcome nobody knows. Never throws, changes nothing outside. */
-  reconcile(open: { readonly messageId: MessageId; readonly connectionId: ConnectionId; readonly to: string }): Promise<Evidence>
+  reconcile(open: OpenQuestion): Promise<Evidence>
 }

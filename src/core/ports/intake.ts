@@ -32,7 +32,7 @@ export type AcceptResult =
   | { readonly kind: 'accepted'; readonly messageId: MessageId; readonly connectionId: ConnectionId }
   /** The idempotency key named this message already, with the same content. Its log row is committed. */
   | { readonly kind: 'replayed'; readonly messageId: MessageId; readonly state: MessageState }
-  /** Judged inside the accepting transaction: nothing was stored but the log row. */
+  /** Judged inside the accepting transaction. Nothing was stored; the caller logs it with `logRefused`. */
   | {
       readonly kind: 'refused'
       readonly code: Extract<
@@ -43,8 +43,6 @@ export type AcceptResult =
         | 'connection_not_found'
         | 'idempotency_key_reused'
         | 'type_unsupported_by_channel'
-        | 'connection_backlog_full'
-        | 'account_backlog_full'
       >
     }
   /** Storage could not commit. `commit_unknown` when it may have committed after all. */

@@ -19,6 +19,10 @@ export interface HeadMemory {
   readonly tries: number
   /** How much of the head budget it has used, in milliseconds. */
   readonly spentMs: number
+  /** True when it was sent once more although nobody knows whether the first one arrived (`on_unconfirmed: resend`). */
+  readonly resent: boolean
+  /** How often a worker died while this message was open, over all its attempts. */
+  readonly crashes: number
 }
 
 /** What a lane remembers about its connection, over restarts. */
@@ -111,6 +115,8 @@ export type StepResult = { readonly fenced: true } | { readonly fenced: false; r
 export interface Lanes {
   /** Makes or renews the worker's heartbeat. Its claims hold until `until`, if nobody took them over before. */
   heartbeat(worker: WorkerId, now: Instant, until: Instant): Promise<void>
+  /** Ends a worker's heartbeat, so that others may take its lanes at once. */
+  retire(worker: WorkerId): Promise<void>
 
   /**
    * Takes lanes that have something to do and whose owner is nobody, this worker, or one whose heartbeat has run out.
@@ -122,9 +128,12 @@ export interface Lanes {
     readonly worker: WorkerId
     readonly now: Instant
     readonly only: readonly ConnectionId[] | null
-    readonly held: ReadonlySet<ConnectionId>
+    readonly held: { has(id: ConnectionId): boolean }
     readonly limit: number
   }): Promise<readonly ClaimedLane[]>
+
+  /** A claimed lane as it is now, with the same epoch. Null when the claim has been taken over. */
+  inspect(lane: { readonly connectionId: ConnectionId; readonly epoch: number }): Promise<ClaimedLane | null>
 
   /** Gives lanes back. A lane whose epoch has moved on is left alone. */
   release(lanes: readonly { readonly connectionId: ConnectionId; readonly epoch: number }[]): Promise<void>
@@ -140,9 +149,9 @@ export interface Lanes {
 
   /**
    * Applies a report of the network. Moves a message only forward; a contrary report is kept and flagged.
-   * Returns false when there is no such message.
+   * `too-early`: the attempt it speaks of is still open, so it must be brought again later.
    */
-  applyReceipt(receipt: Receipt): Promise<boolean>
+  applyReceipt(receipt: Receipt): Promise<'applied' | 'too-early' | 'message-unknown'>
 }
 
 /** Attachments that wait to be fetched. */

@@ -1,0 +1,104 @@
+// Makes a fresh clone ready, before every npm script. Silent when nothing is to be done.
+// Plain JavaScript without packages: it runs on whatever Node is there, before anything is installed.
+// It writes to stderr only, because `npm run -s nuncio -- …` promises its stdout to the reader's own programs.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { installDebianPackages } from './bootstrap/debian-packages.mjs'
+import { takeLock } from './bootstrap/lock.mjs'
+import { runNpmCi } from './bootstrap/npm-ci.mjs'
+import { Stop, stopBecauseOf, timed } from './bootstrap/report.mjs'
+
+// Node runs our TypeScript as it is from this version on.
+const OLDEST_NODE = 24
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const stamp = join(root, 'node_modules', '.setup', 'packages')
+const packagedNode = join(root, 'node_modules', '.bin', process.platform === 'win32' ? 'node.cmd' : 'node')
+
+try {
+  await installPackages()
+  requireNode()
+  if (process.argv.includes('--test')) await installDebianPackages()
+} catch (error) {
+  if (!(error instanceof Stop)) throw error
+  process.stderr.write(`setup: ${error.message}\n`)
+  process.exitCode = 1
+}
+
+async function installPackages() {
+  if (isFresh()) return
+  requireObtainableNode()
+  const lock = await takeLock(join(root, '.setup-lock'))
+  try {
+    // Whoever held the lock before us may have done the work.
+    if (isFresh()) return
+    removeStamp()
+    await timed('installing packages', () => runNpmCi(root, lock))
+    setAsideUnusableNode()
+    requireNode()
+    writeStamp()
+  } finally {
+    lock.release()
+  }
+}
+
+function isFresh() {
+  return existsSync(stamp) && readFileSync(stamp, 'utf8') === fingerprint()
+}
+
+function fingerprint() {
+  const lockFile = readFileSync(join(root, 'package-lock.json'))
+  // The system counts too: a folder shared with a container or another machine holds the wrong binaries there.
+  return `${createHash('sha256').update(lockFile).digest('hex')} ${process.platform} ${process.arch}\n`
+}
+
+// The stamp goes first and comes last, so that an installation cut short is never taken for a whole one.
+function removeStamp() {
+  try {
+    rmSync(stamp, { force: true })
+  } catch (error) {
+    throw stopBecauseOf(error, root)
+  }
+}
+
+function writeStamp() {
+  try {
+    mkdirSync(dirname(stamp), { recursive: true })
+    writeFileSync(stamp, fingerprint())
+  } catch (error) {
+    throw stopBecauseOf(error, root)
+  }
+}
+
+/** Stops before the download of some hundred megabytes when it could not help. */
+function requireObtainableNode() {
+  if (!isNodePackaged()) requireNode()
+}
+
+function requireNode() {
+  if (existsSync(packagedNode) || isOwnNodeRecent()) return
+  throw new Stop(
+    `this needs Node ${OLDEST_NODE} or newer and found ${process.version}; npm has none that runs on this system, so install it and start again.`,
+  )
+}
+
+function isNodePackaged() {
+  const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const system = process.platform === 'win32' ? 'win' : process.platform
+  return `node-${system}-${process.arch}` in optionalDependencies
+}
+
+function isOwnNodeRecent() {
+  return Number.parseInt(process.versions.node, 10) >= OLDEST_NODE
+}
+
+// npm puts the packaged Node before the system's. Where it cannot run (Alpine's musl, an old glibc), every later
+// script would die with a bare "not found", even though the system's own Node may serve well.
+function setAsideUnusableNode() {
+  if (!existsSync(packagedNode)) return
+  const { status } = spawnSync(packagedNode, ['--version'], { stdio: 'ignore', shell: process.platform === 'win32' })
+  if (status !== 0) rmSync(packagedNode)
+}

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, it } from 'vitest'
+
+// Stands in for npm: what it does is the first word of `npm-does`, and each run leaves a line in `npm-runs`.
+const NPM = `
+import fs from 'node:fs'
+const does = fs.readFileSync('npm-does', 'utf8')
+fs.appendFileSync('npm-runs', 'x')
+fs.rmSync('node_modules', { recursive: true, force: true })
+if (does.startsWith('E')) { console.error('npm error code ' + does); process.exit(1) }
+while (does === 'wait' && !fs.existsSync('go')) await new Promise((resolve) => setTimeout(resolve, 20))
+fs.mkdirSync('node_modules/.bin', { recursive: true })
+if (does === 'broken-node') fs.writeFileSync('node_modules/.bin/node', '#!/nowhere', { mode: 0o755 })
+const lock = JSON.parse(fs.readFileSync('package-lock.json', 'utf8'))
+if (does === 'leave-out') lock.packages = {}
+fs.writeFileSync('node_modules/.package-lock.json', JSON.stringify(lock))
+`
+
+describe('bootstrap', () => {
+  let folder: string
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'nuncio-bootstrap-'))
+    cpSync(import.meta.dirname, join(folder, 'scripts'), { recursive: true })
+    write('package.json', JSON.stringify({ optionalDependencies: {} }))
+    write('npm-cli.js', NPM)
+    write('npm-does', 'install')
+    lockPackages('1.0.0')
+  })
+
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  it('installs once, tells it in one timed line, and is silent from then on', async () => {
+    const first = await start()
+    const second = await start()
+
+    assert.match(first.told, /^setup: installing packages \.\.\. \d+\.\d s\n$/)
+    assert.deepEqual(second, { exitCode: 0, told: '', printed: '' })
+    assert.equal(timesInstalled(), 1)
+  })
+
+  it('installs again when the lock file has changed', async () => {
+    await start()
+    lockPackages('2.0.0')
+
+    const { told } = await start()
+
+    assert.match(told, /installing packages/)
+    assert.equal(timesInstalled(), 2)
+  })
+
+  it('lets a second start wait for the first', async () => {
+    write('npm-does', 'wait')
+    const first = run()
+    await until(() => existsSync(join(folder, 'npm-runs')))
+    const second = run()
+    await until(() => second.told().includes('waiting for another start'))
+    write('go', '')
+
+    const ended = await Promise.all([first.ended, second.ended])
+
+    assert.deepEqual(
+      ended.map(({ exitCode }) => exitCode),
+      [0, 0],
+    )
+    assert.equal(timesInstalled(), 1)
+    assert.deepEqual(lockFolders(), [])
+  })
+
+  it('does not wait for a start that was killed with its npm', async () => {
+    write('npm-does', 'wait')
+    const killed = run()
+    await until(() => ownersOfLock().length === 2)
+    for (const pid of ownersOfLock()) process.kill(pid, 'SIGKILL')
+    await killed.ended
+    write('npm-does', 'install')
+
+    const { exitCode, told } = await start()
+
+    assert.equal(exitCode, 0)
+    assert.doesNotMatch(told, /waiting/)
+    assert.deepEqual(lockFolders(), [])
+  })
+
+  it('waits for the npm of a start that was killed alone', async () => {
+    write('npm-does', 'wait')
+    const killed = run()
+    await until(() => ownersOfLock().length === 2)
+    process.kill(ownersOfLock()[0]!, 'SIGKILL')
+    const second = run()
+    await until(() => second.told().includes('waiting for another start'))
+    write('go', '')
+
+    const { exitCode } = await second.ended
+
+    await killed.ended
+    assert.equal(exitCode, 0)
+    assert.deepEqual(lockFolders(), [])
+  })
+
+  it.each([
+    ['ENOTFOUND', /npm registry cannot be reached/],
+    ['ENOSPC', /no room on the disk/],
+    ['EACCES', /may not write/],
+    ['EUSAGE', /do not agree: run `npm install`/],
+  ])('explains %s in a sentence and tries again at the next start', async (code, sentence) => {
+    write('npm-does', code)
+    const failed = await start()
+    write('npm-does', 'install')
+
+    const { exitCode } = await start()
+
+    assert.equal(failed.exitCode, 1)
+    assert.match(failed.told, sentence)
+    assert.doesNotMatch(failed.told, /npm error|\n\s+at /)
+    assert.equal(exitCode, 0)
+  })
+
+  it('does not believe npm when it leaves out what this system needs', async () => {
+    write('npm-does', 'leave-out')
+
+    const { exitCode, told } = await start()
+
+    assert.equal(exitCode, 1)
+    assert.match(told, /npm left out tool:/)
+  })
+
+  it.skipIf(process.platform === 'win32')('sets a packaged Node aside that cannot run here', async () => {
+    write('npm-does', 'broken-node')
+
+    const { exitCode } = await start()
+
+    assert.equal(exitCode, 0)
+    assert.equal(existsSync(join(folder, 'node_modules/.bin/node')), false)
+  })
+
+  function lockPackages(version: string) {
+    const tool = { version, os: [process.platform], cpu: [process.arch] }
+    write('package-lock.json', JSON.stringify({ packages: { '': {}, 'node_modules/tool': tool } }))
+  }
+
+  function write(file: string, text: string) {
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, file), text)
+  }
+
+  function timesInstalled() {
+    return readFileSync(join(folder, 'npm-runs'), 'utf8').length
+  }
+
+  function lockFolders() {
+    return readdirSync(folder).filter((name) => name.startsWith('.setup-lock'))
+  }
+
+  /** The processes that hold the lock; none while it is being taken. */
+  function ownersOfLock(): number[] {
+    const lock = join(folder, '.setup-lock')
+    const [owner] = existsSync(lock) ? readdirSync(lock) : []
+    const [, ...pids] = owner ? readFileSync(join(lock, owner), 'utf8').trim().split('\n') : []
+    return pids.map(Number)
+  }
+
+  function start() {
+    return run().ended
+  }
+
+  function run() {
+    const child = spawn(process.execPath, ['scripts/bootstrap.mjs'], {
+      cwd: folder,
+      env: { ...process.env, npm_execpath: join(folder, 'npm-cli.js'), npm_node_execpath: process.execPath },
+    })
+    return follow(child)
+  }
+})
+
+function follow(child: ChildProcess) {
+  let told = ''
+  let printed = ''
+  child.stderr?.on('data', (text) => (told += text))
+  child.stdout?.on('data', (text) => (printed += text))
+  const ended = once(child, 'close').then(() => ({ exitCode: child.exitCode, told, printed }))
+  return { told: () => told, ended }
+}
+
+async function until(isTrue: () => boolean) {
+  const deadline = performance.now() + 10_000
+  while (!isTrue()) {
+    assert.ok(performance.now() < deadline, 'it did not happen within ten seconds')
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}

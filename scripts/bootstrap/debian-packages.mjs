@@ -1,0 +1,55 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { timed } from './report.mjs'
+
+// What the fault tests are made with. Each of them says in its name why it is skipped when its tool is missing.
+const PACKAGES = {
+  xfsprogs: 'power cuts',
+  strace: 'failing and slow system calls',
+  'fiu-utils': 'full disks and failing writes',
+}
+
+// An unreachable mirror must not hold up the tests that need nothing of it.
+const PATIENCE = ['-o', 'Acquire::http::Timeout=15', '-o', 'Acquire::Retries=1', '-o', 'DPkg::Lock::Timeout=60']
+const UPDATE_LIMIT_MS = 60_000
+const INSTALL_LIMIT_MS = 180_000
+
+/** Never fails: what cannot be installed costs the tests that need it, and the reader is told which and why. */
+export async function installDebianPackages() {
+  const missing = Object.keys(PACKAGES).filter((name) => !isInstalled(name))
+  if (missing.length === 0) return
+  const obstacle = await install(missing)
+  if (!obstacle) return
+  const lost = missing.map((name) => `${PACKAGES[name]} (${name})`).join(', ')
+  process.stderr.write(`setup: fault tests with ${lost} will be reported as skipped, because ${obstacle}\n`)
+}
+
+function isInstalled(name) {
+  const { stdout } = spawnSync('dpkg-query', ['--status', name], { encoding: 'utf8' })
+  return stdout?.includes('Status: install ok installed') ?? false
+}
+
+async function install(names) {
+  if (!existsSync('/usr/bin/apt-get')) return 'this is no Debian system.'
+  const arguments_ = ['install', '-y', '--no-install-recommends', ...names]
+  if (process.getuid() !== 0) {
+    return `only root can install them: run \`sudo apt-get ${arguments_.join(' ')}\` once.`
+  }
+  const isDone = await timed(`installing ${names.join(', ')}`, () => {
+    // The lists of packages are often fresh enough; fetching them takes longer than all the rest.
+    if (aptGet(arguments_, INSTALL_LIMIT_MS)) return true
+    aptGet(['update'], UPDATE_LIMIT_MS)
+    return aptGet(arguments_, INSTALL_LIMIT_MS)
+  })
+  return isDone ? undefined : `apt-get could not install them: run \`apt-get ${arguments_.join(' ')}\` to see why.`
+}
+
+function aptGet(arguments_, limitMs) {
+  const { status } = spawnSync('apt-get', [...PATIENCE, ...arguments_], {
+    stdio: 'ignore',
+    timeout: limitMs,
+    killSignal: 'SIGKILL',
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  })
+  return status === 0
+}

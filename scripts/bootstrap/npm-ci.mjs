@@ -1,0 +1,104 @@
+import { spawn } from 'node:child_process'
+import { readFileSync, statfsSync } from 'node:fs'
+import { join } from 'node:path'
+import { Stop, stopBecauseOf } from './report.mjs'
+
+const WHAT_NPM_MEANS = [
+  {
+    codes: ['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'ENETUNREACH', 'EHOSTUNREACH'],
+    say: 'the npm registry cannot be reached: check the network or the proxy and start again.',
+  },
+  { codes: ['ERR_SOCKET_TIMEOUT', 'FETCH_ERROR'], say: 'the npm registry stopped answering: start again.' },
+  {
+    codes: ['EUSAGE'],
+    say: 'package.json and package-lock.json do not agree: run `npm install` and commit the lock file.',
+  },
+  { codes: ['EJSONPARSE'], say: 'package.json or package-lock.json is not valid JSON: mend it and start again.' },
+  {
+    codes: ['E404', 'ETARGET'],
+    say: 'the npm registry lacks a package that package-lock.json names: use a registry that has it.',
+  },
+  { codes: ['E401', 'E403'], say: 'the npm registry refuses to serve us: log in to it and start again.' },
+  {
+    codes: ['EINTEGRITY'],
+    say: 'a downloaded package is not the one that package-lock.json names: run `npm cache clean --force` and start again.',
+  },
+]
+
+// Less than this after an installation means that the installation took the last of it.
+const FULL_DISK_BYTES = 1_000_000
+
+/** Installs exactly what package-lock.json names. npm's own output is shown only where we cannot explain it. */
+export async function runNpmCi(root, lock) {
+  const { command, args, shell } = npm()
+  // Without dev dependencies (NODE_ENV=production) the tests would find a stamp and no tools.
+  // With them, the same stamp is true for every script.
+  const flags = ['ci', '--include=dev', '--include=optional', '--prefer-offline', '--no-audit', '--no-fund']
+  // npm's own patience is over a minute of silence for someone who is merely offline.
+  const patience = ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000']
+  const child = spawn(command, [...args, ...flags, ...patience, '--loglevel=error'], {
+    cwd: root,
+    shell,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  if (child.pid) lock.include(child.pid)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
+  const exitCode = await new Promise((resolve, reject) => {
+    child.on('error', reject).on('close', resolve)
+  }).catch((error) => {
+    throw error.code === 'ENOENT' ? new Stop('npm was not found: install it beside Node and start again.') : error
+  })
+  if (exitCode !== 0) throw explain(output, root)
+  refuseHalfInstalled(root)
+}
+
+// What differs between systems (the compiler, the linters, Node itself) counts as optional for npm. When such a package
+// cannot be fetched, npm leaves it out; when the disk is full, it leaves empty files; and it reports success each time.
+function refuseHalfInstalled(root) {
+  const { bavail, bsize } = statfsSync(root)
+  if (bavail * bsize < FULL_DISK_BYTES) throw stopBecauseOf({ code: 'ENOSPC' }, root)
+  const wanted = packagesIn(join(root, 'package-lock.json'))
+  // npm writes this list at the very end, of what it has truly installed.
+  const installed = packagesIn(join(root, 'node_modules', '.package-lock.json'))
+  const [first, ...others] = Object.keys(wanted).filter((path) => isForThisSystem(wanted[path]) && !installed[path])
+  if (!first) return
+  const names = `${first.replace(/^.*node_modules\//, '')}${others.length > 0 ? ` and ${others.length} more` : ''}`
+  throw new Stop(`npm left out ${names}: look whether the network or the disk is at its end, and start again.`)
+}
+
+function packagesIn(lockFile) {
+  try {
+    return JSON.parse(readFileSync(lockFile, 'utf8')).packages
+  } catch {
+    return {}
+  }
+}
+
+function isForThisSystem({ os, cpu, libc }) {
+  if (!os || !cpu) return false
+  const ownLibc = process.report.getReport().header.glibcVersionRuntime ? 'glibc' : 'musl'
+  return (
+    [os].flat().includes(process.platform) && [cpu].flat().includes(process.arch) && (libc?.includes(ownLibc) ?? true)
+  )
+}
+
+// npm itself runs on the Node that it came with: the packaged one is about to be replaced.
+function npm() {
+  const { npm_execpath: cli, npm_node_execpath: node } = process.env
+  // Yarn and pnpm set the same variable to themselves.
+  if (cli?.endsWith('npm-cli.js')) return { command: node ?? process.execPath, args: [cli], shell: false }
+  return process.platform === 'win32'
+    ? { command: 'npm.cmd', args: [], shell: true }
+    : { command: 'npm', args: [], shell: false }
+}
+
+function explain(output, root) {
+  const code = /npm (?:error|ERR!) code (\S+)/.exec(output)?.[1] ?? ''
+  const known = WHAT_NPM_MEANS.find(({ codes }) => codes.includes(code))
+  if (known) return new Stop(known.say)
+  const refused = stopBecauseOf({ code }, root)
+  if (refused instanceof Stop) return refused
+  const own = output.split('\n').find((line) => /^npm (?:error|ERR!) (?!code)/.test(line)) ?? output.trim()
+  return new Stop(`npm could not install the packages; run \`npm ci\` to see all it says. It began with: ${own}`)
+}

@@ -1,0 +1,33 @@
+/** A reason to stop that the reader can act on; told in one sentence, without a stack trace. */
+export class Stop extends Error {}
+
+/** Tells what is being done and, when it is done, how long it took: one line in all. */
+export async function timed(what, step) {
+  const startedAt = performance.now()
+  process.stderr.write(`setup: ${what} ... `)
+  try {
+    const result = await step()
+    process.stderr.write(`${((performance.now() - startedAt) / 1000).toFixed(1)} s\n`)
+    return result
+  } catch (error) {
+    process.stderr.write('failed\n')
+    throw error
+  }
+}
+
+/** Turns a refusal of the file system into a sentence; anything else is returned as it came. */
+export function stopBecauseOf(error, folder) {
+  switch (error.code) {
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+      return new Stop(
+        `this user may not write in ${folder}: start as its owner, or copy the folder to a place of your own.`,
+      )
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return new Stop(`there is no room on the disk of ${folder}: free about one gigabyte and start again.`)
+    default:
+      return error
+  }
+}

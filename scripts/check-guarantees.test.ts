@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { findGuarantees } from './check-guarantees.ts'
+
+describe('the check of guarantees', () => {
+  it.each([
+    ['a heading', '## G1 durable'],
+    ['an entry of a list', '- **G1 durable** A 200 means that the message survives.'],
+    ['bold words', '**G1 durable** A 200 means that the message survives.'],
+  ])('reads a guarantee from %s and misses its test', (_, page) => {
+    assert.deepEqual(find(page, ''), ['docs/guarantees.md:1 promises G1, which no test proves'])
+  })
+
+  it.each([
+    `it('G1: survives', () => {})`,
+    `test('G1 survives', () => {})`,
+    'it(`G1: survives on $' + '{engine}`, () => {})',
+    `it.each([1, 2])('G1: survives %i', () => {})`,
+    `describe('G1: durable', () => {})`,
+    `it.skipIf(!hasXfs)('G1: survives a power cut', () => {})`,
+  ])('is content with %s', (text) => {
+    assert.deepEqual(find('## G1 durable', text), [])
+  })
+
+  it('counts one test for all the numbers that it starts with', () => {
+    assert.deepEqual(find('## G1 durable\n## G2 one by one', `it('G1, G2: both', () => {})`), [])
+  })
+
+  it.each([
+    `it.skip('G1: survives', () => {})`,
+    `it.todo('G1: survives')`,
+    `it('survives, see G1', () => {})`,
+    `it('G12: explained', () => {})`,
+    `// it('G1: survives', () => {})`,
+  ])('does not take %s for a proof', (text) => {
+    const found = find('## G1 durable\n## G12 no going back <!-- planned -->', text)
+
+    assert.deepEqual(found, ['docs/guarantees.md:1 promises G1, which no test proves'])
+  })
+
+  it('finds a test of what is not promised', () => {
+    const found = find('## G1 durable <!-- planned -->', `\nit('G7: deleted', () => {})`)
+
+    assert.deepEqual(found, ['test/a.test.ts:2 tests G7, which docs/guarantees.md does not promise'])
+  })
+
+  it('finds a number given twice', () => {
+    const found = find('## G1 durable <!-- planned -->\n## G1 in order <!-- planned -->', '')
+
+    assert.deepEqual(found, ['docs/guarantees.md:2 gives the number G1 a second time'])
+  })
+
+  it('lets prose mention a guarantee, and a planned one wait for its test', () => {
+    assert.deepEqual(find('## G1 durable <!-- planned -->\nG9 is explained below.\n**G9** too.', ''), [])
+  })
+
+  it('misses the page itself', () => {
+    assert.equal(findGuarantees(new Map()).length, 1)
+  })
+})
+
+function find(page: string, test: string) {
+  const tree = new Map([
+    ['docs/guarantees.md', page],
+    ['test/a.test.ts', test],
+  ])
+  return findGuarantees(tree).map(({ file, line, problem }) => `${file}:${line} ${problem}`)
+}

@@ -1,0 +1,79 @@
+import { basename, dirname } from 'node:path'
+import { type Finding, report } from './finding.ts'
+import { lineAt, parseSource } from './parse-source.ts'
+import { listPaths, readTree, type Tree } from './source-tree.ts'
+
+const FOLDERS = '{src,client,console,test,bench,scripts}/**'
+
+// They say that something is shared or busy, not what it is. A shared thing gets its own name and file.
+const EMPTY_WORDS = [
+  'util',
+  'utils',
+  'helper',
+  'helpers',
+  'common',
+  'lib',
+  'misc',
+  'model',
+  'models',
+  'manager',
+  'service',
+  'processor',
+]
+// Harmless as one word of several (`media-types.ts`), empty as the whole name.
+const EMPTY_NAMES = ['types', 'interfaces']
+
+// Written for people or tools who expect them spelt so.
+const SPELT_OTHERWISE = ['README.md', 'CHANGELOG.md', 'LICENSE', 'Dockerfile']
+
+const KEBAB_CASE = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
+
+if (import.meta.main) {
+  const code = readTree(`${FOLDERS}/*.{ts,tsx,mjs,js,css,sql}`)
+  report([...listPaths(FOLDERS).flatMap(findNames), ...findUnnumberedTodos(code)])
+}
+
+/** What is wrong with the last part of a path; the folders above it are paths of their own. */
+export function findNames(path: string): Finding[] {
+  const name = basename(path)
+  if (SPELT_OTHERWISE.includes(name) || /(?:^|\/)(?:\.|fixtures\/)/.test(path)) return []
+  return [...notKebabCase(path, name), ...saysNothing(path, name), ...indexOfNoAdapter(path, name)]
+}
+
+function notKebabCase(file: string, name: string): Finding[] {
+  if (name.split('.').every((part) => KEBAB_CASE.test(part))) return []
+  return [
+    { file, problem: 'is not in kebab-case', mend: 'name it after the one thing it exports, like accept-message.ts' },
+  ]
+}
+
+function saysNothing(file: string, name: string): Finding[] {
+  const [whole = ''] = name.split('.')
+  const word = EMPTY_NAMES.includes(whole) ? whole : whole.split('-').find((part) => EMPTY_WORDS.includes(part))
+  if (word === undefined) return []
+  return [{ file, problem: `has a name that says nothing, "${word}"`, mend: 'name what it holds or does' }]
+}
+
+// `index.ts` hides what a file is, except where the folder itself is the one thing: an adapter.
+function indexOfNoAdapter(file: string, name: string): Finding[] {
+  const isAdapter = /^src\/(?:channels|storage)\/[^/]+$/.test(dirname(file))
+  if (name !== 'index.ts' || isAdapter || !file.startsWith('src/')) return []
+  return [{ file, problem: 'is an index outside an adapter', mend: 'name it after the one thing it exports' }]
+}
+
+export function findUnnumberedTodos(tree: Tree): Finding[] {
+  return [...tree].flatMap(([file, text]) =>
+    commentsOf(file, text).flatMap(({ value, start }) =>
+      [...value.matchAll(/\bTODO\b(?!\s*\(?#\d)/g)].map(({ index }) => ({
+        file,
+        line: lineAt(text, start + index),
+        problem: 'has a TODO without an issue',
+        mend: 'write `TODO #12: …` with the number of its issue, or do it now',
+      })),
+    ),
+  )
+}
+
+function commentsOf(file: string, text: string): readonly { value: string; start: number }[] {
+  return /\.(?:tsx?|m?js)$/.test(file) ? parseSource(file, text).comments : [{ value: text, start: 0 }]
+}

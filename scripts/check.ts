@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { ROOT } from './source-tree.ts'
+
+interface Check {
+  readonly name: string
+  readonly script: string
+  readonly arguments?: readonly string[]
+}
+
+// Every tool is started as a script of this very Node, so that its version does not hang on the caller's PATH.
+const CHECKS: readonly Check[] = [
+  {
+    name: 'format and lint',
+    script: 'node_modules/@biomejs/biome/bin/biome',
+    arguments: ['check', '--error-on-warnings'],
+  },
+  // One line per finding, and no colours, which it would otherwise print into a pipe when CI is set.
+  { name: 'lint that knows types', script: 'node_modules/oxlint/bin/oxlint', arguments: ['--format=unix'] },
+  { name: 'types', script: 'node_modules/typescript/bin/tsc' },
+  { name: 'sizes', script: 'scripts/check-sizes.ts' },
+  { name: 'names', script: 'scripts/check-names.ts' },
+  { name: 'guarantees', script: 'scripts/check-guarantees.ts' },
+  { name: 'generated pages', script: 'scripts/generate-pages.ts', arguments: ['--check'] },
+]
+
+const startedAt = performance.now()
+const results = await Promise.all(CHECKS.map(run))
+const failed = results.filter(({ passed }) => !passed)
+for (const { name, output } of failed) console.error(`\n── ${name}\n${output.trimEnd()}`)
+console.log(summary(failed.map(({ name }) => name)))
+process.exitCode = failed.length > 0 ? 1 : 0
+
+async function run({ name, script, arguments: args = [] }: Check) {
+  const child = spawn(process.execPath, [script, ...args], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
+  const ended = new Promise<boolean>((resolve) => child.on('close', (status) => resolve(status === 0)))
+  const [output, errors, passed] = await Promise.all([text(child.stdout), text(child.stderr), ended])
+  return { name, passed, output: output + errors }
+}
+
+function summary(names: readonly string[]): string {
+  const took = `${((performance.now() - startedAt) / 1000).toFixed(1)} s`
+  if (names.length === 0) return `check: all ${CHECKS.length} passed (${took})`
+  return `\ncheck: ${names.join(', ')} failed; \`npm run fix\` mends what a machine can (${took})`
+}

@@ -1,0 +1,18 @@
+/** One thing that a check has found: where, what is wrong, and how to mend it. */
+export interface Finding {
+  readonly file: string
+  readonly line?: number
+  readonly problem: string
+  readonly mend: string
+}
+
+/** Prints one sentence per finding and lets the process end with an error when there is any. */
+export function report(findings: readonly Finding[]): void {
+  for (const finding of findings) console.error(sentence(finding))
+  if (findings.length > 0) process.exitCode = 1
+}
+
+function sentence({ file, line, problem, mend }: Finding): string {
+  const where = line === undefined ? file : `${file}:${line}`
+  return `${where} ${problem}: ${mend}.`
+}

@@ -1,0 +1,14 @@
+import type { Clock } from '../core/ports/clock.ts'
+
+// setTimeout takes 32 bits; whoever waits longer looks again.
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(delayMs, call) {
+    const timer = setTimeout(call, Math.min(Math.max(0, delayMs), LONGEST_TIMER_MS))
+    return () => clearTimeout(timer)
+  },
+  random: () => Math.random(),
+}

@@ -1,0 +1,53 @@
+import type { ConnectionId } from '../../core/ids.ts'
+import { MESSAGE_TYPES } from '../../core/message/message.ts'
+import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
+import type { Channel } from '../../core/ports/channel.ts'
+import type { Clock } from '../../core/ports/clock.ts'
+import { commandOf } from './commands.ts'
+import { networkIdOf, SandboxInbox } from './inbox.ts'
+import { MediaCopies } from './media-copies.ts'
+import { SandboxReceipts } from './receipts.ts'
+import { sendToSandbox } from './send.ts'
+import { parseSandboxSettings } from './settings.ts'
+
+export const SANDBOX = 'sandbox'
+
+export interface SandboxParts {
+  readonly memory: ChannelMemory
+  readonly clock: Clock
+  /** Where copies of delivered media lie, and how much room they may take. */
+  readonly mediaFolder: string
+  readonly mediaBytes: number
+  /** Does what command 0008 asks for: kills the process, or drops the claim of this connection. */
+  readonly crash: (connectionId: ConnectionId) => void
+}
+
+/** A network that lives on this machine: it delivers into an inbox, and fails on command. */
+export function createSandbox(parts: SandboxParts): Channel {
+  const inbox = new SandboxInbox(parts.memory, new MediaCopies(parts.mediaFolder, parts.mediaBytes))
+  const receipts = new SandboxReceipts(parts.memory, parts.clock)
+  return {
+    name: SANDBOX,
+    capabilities: {
+      types: MESSAGE_TYPES,
+      maxTextLength: null,
+      maxCaptionLength: null,
+      recognisesRepeat: false,
+      evidenceWaitMs: 60_000,
+      callBudgetMs: 30_000,
+    },
+    parseSettings: parseSandboxSettings,
+    start: (events) => receipts.start(events),
+    async stop() {
+      receipts.stop()
+    },
+    send: (handover, signal) => sendToSandbox({ ...parts, inbox, receipts }, handover, signal),
+    async reconcile({ connectionId, messageId, to, attemptNumber }) {
+      const command = commandOf(to)
+      // The commands that show an unknown fate must not be found out about.
+      if (command === 'unknown-delivered' || command === 'unknown-lost') return { kind: 'nothing-ever' }
+      const delivered = await inbox.has(connectionId, messageId, attemptNumber)
+      return delivered ? { kind: 'accepted', networkId: networkIdOf(messageId) } : { kind: 'not-sent', words: 'it is not in the inbox' }
+    },
+  }
+}

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { localUrl, readSettings } from './read-settings.ts'
+import { SETTINGS } from './settings.ts'
+
+function read(environment: Record<string, string>, envFile: Record<string, string> = {}) {
+  return readSettings({ environment, envFile })
+}
+
+describe('settings', () => {
+  it('need none to be set', () => {
+    const { settings, problems, warnings } = read({})
+
+    assert.deepEqual([problems, warnings], [[], []])
+    assert.equal(settings?.port, 8080)
+    assert.equal(settings?.publicUrl, 'http://127.0.0.1:8080')
+    assert.match(settings?.database.path ?? '', /\/data\/nuncio\.db$/)
+    assert.equal(settings?.mediaMaxImageBytes, 5 * 1024 * 1024)
+  })
+
+  it('take a variable before the same line of the file, and an empty one as not set', () => {
+    const reading = read({ NUNCIO_PORT: '9000', NUNCIO_HOST: '' }, { NUNCIO_PORT: '9001', NUNCIO_HOST: '0.0.0.0' })
+
+    assert.equal(reading.settings?.port, 9000)
+    assert.equal(reading.settings?.host, '0.0.0.0')
+    const sources = Object.fromEntries(reading.readings.map(({ name, source }) => [name, source]))
+    assert.equal(sources['NUNCIO_PORT'], 'environment')
+    assert.equal(sources['NUNCIO_HOST'], '.env file')
+    assert.equal(sources['NUNCIO_DATA_DIR'], 'default')
+  })
+
+  it('report every mistake at once, each with name, source and remedy', () => {
+    const { problems, settings } = read(
+      { NUNCIO_PORT: '80800', NUNCIO_SANDBOX_MAY_CRASH: 'yes' },
+      { NUNCIO_TRUSTED_PROXIES: '10.0.0.0/8, proxy' },
+    )
+
+    assert.equal(settings, null)
+    assert.deepEqual(
+      problems.map(({ setting }) => setting),
+      ['NUNCIO_PORT', 'NUNCIO_TRUSTED_PROXIES', 'NUNCIO_SANDBOX_MAY_CRASH'],
+    )
+    assert.equal(
+      problems[0]?.sentence,
+      'The setting NUNCIO_PORT "80800" (environment) is wrong: it must be a whole number from 0 to 65535.',
+    )
+    assert.match(problems[1]?.sentence ?? '', /\(\.env file\).*"proxy" is not one\.$/)
+  })
+
+  it('refuse PostgreSQL under its own code, and never show the password', () => {
+    const { problems, readings } = read({ NUNCIO_DATABASE_URL: 'postgres://anna:hunter2@db/nuncio' })
+
+    assert.equal(problems[0]?.code, 'database_unsupported')
+    assert.doesNotMatch(JSON.stringify([problems, readings]), /hunter2/)
+  })
+
+  it.each([
+    ['sqlite:/var/lib/n.db', '/var/lib/n.db'],
+    ['sqlite:///var/lib/n.db', '/var/lib/n.db'],
+  ])('take %s as a database', (text, path) => {
+    assert.equal(read({ NUNCIO_DATABASE_URL: text }).settings?.database.path, path)
+  })
+
+  it.each(['sqlite:', 'sqlite::memory:', 'mysql://db', '/var/lib/n.db'])('refuse %s as a database', (text) => {
+    assert.equal(read({ NUNCIO_DATABASE_URL: text }).problems[0]?.code, 'setting_invalid')
+  })
+
+  it('mask secrets, right or wrong', () => {
+    const right = read({ NUNCIO_METRICS_SECRET: 'a-long-enough-secret' })
+    const wrong = read({ NUNCIO_METRICS_SECRET: 'too-short' })
+
+    assert.equal(right.settings?.metricsSecret, 'a-long-enough-secret')
+    assert.doesNotMatch(JSON.stringify(right.readings), /a-long-enough/)
+    assert.match(wrong.problems[0]?.sentence ?? '', /at least 16 printable/)
+    assert.doesNotMatch(JSON.stringify(wrong), /too-short/)
+  })
+
+  it('name the nearest setting for one that does not exist', () => {
+    const { warnings, settings } = read({ NUNCIO_PROT: '1', nuncio_port: '2' }, { NUNCIO_ZZZZZZZZZZZZZZZZZZZZZZ: '3' })
+
+    assert.ok(settings)
+    assert.deepEqual(warnings, [
+      'NUNCIO_PROT (environment) is no setting of Nuncio and is ignored. Did you mean NUNCIO_PORT?',
+      'nuncio_port (environment) is no setting of Nuncio and is ignored. Did you mean NUNCIO_PORT?',
+      'NUNCIO_ZZZZZZZZZZZZZZZZZZZZZZ (.env file) is no setting of Nuncio and is ignored.',
+    ])
+  })
+
+  it('warn of what is dangerous in production', () => {
+    const { warnings } = read({ NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8', NUNCIO_SANDBOX_MAY_CRASH: 'true' })
+
+    assert.equal(warnings.length, 2)
+    assert.match(warnings[0] ?? '', /127\.0\.0\.0\/8/)
+  })
+
+  it('refuse a spool that cannot hold the largest file', () => {
+    const { problems } = read({ NUNCIO_MEDIA_SPOOL_MB_PER_ACCOUNT: '50' })
+
+    assert.deepEqual(
+      problems.map(({ setting }) => setting),
+      ['NUNCIO_MEDIA_SPOOL_MB_PER_ACCOUNT'],
+    )
+  })
+
+  it.each([
+    ['127.0.0.1', 'http://127.0.0.1:1'],
+    ['0.0.0.0', 'http://127.0.0.1:1'],
+    ['::', 'http://[::1]:1'],
+    ['fd00::1', 'http://[fd00::1]:1'],
+  ])('know that a service on %s is reached at %s', (host, url) => {
+    assert.equal(localUrl(host, 1), url)
+  })
+
+  it('have defaults that keep their own rules', () => {
+    for (const entry of Object.values(SETTINGS)) {
+      if (entry.default !== '') assert.ok('value' in entry.kind.parse(entry.default), entry.name)
+      else assert.ok(entry.whenUnset !== undefined, entry.name)
+    }
+  })
+})

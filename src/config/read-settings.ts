@@ -1,0 +1,155 @@
+import { join } from 'node:path'
+import type { RefusalCode } from '../core/refusals.ts'
+import { nearestName } from './nearest-name.ts'
+import type { DatabaseChoice } from './setting-kinds.ts'
+import { SETTINGS, type Setting, type SettingKey, type SettingValues } from './settings.ts'
+
+/** Every setting as the service uses it. */
+export type Settings = Omit<SettingValues, 'databaseUrl' | 'publicUrl'> & {
+  readonly database: DatabaseChoice
+  readonly publicUrl: string
+}
+
+export type SettingSource = 'default' | 'environment' | '.env file'
+
+export interface SettingProblem {
+  /** Null when it is not the matter of one setting. */
+  readonly setting: string | null
+  readonly code: RefusalCode
+  /** What is wrong, where, and how to mend it. */
+  readonly sentence: string
+}
+
+export interface SettingReading {
+  readonly name: string
+  /** As people may see it: secrets are masked, empty means none. */
+  readonly value: string
+  readonly source: SettingSource
+  readonly default: string
+  readonly secret: boolean
+  readonly purpose: string
+  readonly problem: SettingProblem | null
+}
+
+export interface SettingsReading {
+  readonly readings: readonly SettingReading[]
+  readonly problems: readonly SettingProblem[]
+  readonly warnings: readonly string[]
+  /** Null while there is a problem. */
+  readonly settings: Settings | null
+}
+
+/** Texts by name, as they were found. */
+export interface SettingTexts {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly envFile: Readonly<Record<string, string | undefined>>
+}
+
+/** Turns texts into settings. Pure; collects every mistake instead of stopping at the first. */
+export function readSettings(texts: SettingTexts): SettingsReading {
+  const values: Partial<Record<SettingKey, unknown>> = {}
+  const found = (Object.keys(SETTINGS) as SettingKey[]).map((key) => {
+    const entry: Setting<unknown> = SETTINGS[key]
+    const { text, source } = findText(entry, texts)
+    const parsed = text === '' && entry.whenUnset !== undefined ? { value: entry.whenUnset } : entry.kind.parse(text)
+    if ('wrong' in parsed)
+      return { key, entry, text, source, problem: problemOf(entry, { text, source }, parsed), warning: null }
+    values[key] = parsed.value
+    return { key, entry, text, source, problem: null, warning: entry.warning?.(parsed.value) ?? null }
+  })
+
+  const crossing = findCrossing(values)
+  const problems = [...found.flatMap(({ problem }) => problem ?? []), ...crossing]
+  const settings = problems.length === 0 ? complete(values as SettingValues) : null
+  return {
+    readings: found.map(({ key, entry, text, source, problem }) => ({
+      name: entry.name,
+      value: show(entry, text === '' ? derivedText(key, settings) : text),
+      source,
+      default: entry.default === '' ? (entry.otherwise ?? '') : entry.default,
+      secret: entry.secret,
+      purpose: entry.purpose,
+      problem: problem ?? crossing.find(({ setting }) => setting === entry.name) ?? null,
+    })),
+    problems,
+    warnings: [...found.flatMap(({ warning }) => warning ?? []), ...findUnknown(texts)],
+    settings,
+  }
+}
+
+interface FoundText {
+  readonly text: string
+  readonly source: SettingSource
+}
+
+function problemOf(
+  entry: Setting<unknown>,
+  { text, source }: FoundText,
+  parsed: { readonly wrong: string; readonly code?: RefusalCode },
+): SettingProblem {
+  const given = entry.secret ? '' : ` ${JSON.stringify(show(entry, text).slice(0, 80))}`
+  const sentence = `The setting ${entry.name}${given} (${source}) is wrong: ${parsed.wrong}`
+  return { setting: entry.name, code: parsed.code ?? 'setting_invalid', sentence }
+}
+
+function findText(entry: Setting<unknown>, texts: SettingTexts): FoundText {
+  // An empty variable counts as not set: that is what a line `NAME=` in a service file or a shell usually means.
+  const environment = texts.environment[entry.name]?.trim()
+  if (environment) return { text: environment, source: 'environment' }
+  const envFile = texts.envFile[entry.name]?.trim()
+  if (envFile) return { text: envFile, source: '.env file' }
+  return { text: entry.default, source: 'default' }
+}
+
+/** Mistakes that no setting shows alone. */
+function findCrossing(values: Partial<Record<SettingKey, unknown>>): SettingProblem[] {
+  const spool = values.mediaSpoolBytesPerAccount
+  if (typeof spool !== 'number') return []
+  const largest = (
+    ['mediaMaxImageBytes', 'mediaMaxAudioBytes', 'mediaMaxVideoBytes', 'mediaMaxDocumentBytes'] as const
+  ).find((key) => Number(values[key] ?? 0) > spool)
+  if (!largest) return []
+  const { name } = SETTINGS.mediaSpoolBytesPerAccount
+  const sentence = `${name} is smaller than ${SETTINGS[largest].name}, so such a file could never be fetched. Raise the first or lower the second.`
+  return [{ setting: name, code: 'setting_invalid', sentence }]
+}
+
+function complete(values: SettingValues): Settings {
+  const { databaseUrl, publicUrl, ...others } = values
+  return {
+    ...others,
+    database: databaseUrl ?? { engine: 'sqlite', path: join(others.dataDir, 'nuncio.db') },
+    publicUrl: publicUrl ?? localUrl(others.host, others.port),
+  }
+}
+
+/** Where a service that listens here is reached from this machine. */
+export function localUrl(host: string, port: number): string {
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+}
+
+function derivedText(key: SettingKey, settings: Settings | null): string {
+  if (key === 'publicUrl') return settings?.publicUrl ?? ''
+  if (key === 'databaseUrl') return settings ? `sqlite:${settings.database.path}` : ''
+  return ''
+}
+
+function show(entry: Setting<unknown>, text: string): string {
+  if (entry.secret) return text === '' ? '' : '********'
+  return text.replace(/:\/\/[^/@]*@/, '://********@')
+}
+
+function findUnknown(texts: SettingTexts): string[] {
+  const known = Object.values(SETTINGS).map((entry) => entry.name as string)
+  const given = [
+    ...Object.keys(texts.environment).map((name) => ({ name, where: 'environment' })),
+    ...Object.keys(texts.envFile).map((name) => ({ name, where: '.env file' })),
+  ]
+  return given
+    .filter(({ name }) => /^nuncio_/i.test(name) && !known.includes(name))
+    .map(({ name, where }) => {
+      const nearest = nearestName(name.toUpperCase(), known)
+      return `${name} (${where}) is no setting of Nuncio and is ignored.${nearest ? ` Did you mean ${nearest}?` : ''}`
+    })
+}

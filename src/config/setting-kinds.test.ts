@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { parseCidr } from './cidr.ts'
+import { baseUrl, dnsServerList, host, wholeNumber } from './setting-kinds.ts'
+
+describe('a CIDR range', () => {
+  it.each([
+    ['10.0.0.0/8', '10.0.0.0/8'],
+    ['192.0.2.7', '192.0.2.7/32'],
+    ['fd00::/8', 'fd00::/8'],
+    ['::1', '::1/128'],
+    ['0.0.0.0/0', '0.0.0.0/0'],
+  ])('%s is read as %s', (text, range) => {
+    assert.equal(parseCidr(text), range)
+  })
+
+  it.each([
+    '',
+    '10.0.0.0/33',
+    '10.0.0.0/',
+    '10.0.0.0/8/8',
+    '10.0.0/8',
+    '10.0.0.0/08',
+    'fe80::1%eth0',
+    '::/129',
+    'localhost',
+  ])('%j is none', (text) => {
+    assert.equal(parseCidr(text), null)
+  })
+})
+
+describe('kinds of settings', () => {
+  it.each(['-1', '1.5', '1e3', ' 7', '0x10', '99999999999999999999', ''])('%j is no whole number', (text) => {
+    assert.ok('wrong' in wholeNumber(0, 1_000_000).parse(text))
+  })
+
+  it.each(['ftp://a.example', 'a.example', 'https://u:p@a.example', 'https://a.example/?q=1', 'https://'])(
+    '%s is no base URL',
+    (text) => {
+      assert.ok('wrong' in baseUrl.parse(text))
+    },
+  )
+
+  it('a base URL loses its last slash', () => {
+    assert.deepEqual(baseUrl.parse('https://a.example/nuncio/'), { value: 'https://a.example/nuncio' })
+  })
+
+  it('DNS servers may have a port', () => {
+    const given = '192.0.2.1, 192.0.2.1:5353 [2001:db8::1]:5353,2001:db8::1'
+
+    assert.deepEqual(dnsServerList.parse(given), {
+      value: ['192.0.2.1', '192.0.2.1:5353', '[2001:db8::1]:5353', '2001:db8::1'],
+    })
+    assert.ok('wrong' in dnsServerList.parse('dns.example'))
+    assert.ok('wrong' in dnsServerList.parse('192.0.2.1:70000'))
+  })
+
+  it.each(['-x', 'a b', 'a..b', 'http://a'])('%j is no host', (text) => {
+    assert.ok('wrong' in host.parse(text))
+  })
+})

@@ -1,0 +1,124 @@
+import { isIP, isIPv6 } from 'node:net'
+import { resolve } from 'node:path'
+import type { RefusalCode } from '../core/refusals.ts'
+import { parseCidr } from './cidr.ts'
+
+export type Parsed<T> = { readonly value: T } | { readonly wrong: string; readonly code?: RefusalCode }
+
+/** What texts a setting takes. `rule` completes the sentence "it must be …". */
+export interface SettingKind<T> {
+  readonly rule: string
+  readonly parse: (text: string) => Parsed<T>
+}
+
+const BYTES_PER_MB = 1_048_576
+
+function kind<T>(rule: string, read: (text: string) => T | null): SettingKind<T> {
+  return {
+    rule,
+    parse(text) {
+      const value = read(text)
+      return value === null ? { wrong: `it must be ${rule}.` } : { value }
+    },
+  }
+}
+
+export function wholeNumber(least: number, most: number): SettingKind<number> {
+  return kind(`a whole number from ${least} to ${most}`, (text) => {
+    if (!/^[0-9]{1,15}$/.test(text)) return null
+    const value = Number(text)
+    return value >= least && value <= most ? value : null
+  })
+}
+
+/** Written in MB, kept in bytes. */
+export function megabytes(least: number, most: number): SettingKind<number> {
+  const whole = wholeNumber(least, most)
+  return kind(`${whole.rule} (1 MB is 1,048,576 bytes)`, (text) => {
+    const parsed = whole.parse(text)
+    return 'value' in parsed ? parsed.value * BYTES_PER_MB : null
+  })
+}
+
+export const yesOrNo: SettingKind<boolean> = kind('true or false', (text) =>
+  text === 'true' ? true : text === 'false' ? false : null,
+)
+
+export function oneOf<const Word extends string>(words: readonly Word[]): SettingKind<Word> {
+  return kind(`one of ${words.join(', ')}`, (text) => words.find((word) => word === text) ?? null)
+}
+
+/** An absolute path, counted from the working folder. */
+export const folder: SettingKind<string> = kind('the path of a folder', (text) =>
+  text.includes('\0') ? null : resolve(text),
+)
+
+export const host: SettingKind<string> = kind('an IP address or a host name of this machine', (text) =>
+  isIP(text) > 0 || /^(?!-)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*$/i.test(text) ? text : null,
+)
+
+/** Without a slash at the end; null when nothing is given. */
+export const baseUrl: SettingKind<string | null> = kind(
+  'an absolute http:// or https:// URL without user name, query or fragment',
+  (text) => {
+    const url = /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : null
+    if (!url || url.username || url.password || url.search || url.hash) return null
+    return url.href.replace(/\/+$/, '')
+  },
+)
+
+export const cidrList: SettingKind<readonly string[]> = list(
+  'address ranges such as 10.0.0.0/8 or fd00::/8, separated by commas',
+  parseCidr,
+)
+
+export const dnsServerList: SettingKind<readonly string[]> = list(
+  'IP addresses of DNS servers, with a port if it is not 53 (192.0.2.1:5353, [2001:db8::1]:5353), separated by commas',
+  (text) => {
+    if (isIP(text) > 0) return text
+    const [, v6, other, port = ''] = /^(?:\[([^\]]+)\]|([^:]+)):([0-9]{1,5})$/.exec(text) ?? []
+    const addressed = v6 === undefined ? isIP(other ?? '') === 4 : isIPv6(v6)
+    return addressed && Number(port) >= 1 && Number(port) <= 65_535 ? text : null
+  },
+)
+
+/** Null when nothing is given. Its sentence never repeats the text: a secret must not end in a log. */
+export function secretText(leastLength: number): SettingKind<string | null> {
+  const least = leastLength > 1 ? `at least ${leastLength} ` : ''
+  return kind(`${least}printable ASCII characters without blanks`, (text) =>
+    text.length >= leastLength && /^[\x21-\x7e]+$/.test(text) ? text : null,
+  )
+}
+
+export type DatabaseChoice = { readonly engine: 'sqlite'; readonly path: string }
+
+/** Null when nothing is given: then the database lies in the data folder. */
+export const databaseUrl: SettingKind<DatabaseChoice | null> = {
+  rule: 'sqlite:PATH',
+  parse(text) {
+    if (/^postgres(ql)?:/i.test(text)) {
+      return {
+        code: 'database_unsupported',
+        wrong:
+          'PostgreSQL is not built yet in this version: leave NUNCIO_DATABASE_URL unset to use SQLite in the data folder, or say sqlite:PATH.',
+      }
+    }
+    const path = /^sqlite:(?:\/\/(?=\/))?(.+)$/i.exec(text)?.[1]
+    // A database in memory would lose with the process what was answered with 200 (G1).
+    if (!path || path.includes('\0') || path.includes(':memory:'))
+      return { wrong: 'it must be sqlite:PATH, with the path of a file.' }
+    return { value: { engine: 'sqlite', path: resolve(path) } }
+  },
+}
+
+function list(rule: string, readOne: (text: string) => string | null): SettingKind<readonly string[]> {
+  return {
+    rule,
+    parse(text) {
+      const items = text.split(/[\s,]+/).filter((item) => item !== '')
+      const wrong = items.find((item) => readOne(item) === null)
+      if (wrong !== undefined) return { wrong: `it must be ${rule}; ${JSON.stringify(wrong.slice(0, 80))} is not one.` }
+      return { value: items.map((item) => readOne(item) ?? item) }
+    },
+  }
+}

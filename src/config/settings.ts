@@ -1,0 +1,198 @@
+import {
+  baseUrl,
+  cidrList,
+  databaseUrl,
+  dnsServerList,
+  folder,
+  host,
+  megabytes,
+  oneOf,
+  type SettingKind,
+  secretText,
+  wholeNumber,
+  yesOrNo,
+} from './setting-kinds.ts'
+
+export interface Setting<T> {
+  readonly name: `NUNCIO_${string}`
+  readonly kind: SettingKind<T>
+  /** As an operator would write it. */
+  readonly default: string
+  /** What the value is while no text is given; left out where `default` is a text. */
+  readonly whenUnset?: T
+  /** What it comes to while it is not set, in words, where that follows from other settings. */
+  readonly otherwise?: string
+  /** One sentence. */
+  readonly purpose: string
+  readonly secret: boolean
+  /** Said at every start, when it returns a sentence. */
+  warning?(value: T): string | null
+}
+
+function setting<T>(given: Omit<Setting<T>, 'secret'> & { readonly secret?: true }): Setting<T> {
+  return { ...given, secret: given.secret ?? false }
+}
+
+const LARGEST_COUNT = 1_000_000_000
+
+/** Every setting there is. `.env.example` and docs/configuration.md are printed from this table, in this order. */
+export const SETTINGS = {
+  port: setting({
+    name: 'NUNCIO_PORT',
+    kind: wholeNumber(0, 65_535),
+    default: '8080',
+    purpose: 'The port the service listens on; 0 takes any free one.',
+  }),
+  host: setting({
+    name: 'NUNCIO_HOST',
+    kind: host,
+    default: '127.0.0.1',
+    purpose: 'The address the service listens on; 0.0.0.0 or :: opens it to the network.',
+  }),
+  dataDir: setting({
+    name: 'NUNCIO_DATA_DIR',
+    kind: folder,
+    default: './data',
+    purpose: 'The folder that holds the database and the media that wait to be sent.',
+  }),
+  databaseUrl: setting({
+    name: 'NUNCIO_DATABASE_URL',
+    kind: databaseUrl,
+    default: '',
+    whenUnset: null,
+    otherwise: 'SQLite in the data folder',
+    purpose: 'The database to use instead of the one in the data folder.',
+  }),
+  publicUrl: setting({
+    name: 'NUNCIO_PUBLIC_URL',
+    kind: baseUrl,
+    default: '',
+    whenUnset: null,
+    otherwise: 'made of the host and the port',
+    purpose: 'The address under which callers reach the service, as shown in examples and in the API reference.',
+  }),
+  trustedProxies: setting({
+    name: 'NUNCIO_TRUSTED_PROXIES',
+    kind: cidrList,
+    default: '',
+    whenUnset: [],
+    purpose: 'Addresses of your own proxies: only from them are forwarded client addresses believed.',
+  }),
+  mediaAllowedPrivate: setting({
+    name: 'NUNCIO_MEDIA_ALLOWED_PRIVATE',
+    kind: cidrList,
+    default: '',
+    whenUnset: [],
+    purpose: 'Addresses that are not public from which media may be fetched all the same; for developers only.',
+    warning: (ranges) =>
+      ranges.length === 0
+        ? null
+        : `NUNCIO_MEDIA_ALLOWED_PRIVATE lets every caller make this service fetch from ${ranges.join(', ')}. Leave it empty in production.`,
+  }),
+  dnsServers: setting({
+    name: 'NUNCIO_DNS_SERVERS',
+    kind: dnsServerList,
+    default: '',
+    whenUnset: [],
+    otherwise: 'those of the system',
+    purpose: 'DNS servers that resolve the host names in media URLs.',
+  }),
+  mediaMaxImageBytes: setting({
+    name: 'NUNCIO_MEDIA_MAX_IMAGE_MB',
+    kind: megabytes(1, 2048),
+    default: '5',
+    purpose: 'The largest image that is fetched.',
+  }),
+  mediaMaxAudioBytes: setting({
+    name: 'NUNCIO_MEDIA_MAX_AUDIO_MB',
+    kind: megabytes(1, 2048),
+    default: '16',
+    purpose: 'The largest audio file that is fetched.',
+  }),
+  mediaMaxVideoBytes: setting({
+    name: 'NUNCIO_MEDIA_MAX_VIDEO_MB',
+    kind: megabytes(1, 2048),
+    default: '16',
+    purpose: 'The largest video that is fetched.',
+  }),
+  mediaMaxDocumentBytes: setting({
+    name: 'NUNCIO_MEDIA_MAX_DOCUMENT_MB',
+    kind: megabytes(1, 2048),
+    default: '100',
+    purpose: 'The largest document that is fetched.',
+  }),
+  mediaSpoolBytesPerAccount: setting({
+    name: 'NUNCIO_MEDIA_SPOOL_MB_PER_ACCOUNT',
+    kind: megabytes(1, 1_048_576),
+    default: '1024',
+    purpose: 'How much fetched media of one account may lie on the disk until its turn comes.',
+  }),
+  maxWaitingPerConnection: setting({
+    name: 'NUNCIO_MAX_WAITING_PER_CONNECTION',
+    kind: wholeNumber(0, LARGEST_COUNT),
+    default: '100000',
+    purpose:
+      'How many messages may wait on one connection before further ones are answered with 429; 0 means no limit.',
+  }),
+  maxWaitingPerAccount: setting({
+    name: 'NUNCIO_MAX_WAITING_PER_ACCOUNT',
+    kind: wholeNumber(0, LARGEST_COUNT),
+    default: '1000000',
+    purpose: 'How many messages of one account may wait before further ones are answered with 429; 0 means no limit.',
+  }),
+  acceptRatePerAccount: setting({
+    name: 'NUNCIO_ACCEPT_RATE_PER_ACCOUNT',
+    kind: wholeNumber(0, LARGEST_COUNT),
+    default: '0',
+    purpose:
+      'How many messages one account may send in a second before further ones are answered with 429; 0 means no limit.',
+  }),
+  sandboxMayCrash: setting({
+    name: 'NUNCIO_SANDBOX_MAY_CRASH',
+    kind: yesOrNo,
+    default: 'false',
+    purpose: 'Lets the sandbox recipient 15550100008 kill the service in mid-attempt, to try out what a crash does.',
+    warning: (mayCrash) =>
+      mayCrash ? 'NUNCIO_SANDBOX_MAY_CRASH lets any caller with a sandbox connection kill this service.' : null,
+  }),
+  sandboxMediaBytes: setting({
+    name: 'NUNCIO_SANDBOX_MEDIA_MB',
+    kind: megabytes(0, 1_048_576),
+    default: '256',
+    purpose: 'How much media the sandbox inbox keeps; the oldest goes first.',
+  }),
+  logLevel: setting({
+    name: 'NUNCIO_LOG_LEVEL',
+    kind: oneOf(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']),
+    default: 'info',
+    purpose: 'How much is logged; `debug` also shows the details of a fault at the command line.',
+  }),
+  metricsAllowed: setting({
+    name: 'NUNCIO_METRICS_ALLOWED',
+    kind: cidrList,
+    default: '',
+    whenUnset: [],
+    purpose: 'Addresses that may read /metrics besides this machine itself.',
+  }),
+  metricsSecret: setting({
+    name: 'NUNCIO_METRICS_SECRET',
+    kind: secretText(16),
+    default: '',
+    whenUnset: null,
+    secret: true,
+    purpose: 'A bearer secret with which /metrics may be read from anywhere.',
+  }),
+  token: setting({
+    name: 'NUNCIO_TOKEN',
+    kind: secretText(1),
+    default: '',
+    whenUnset: null,
+    secret: true,
+    purpose: 'The API token that `nuncio send` uses when it is given no --token; the service itself does not read it.',
+  }),
+} as const
+
+type Table = typeof SETTINGS
+export type SettingKey = keyof Table
+/** The values as they stand in the table, before what follows from others is filled in. */
+export type SettingValues = { readonly [Key in SettingKey]: Table[Key] extends Setting<infer T> ? T : never }

@@ -1,0 +1,154 @@
+// What a field of a request may hold. The messages go to the caller: they say what is wrong and how to mend it.
+
+export const NUMBER_PATTERN = '^[1-9][0-9]{6,14}$'
+export const TEXT_MAX_CHARACTERS = 4096
+export const CAPTION_MAX_CHARACTERS = 1024
+export const NAME_MAX_BYTES = 255
+export const URL_MAX_CHARACTERS = 2048
+
+/** The codes of core/refusals.ts that this side of the wire can find. `http` proves at compile time that they are those. */
+export type FieldErrorCode =
+  | 'body_not_object'
+  | 'field_required'
+  | 'field_wrong_type'
+  | 'field_unused'
+  | 'number_malformed'
+  | 'type_unknown'
+  | 'text_empty'
+  | 'text_too_long'
+  | 'text_has_control'
+  | 'text_not_unicode'
+  | 'name_malformed'
+  | 'url_malformed'
+
+export interface Finding {
+  readonly code: FieldErrorCode
+  readonly message: string
+}
+
+const NUMBER = new RegExp(NUMBER_PATTERN)
+const NOT_WHITE = /\S/
+// Every character of Unicode's class Cc but tab, line feed and carriage return.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
+const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/
+// Everything that could make a name show as another name or leave its folder: separators, any control character, the
+// line and paragraph separators, and the characters that override or embed a writing direction.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
+const UNFIT_FOR_NAME = /[/\\\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/
+const HAS_EXTENSION = /[^.\s][^.]*\.[^.\s]+$/
+const WEB_ADDRESS = /^https?:\/\//i
+
+export function judgeNumber(text: string): Finding | null {
+  if (NUMBER.test(text)) return null
+  const corrected = correctedNumber(text)
+  return {
+    code: 'number_malformed',
+    message: corrected
+      ? `Write this number as ${corrected}: country code and digits only, without \`+\`, spaces or dashes.`
+      : 'A number is its country code and digits only: 7 to 15 digits, no leading zero, no `+`, spaces or dashes. Example: 14155550100.',
+  }
+}
+
+/** The number as it was surely meant, or null. */
+function correctedNumber(text: string): string | null {
+  // Longer than any number with all its decoration: not worth the work.
+  if (text.length > 40) return null
+  const digits = text
+    .trim()
+    .replace(/^(\+|00)/, '')
+    // `+44 (0)20 …`: the zero in brackets is dialled only inside the country.
+    .replace('(0)', '')
+    .replace(/[\s().\-\u2010-\u2015/]/g, '')
+  return NUMBER.test(digits) ? digits : null
+}
+
+export function judgeText(text: string): Finding | null {
+  return judgeWords(text, TEXT_MAX_CHARACTERS, 'Write what the recipient shall read.')
+}
+
+/** An empty caption means none, so it is fine. */
+export function judgeCaption(text: string): Finding | null {
+  return text === '' ? null : judgeWords(text, CAPTION_MAX_CHARACTERS, 'For no caption leave the field out.')
+}
+
+function judgeWords(text: string, maxCharacters: number, whenEmpty: string): Finding | null {
+  if (!NOT_WHITE.test(text)) return { code: 'text_empty', message: `The text must hold more than white space. ${whenEmpty}` }
+  // A text has at least as many UTF-16 units as characters, so most need no counting.
+  if (text.length > maxCharacters) {
+    const characters = countCharacters(text)
+    if (characters > maxCharacters) {
+      return {
+        code: 'text_too_long',
+        message: `The text has ${characters} characters; at most ${maxCharacters} are allowed. Shorten it or send it in parts.`,
+      }
+    }
+  }
+  const control = CONTROL.exec(text)
+  if (control) {
+    return {
+      code: 'text_has_control',
+      message: `The text holds the control character ${codePointOf(control[0])}. Only tab and line breaks are allowed: take it out.`,
+    }
+  }
+  return judgeUnicode(text)
+}
+
+function judgeUnicode(text: string): Finding | null {
+  if (text.isWellFormed()) return null
+  return {
+    code: 'text_not_unicode',
+    message: 'The text holds half of a surrogate pair, which is no valid Unicode. Send the whole character.',
+  }
+}
+
+export function judgeName(name: string): Finding | null {
+  // A UTF-16 unit is at most 3 bytes, so short names need no counting.
+  if (name.length * 3 > NAME_MAX_BYTES) {
+    const bytes = countUtf8Bytes(name)
+    if (bytes > NAME_MAX_BYTES) return badName(`has ${bytes} bytes; at most ${NAME_MAX_BYTES} are allowed`)
+  }
+  const unfit = UNFIT_FOR_NAME.exec(name)
+  if (unfit) return badName(`holds ${nameOf(unfit[0])}, which is not allowed`)
+  if (!HAS_EXTENSION.test(name)) return badName('has no extension; end it with one, such as .jpg or .pdf')
+  return judgeUnicode(name)
+}
+
+function badName(what: string): Finding {
+  return { code: 'name_malformed', message: `The file name ${what}.` }
+}
+
+/** Only the outward form. Whether the address may be fetched from is judged where the server knows its own network. */
+export function judgeUrlForm(url: string): Finding | null {
+  if (url.length > URL_MAX_CHARACTERS && countCharacters(url) > URL_MAX_CHARACTERS) {
+    return badUrl(`The URL is longer than ${URL_MAX_CHARACTERS} characters.`)
+  }
+  if (!WEB_ADDRESS.test(url)) return badUrl('The URL must be absolute and start with http:// or https://.')
+  return null
+}
+
+function badUrl(message: string): Finding {
+  return { code: 'url_malformed', message }
+}
+
+function countCharacters(text: string): number {
+  let count = 0
+  for (const _ of text) count += 1
+  return count
+}
+
+function countUtf8Bytes(text: string): number {
+  let bytes = 0
+  for (const character of text) {
+    const codePoint = character.codePointAt(0) ?? 0
+    bytes += codePoint < 0x80 ? 1 : codePoint < 0x800 ? 2 : codePoint < 0x10000 ? 3 : 4
+  }
+  return bytes
+}
+
+function nameOf(character: string): string {
+  return character === '/' ? 'a slash' : character === '\\' ? 'a backslash' : `the character ${codePointOf(character)}`
+}
+
+function codePointOf(character: string): string {
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
+}

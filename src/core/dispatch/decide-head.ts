@@ -1,0 +1,66 @@
+import type { LanePolicy } from '../connection/lane-policy.ts'
+import type { Instant } from '../ids.ts'
+import type { QueuedMessage } from '../message/message.ts'
+import type { LaneMemory, LaneWait } from '../ports/lanes.ts'
+
+export interface HeadContext {
+  readonly policy: LanePolicy
+  readonly memory: LaneMemory
+  readonly now: Instant
+  /** When the last attempt of this connection began; null when there was none. */
+  readonly lastAttemptAt: Instant | null
+  /** In [0, 1), for the jitter of the pace. Fixed per gap, so that looking twice does not move the end. */
+  readonly paceLot: number
+  readonly channelTypes: readonly string[]
+  /** True while no media can be fetched for a reason of ours (a full disk): no message pays for that. */
+  readonly mediaStalled: boolean
+}
+
+export type HeadDecision =
+  | { readonly do: 'open' }
+  | { readonly do: 'wait'; readonly memory: LaneMemory }
+  | { readonly do: 'drop'; readonly as: 'EXPIRED' | 'FAILED'; readonly reason: string; readonly words: string | null }
+
+const OPEN: HeadDecision = { do: 'open' }
+
+/** Decides what the lane does with the message at its head now. Pure. */
+export function decideHead(head: QueuedMessage, context: HeadContext): HeadDecision {
+  const { policy, memory, now } = context
+  if (head.acceptedAt + policy.timeToLiveMs <= now) return drop('EXPIRED', 'time_to_live_over', null)
+  if (!head.content) return drop('FAILED', 'message_damaged', null)
+  if (!context.channelTypes.includes(head.content.type)) return drop('FAILED', 'type_unsupported', null)
+  const { wait } = memory
+  if (wait && wait.reason !== 'media_pending' && (wait.until === null || wait.until > now)) return { do: 'wait', memory }
+  if (head.media?.kind === 'pending') return waitForMedia(head, context)
+  const restsUntil = endOfRest(context)
+  if (restsUntil > now) return { do: 'wait', memory: withWait(memory, { reason: 'pace', words: null, until: restsUntil }) }
+  return OPEN
+}
+
+/** A slow URL holds its lane for at most the head budget. */
+function waitForMedia(head: QueuedMessage, context: HeadContext): HeadDecision {
+  const { memory, policy, now } = context
+  const words = head.media?.kind === 'pending' ? head.media.lastWords : null
+  const isCounting = memory.wait?.reason === 'media_pending' && memory.head?.sequence === head.sequence
+  const until = isCounting ? (memory.wait?.until ?? now) : now + policy.headBudgetMs
+  if (until > now) {
+    if (isCounting) return { do: 'wait', memory }
+    const remembered = { sequence: head.sequence, tries: 0, spentMs: 0, resent: false, crashes: 0 }
+    return { do: 'wait', memory: { head: remembered, trouble: memory.trouble, wait: { reason: 'media_pending', words, until } } }
+  }
+  if (context.mediaStalled) return { do: 'wait', memory: withWait(memory, { reason: 'media_pending', words, until: now + policy.headBudgetMs }) }
+  return drop('FAILED', 'head_budget_over', words)
+}
+
+function endOfRest({ policy, lastAttemptAt, paceLot }: HeadContext): Instant {
+  if (policy.leastGapMs === 0 || lastAttemptAt === null) return 0
+  return lastAttemptAt + policy.leastGapMs + Math.round(policy.gapJitterMs * paceLot)
+}
+
+function withWait(memory: LaneMemory, wait: LaneWait): LaneMemory {
+  return { head: memory.head, trouble: memory.trouble, wait }
+}
+
+function drop(as: 'EXPIRED' | 'FAILED', reason: string, words: string | null): HeadDecision {
+  return { do: 'drop', as, reason, words }
+}

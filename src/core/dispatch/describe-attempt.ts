@@ -1,0 +1,76 @@
+import type { ConnectionId, Instant } from '../ids.ts'
+import type { QueuedMessage } from '../message/message.ts'
+import type { Evidence, Handover, Outcome } from '../ports/channel.ts'
+import type { JournalEvent } from '../ports/journal.ts'
+import type { AttemptRecord, ClaimedLane, Disposition } from '../ports/lanes.ts'
+import type { EndedAttempt } from './next-step.ts'
+
+/** What the channel is handed. A damaged message never gets this far: `decideHead` drops it. */
+export function handover(
+  lane: ClaimedLane,
+  attempt: { readonly message: QueuedMessage; readonly number: number; readonly startedAt: Instant },
+): Handover {
+  const { message } = attempt
+  if (!message.content) throw new Error(`message ${message.id} is damaged and must not be sent`)
+  return {
+    messageId: message.id,
+    accountId: message.accountId,
+    connectionId: lane.connectionId,
+    from: lane.number,
+    to: message.recipient,
+    content: message.content,
+    media: message.media?.kind === 'ready' ? message.media.file : null,
+    attemptNumber: attempt.number,
+    startedAt: attempt.startedAt,
+    settings: lane.channelSettings,
+  }
+}
+
+/** The outcome that evidence amounts to. Without any it stays unknown. */
+export function outcomeOf(evidence: Evidence, words: string): Outcome {
+  switch (evidence.kind) {
+    case 'accepted':
+      return { kind: 'accepted', networkId: evidence.networkId }
+    case 'not-sent':
+      return {
+        kind: 'rejected',
+        failure: { class: 'transient', code: 'evidence_not_sent', words: evidence.words, suspectsNetwork: false, retryAfterMs: 0 },
+      }
+    case 'nothing-yet':
+    case 'nothing-ever':
+      return { kind: 'unknown', words }
+  }
+}
+
+/** The attempt's row in the log. */
+export function recordOf({ sequence, number, startedAt, endedAt, outcome }: EndedAttempt): AttemptRecord {
+  const attempt = { sequence, number, startedAt, endedAt, outcome: outcome.kind }
+  switch (outcome.kind) {
+    case 'accepted':
+      return { ...attempt, code: null, words: null, networkId: outcome.networkId }
+    case 'rejected':
+      return { ...attempt, code: outcome.failure.code, words: outcome.failure.words, networkId: null }
+    case 'unknown':
+      return { ...attempt, code: 'fate_unknown', words: outcome.words, networkId: null }
+  }
+}
+
+export function finished(
+  connectionId: ConnectionId,
+  channel: string,
+  message: QueuedMessage,
+  attempt: AttemptRecord,
+  then: Disposition,
+): JournalEvent {
+  return {
+    event: 'attempt.finished',
+    messageId: message.id,
+    connectionId,
+    channel,
+    number: attempt.number,
+    outcome: attempt.outcome,
+    code: attempt.code,
+    tookMs: attempt.endedAt - attempt.startedAt,
+    next: then.do === 'settle' ? then.as : then.do === 'keep-queued' ? 'QUEUED' : 'evidence',
+  }
+}

@@ -1,0 +1,397 @@
+import type { ConnectionId, Instant } from '../ids.ts'
+import type { QueuedMessage, Sequence } from '../message/message.ts'
+import type { Channel, OpenQuestion, Outcome } from '../ports/channel.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Journal } from '../ports/journal.ts'
+import {
+  type AttemptRecord,
+  type ClaimedLane,
+  type LaneMemory,
+  type Lanes,
+  type Step,
+  type StepResult,
+  StorageUnavailable,
+} from '../ports/lanes.ts'
+import { askForEvidence, ChannelCall } from './channel-call.ts'
+import { decideHead, type HeadDecision } from './decide-head.ts'
+import { finished, handover, outcomeOf, recordOf } from './describe-attempt.ts'
+import { type EndedAttempt, nextStep } from './next-step.ts'
+import type { WorkerClaim } from './worker-claim.ts'
+
+// Enough that a fast lane rarely has to look for more, small enough that ten thousand lanes stay small.
+const RUN_LENGTH = 64
+const EVIDENCE_FIRST_ASK_MS = 250
+const EVIDENCE_SLOWEST_ASK_MS = 5_000
+const STORAGE_RETRY_MS = 500
+// A lane that waits looks again at least this often, whatever the clocks do meanwhile.
+const LONGEST_SLEEP_MS = 60_000
+
+export interface LaneParts {
+  readonly lanes: Lanes
+  readonly clock: Clock
+  readonly journal: Journal
+  readonly claim: WorkerClaim
+  readonly channel: Channel
+  readonly isMediaStalled: () => boolean
+  /** The head of the lane wants its media before others get theirs. */
+  readonly wantMedia: (sequences: readonly Sequence[]) => void
+  /** The lane is no longer ours, or has nothing to do for as long as it may open nothing. */
+  readonly onGone: (lane: Lane) => void
+}
+
+type Close = NonNullable<Step['close']>
+type Written = Extract<StepResult, { fenced: false }>
+type Decision = HeadDecision | { readonly do: 'idle' }
+
+interface Begun {
+  readonly message: QueuedMessage
+  readonly number: number
+  readonly startedAt: Instant
+  readonly crashes: number
+}
+
+/** An attempt on its way to being recorded. */
+interface Closing extends Begun {
+  readonly close: Close
+}
+
+const IDLE: Decision = { do: 'idle' }
+const NOTHING_WRITTEN: Written = { fenced: false, opened: false }
+
+/**
+ * Carries the messages of one connection, one at a time.
+ *
+ *            due message            outcome recorded
+ *   IDLE ───────────────▶ SENDING ───────────────▶ (next message, in the same commit)
+ *    ▲                       │ nobody knows
+ *    │ woken                 ▼
+ *   WAITING ◀──────────── EVIDENCE
+ *
+ *   any state ── claim lost, paused, removed ──▶ GONE
+ *
+ * - Never SENDING twice: the open attempt's primary key in storage guarantees it, not this class.
+ * - Pausing lets a running attempt finish. Cutting it off would leave a message whose fate nobody knows.
+ */
+export class Lane {
+  readonly connectionId: ConnectionId
+  readonly #parts: LaneParts
+  #claimed: ClaimedLane
+  #memory: LaneMemory
+  #savedMemory: LaneMemory
+  #lastAttemptAt: Instant | null
+  #paceLot: number
+  #run: readonly QueuedMessage[] = []
+  #at = 0
+  #call: ChannelCall | null = null
+  #interruptSleep: (() => void) | null = null
+  #working: Promise<void> | null = null
+  #woken = false
+  #changed = false
+  #stopping = false
+  #gone = false
+  #idleSinceMonotonic: number | null = null
+
+  constructor(claimed: ClaimedLane, parts: LaneParts) {
+    this.connectionId = claimed.connectionId
+    this.#claimed = claimed
+    this.#parts = parts
+    this.#memory = claimed.memory
+    this.#savedMemory = claimed.memory
+    this.#lastAttemptAt = claimed.lastAttemptAt
+    this.#paceLot = parts.clock.random()
+  }
+
+  get epoch(): number {
+    return this.#claimed.epoch
+  }
+
+  /** Since when it has had nothing to do, by the monotonic clock; null while it has. */
+  get idleSinceMonotonic(): number | null {
+    return this.#working ? null : this.#idleSinceMonotonic
+  }
+
+  /** There may be something to do. Cheap, and harmless at any time. */
+  wake(): void {
+    if (this.#gone || this.#stopping) return
+    this.#woken = true
+    if (this.#working) return
+    this.#idleSinceMonotonic = null
+    this.#working = this.#work()
+      .catch((error: unknown) => {
+        this.#parts.journal.record({ event: 'fault', where: 'lane', error })
+        this.#leave()
+      })
+      .finally(() => {
+        this.#working = null
+        if (this.#woken) this.wake()
+      })
+  }
+
+  /** Somebody changed the connection, its messages or their media: believe nothing that was loaded. */
+  change(): void {
+    this.#changed = true
+    this.#interruptSleep?.()
+    this.wake()
+  }
+
+  /** Ends a call that is overdue, or that goes on after the claim has run out. */
+  sweep(): void {
+    if (this.#call && !this.#parts.claim.holds()) this.#call.abort()
+    this.#call?.sweep()
+  }
+
+  /** Lets the running attempt finish and be recorded, and opens nothing more. */
+  async stop(): Promise<void> {
+    this.#stopping = true
+    this.#interruptSleep?.()
+    await this.#working
+  }
+
+  abortCall(): void {
+    this.#call?.abort()
+  }
+
+  /** Lets go at once, as if the worker had died: what is open stays open. */
+  drop(): void {
+    this.#call?.abort()
+    this.#leave()
+  }
+
+  async #work(): Promise<void> {
+    let closing = await this.#recover()
+    while (!this.#gone) {
+      this.#woken = false
+      if (closing?.close.then.do === 'await-evidence') {
+        closing = await this.#gatherEvidence(closing)
+        if (!closing) return
+        continue
+      }
+      if (this.#changed && !closing && !(await this.#lookAgain())) return
+      const head = this.#stopping || !this.#claimed.mayOpen ? null : await this.#head(closing?.close ?? null)
+      const decision = head ? this.#decide(head) : IDLE
+      const written = await this.#commit(this.#step(closing?.close ?? null, head, decision))
+      if (!written) return
+      closing = null
+      if (head && written.opened) closing = await this.#attempt(head)
+      else if (!(await this.#goOn(head, decision))) return
+    }
+  }
+
+  /** After a step that opened nothing. False when the lane rests. */
+  async #goOn(head: QueuedMessage | null, decision: Decision): Promise<boolean> {
+    switch (decision.do) {
+      case 'drop':
+        this.#at += 1
+        if (head) this.#tellDropped(head, decision)
+        return true
+      case 'wait':
+        await this.#rest(head)
+        return !this.#stopping
+      case 'open':
+        // The head is no longer waiting, or the connection may not open: somebody was faster.
+        this.#changed = true
+        return true
+      case 'idle':
+        if (!this.#claimed.mayOpen) this.#leave()
+        if (this.#stopping || this.#gone) return false
+        if (this.#woken || this.#changed) return true
+        this.#idleSinceMonotonic = this.#parts.clock.monotonic()
+        return false
+    }
+  }
+
+  /** The lowest unfinished message, leaving out the one that is just being settled. */
+  async #head(close: Close | null): Promise<QueuedMessage | null> {
+    const settled = close?.then.do === 'settle' ? close.attempt.sequence : null
+    if (settled !== null && this.#run[this.#at]?.sequence === settled) this.#at += 1
+    const next = this.#run[this.#at]
+    if (next) return next
+    const run = await this.#parts.lanes.loadRun(this.connectionId, RUN_LENGTH)
+    this.#run = settled === null ? run : run.filter((message) => message.sequence !== settled)
+    this.#at = 0
+    return this.#run[0] ?? null
+  }
+
+  #decide(head: QueuedMessage): HeadDecision {
+    const { clock, channel, isMediaStalled } = this.#parts
+    const decision = decideHead(head, {
+      policy: this.#claimed.policy,
+      memory: this.#memory,
+      now: clock.now(),
+      lastAttemptAt: this.#lastAttemptAt,
+      paceLot: this.#paceLot,
+      channelTypes: channel.capabilities.types,
+      mediaStalled: isMediaStalled(),
+    })
+    if (decision.do === 'wait') this.#memory = decision.memory
+    return decision
+  }
+
+  #step(close: Close | null, head: QueuedMessage | null, decision: Decision): Step {
+    const step: Step = {
+      connectionId: this.connectionId,
+      epoch: this.#claimed.epoch,
+      at: this.#parts.clock.now(),
+      close,
+      drop: decision.do === 'drop' && head ? { sequence: head.sequence, as: decision.as, reason: decision.reason, words: decision.words } : null,
+      open: decision.do === 'open' && head ? { sequence: head.sequence, number: head.attempts + 1 } : null,
+    }
+    return this.#memory === this.#savedMemory ? step : { ...step, memory: this.#memory }
+  }
+
+  /** Null when the lane is gone. While storage cannot be written nothing new begins, and no outcome is given up. */
+  async #commit(step: Step): Promise<Written | null> {
+    if (!step.close && !step.open && !step.drop && !step.memory) return NOTHING_WRITTEN
+    while (!this.#gone) {
+      try {
+        const result = await this.#parts.lanes.record(step)
+        if (result.fenced) break
+        if (step.memory) this.#savedMemory = step.memory
+        if (result.opened) this.#lastAttemptAt = step.at
+        return result
+      } catch (error) {
+        if (!(error instanceof StorageUnavailable)) throw error
+        this.#parts.journal.record({ event: 'storage.unavailable', error })
+        if (this.#stopping) return null
+        await this.#sleep(STORAGE_RETRY_MS)
+      }
+    }
+    this.#leave()
+    return null
+  }
+
+  /** The attempt is committed: now the one call that can have an effect. */
+  async #attempt(head: QueuedMessage): Promise<Closing> {
+    const { clock, channel, claim, journal } = this.#parts
+    const begun = { message: head, number: head.attempts + 1, startedAt: this.#lastAttemptAt ?? clock.now(), crashes: 0 }
+    this.#paceLot = clock.random()
+    // The last look before the wire: from here on nothing can stop a call but the channel itself (G6).
+    if (!claim.holds()) return this.#interrupted(begun)
+    this.#call = new ChannelCall(clock, channel.capabilities.callBudgetMs)
+    const outcome = await this.#call.run(channel, handover(this.#claimed, begun), journal)
+    this.#call = null
+    return this.#close(begun, outcome, false)
+  }
+
+  /** The claim ran out before the call, so there was no call. Goes on once the claim holds again, if the lane is still ours. */
+  async #interrupted(begun: Begun): Promise<Closing> {
+    this.#parts.journal.record({ event: 'claim.expired' })
+    await this.#parts.claim.held()
+    this.#keepHead(begun)
+    const { message, number, startedAt } = begun
+    const endedAt = this.#parts.clock.now()
+    const attempt: AttemptRecord = {
+      sequence: message.sequence, number, startedAt, endedAt, outcome: 'rejected', code: 'call_interrupted', words: null, networkId: null,
+    }
+    return { ...begun, close: { attempt, then: { do: 'keep-queued' } } }
+  }
+
+  #close(begun: Begun, outcome: Outcome, evidenceAsked: boolean): Closing {
+    const { clock, channel, journal } = this.#parts
+    const { message, number, startedAt, crashes } = begun
+    const endedAt = clock.now()
+    const ended: EndedAttempt = { sequence: message.sequence, number, startedAt, endedAt, outcome, crashes, evidenceAsked }
+    const { then, memory } = nextStep(ended, {
+      policy: this.#claimed.policy,
+      memory: this.#memory,
+      now: endedAt,
+      lot: clock.random(),
+      recognisesRepeat: channel.capabilities.recognisesRepeat,
+      evidenceWaitMs: channel.capabilities.evidenceWaitMs,
+    })
+    this.#memory = memory
+    if (then.do === 'keep-queued') this.#keepHead(begun)
+    const attempt = recordOf(ended)
+    journal.record(finished(this.connectionId, channel.name, message, attempt, then))
+    return { ...begun, close: { attempt, then } }
+  }
+
+  /** The message stays the head of its lane, one attempt older. */
+  #keepHead({ message, number }: Begun): void {
+    if (this.#run[this.#at]?.sequence !== message.sequence) return
+    this.#run = [{ ...message, attempts: number }, ...this.#run.slice(this.#at + 1)]
+    this.#at = 0
+  }
+
+  /** Brings an attempt to an end that another worker, or this one before, left open. */
+  async #recover(): Promise<Closing | null> {
+    const { open } = this.#claimed
+    if (!open) return null
+    this.#claimed = { ...this.#claimed, open: null }
+    const { message, number, startedAt, crashes, evidenceUntil } = open
+    const begun = { message, number, startedAt, crashes }
+    if (evidenceUntil !== null) return this.#askUntil(begun, evidenceUntil, 'the line broke while it was being handed over')
+    this.#parts.journal.record({ event: 'attempt.recovered', messageId: message.id, connectionId: this.connectionId, crashes })
+    const evidence = await askForEvidence(this.#parts.channel, this.#question(begun), this.#parts.journal)
+    return this.#close(begun, outcomeOf(evidence, 'the worker died while it was being handed over'), evidence.kind === 'nothing-ever')
+  }
+
+  /** Null when the lane is gone or stops; the attempt stays open then, and the wait goes on with whoever takes it. */
+  async #gatherEvidence(closing: Closing): Promise<Closing | null> {
+    const { then } = closing.close
+    if (then.do !== 'await-evidence' || !(await this.#commit(this.#step(closing.close, null, IDLE)))) return null
+    return this.#askUntil(closing, then.until, then.words)
+  }
+
+  async #askUntil(begun: Begun, until: Instant, words: string): Promise<Closing | null> {
+    const { clock, channel, journal } = this.#parts
+    for (let waitMs = EVIDENCE_FIRST_ASK_MS; !this.#gone && !this.#stopping; waitMs = Math.min(waitMs * 2, EVIDENCE_SLOWEST_ASK_MS)) {
+      const evidence = await askForEvidence(channel, this.#question(begun), journal)
+      const leftMs = until - clock.now()
+      if (evidence.kind !== 'nothing-yet' || leftMs <= 0) return this.#close(begun, outcomeOf(evidence, words), true)
+      await this.#sleep(Math.min(waitMs, leftMs))
+    }
+    return null
+  }
+
+  #question({ message, number }: Begun): OpenQuestion {
+    return { messageId: message.id, connectionId: this.connectionId, to: message.recipient, attemptNumber: number }
+  }
+
+  /** Loads afresh what somebody changed. False when the lane is gone. */
+  async #lookAgain(): Promise<boolean> {
+    this.#changed = false
+    const claimed = await this.#parts.lanes.inspect({ connectionId: this.connectionId, epoch: this.#claimed.epoch })
+    if (!claimed) {
+      this.#leave()
+      return false
+    }
+    this.#claimed = { ...claimed, open: null }
+    this.#memory = claimed.memory
+    this.#savedMemory = claimed.memory
+    this.#run = []
+    this.#at = 0
+    return true
+  }
+
+  async #rest(head: QueuedMessage | null): Promise<void> {
+    const { wait } = this.#memory
+    if (!wait || this.#stopping || this.#changed) return
+    this.#parts.journal.record({ event: 'lane.waiting', connectionId: this.connectionId, reason: wait.reason, until: wait.until })
+    if (wait.reason === 'media_pending' && head) this.#parts.wantMedia([head.sequence])
+    await this.#sleep(Math.min(LONGEST_SLEEP_MS, wait.until === null ? LONGEST_SLEEP_MS : wait.until - this.#parts.clock.now()))
+  }
+
+  async #sleep(delayMs: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const cancel = this.#parts.clock.after(Math.max(0, delayMs), resolve)
+      this.#interruptSleep = () => {
+        cancel()
+        resolve()
+      }
+    })
+    this.#interruptSleep = null
+  }
+
+  #tellDropped(head: QueuedMessage, { as, reason }: Extract<HeadDecision, { do: 'drop' }>): void {
+    this.#parts.journal.record({ event: 'message.dropped', messageId: head.id, connectionId: this.connectionId, as, reason })
+  }
+
+  #leave(): void {
+    if (this.#gone) return
+    this.#gone = true
+    this.#woken = false
+    this.#interruptSleep?.()
+    this.#parts.onGone(this)
+  }
+}

@@ -1,0 +1,225 @@
+import type { AccountId, ConnectionId, Instant } from '../ids.ts'
+import type { Sequence } from '../message/message.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Journal } from '../ports/journal.ts'
+import { type MediaQueue, type MediaToFetch, StorageUnavailable } from '../ports/lanes.ts'
+import { type FetchedMedia, type MediaFailure, type MediaFetcher, SpoolUnavailable } from '../ports/media.ts'
+
+const PER_ACCOUNT = 4
+const PER_HOST = 4
+const IN_ALL = 16
+const LOOK_EVERY_MS = 1_000
+const CLEAN_EVERY_MS = 2_000
+const CLEAN_BATCH = 200
+const CANDIDATES_PER_ACCOUNT = 32
+/** Waits after the first, second and third try that may pass: four tries in five minutes, then the message fails. */
+const RETRY_DELAYS_MS = [5_000, 30_000, 120_000]
+const RETRY_AFTER_MOST_MS = 150_000
+const STALL_RETRY_MS = 5_000
+
+export interface MediaStageParts {
+  readonly queue: MediaQueue
+  readonly fetcher: MediaFetcher
+  readonly clock: Clock
+  readonly journal: Journal
+  /** Spool room per account for what is fetched ahead, in bytes. Heads of lanes are fetched whatever it says. */
+  readonly quotaBytes: number
+  /** The media of a message of this connection arrived, or it failed for want of it. */
+  readonly onSettled: (connectionId: ConnectionId) => void
+}
+
+interface Running {
+  readonly wanted: MediaToFetch
+  readonly host: string
+  readonly abort: AbortController
+}
+
+/**
+ * Fetches attachments soon after acceptance, because signed URLs run out while a backlog waits. In parallel, bounded
+ * per account and host, in turn between accounts; heads of lanes go first.
+ */
+export class MediaStage {
+  readonly #parts: MediaStageParts
+  readonly #running = new Map<Sequence, Running>()
+  readonly #ends = new Set<Promise<void>>()
+  readonly #urgent = new Set<Sequence>()
+  #accounts: AccountId[] = []
+  #stalledUntil: Instant | null = null
+  #looking = false
+  #lookAgain = false
+  #started = false
+  #cancelLook: (() => void) | null = null
+  #cancelClean: (() => void) | null = null
+
+  constructor(parts: MediaStageParts) {
+    this.#parts = parts
+  }
+
+  async start(): Promise<void> {
+    if (this.#started) return
+    this.#started = true
+    await this.#parts.fetcher.sweep(new Set(await this.#parts.queue.wantedFiles()))
+    this.#clean()
+    this.wake()
+  }
+
+  /** Ends running fetches, which are begun afresh after the next start. Harmless twice. */
+  async stop(): Promise<void> {
+    this.#started = false
+    this.#cancelLook?.()
+    this.#cancelClean?.()
+    for (const running of this.#running.values()) running.abort.abort()
+    await Promise.all(this.#ends)
+  }
+
+  /** There may be something to fetch. Cheap. */
+  wake(): void {
+    if (!this.#started) return
+    if (this.#looking) {
+      this.#lookAgain = true
+      return
+    }
+    this.#looking = true
+    void this.#look().finally(() => {
+      this.#looking = false
+      if (this.#lookAgain) {
+        this.#lookAgain = false
+        this.wake()
+      } else this.#scheduleLook()
+    })
+  }
+
+  /** These messages are at the head of their lanes. */
+  want(sequences: readonly Sequence[]): void {
+    for (const sequence of sequences) this.#urgent.add(sequence)
+    this.wake()
+  }
+
+  /** True while the spool cannot be written: no message pays for that. */
+  isStalled(): boolean {
+    return this.#stalledUntil !== null
+  }
+
+  #scheduleLook(): void {
+    this.#cancelLook?.()
+    if (this.#started) this.#cancelLook = this.#parts.clock.after(LOOK_EVERY_MS, () => this.wake())
+  }
+
+  async #look(): Promise<void> {
+    const { queue, clock, journal, quotaBytes } = this.#parts
+    if (this.#stalledUntil !== null && clock.now() < this.#stalledUntil) return
+    try {
+      await this.#beginUrgent()
+      if (this.#running.size >= IN_ALL) return
+      this.#accounts = inTurn(this.#accounts, await queue.accountsWithPending())
+      for (const accountId of this.#accounts) {
+        if (this.#running.size >= IN_ALL || (await queue.spoolBytes(accountId)) >= quotaBytes) continue
+        const busy = new Set(this.#running.keys())
+        const due = await queue.due({ accountId, now: clock.now(), busy, limit: CANDIDATES_PER_ACCOUNT })
+        for (const wanted of due) this.#begin(wanted)
+      }
+    } catch (error) {
+      journal.record({ event: 'storage.unavailable', error })
+    }
+  }
+
+  async #beginUrgent(): Promise<void> {
+    if (this.#urgent.size === 0) return
+    const sequences = [...this.#urgent]
+    const found = await this.#parts.queue.pendingOf(sequences)
+    const pending = new Set(found.map((wanted) => wanted.sequence))
+    for (const sequence of sequences) if (!pending.has(sequence)) this.#urgent.delete(sequence)
+    const now = this.#parts.clock.now()
+    for (const wanted of found) if (wanted.nextTryAt <= now && this.#begin(wanted)) this.#urgent.delete(wanted.sequence)
+  }
+
+  /** False when a bound leaves no room for it now. */
+  #begin(wanted: MediaToFetch): boolean {
+    if (!this.#started || this.#running.has(wanted.sequence)) return true
+    const host = hostOf(wanted.url)
+    if (this.#running.size >= IN_ALL) return false
+    if (this.#count((running) => running.wanted.accountId === wanted.accountId) >= PER_ACCOUNT) return false
+    if (this.#count((running) => running.host === host) >= PER_HOST) return false
+    const running = { wanted, host, abort: new AbortController() }
+    this.#running.set(wanted.sequence, running)
+    const end = this.#fetch(running).finally(() => {
+      this.#running.delete(wanted.sequence)
+      this.#ends.delete(end)
+      this.wake()
+    })
+    this.#ends.add(end)
+    return true
+  }
+
+  #count(matches: (running: Running) => boolean): number {
+    let count = 0
+    for (const running of this.#running.values()) if (matches(running)) count += 1
+    return count
+  }
+
+  async #fetch({ wanted, abort }: Running): Promise<void> {
+    const { fetcher, clock, journal } = this.#parts
+    try {
+      const spoolName = `${wanted.messageId}-${wanted.tries}`
+      const result = await fetcher.fetch({ url: wanted.url, type: wanted.type, spoolName }, abort.signal)
+      this.#stalledUntil = null
+      if (result.kind === 'fetched') await this.#arrived(wanted, result)
+      // A fetch that we ended ourselves says nothing about the file.
+      else if (!abort.signal.aborted) await this.#failed(wanted, result)
+    } catch (error) {
+      if (error instanceof StorageUnavailable) return journal.record({ event: 'storage.unavailable', error })
+      if (!(error instanceof SpoolUnavailable)) return journal.record({ event: 'fault', where: 'media', error })
+      this.#stalledUntil = clock.now() + STALL_RETRY_MS
+      journal.record({ event: 'media.stalled', error })
+    }
+  }
+
+  async #arrived(wanted: MediaToFetch, { file, tookMs }: FetchedMedia): Promise<void> {
+    const { queue, fetcher, clock, journal, onSettled } = this.#parts
+    if (!(await queue.ready(wanted.sequence, file, tookMs, clock.now()))) return fetcher.discard(file.path)
+    journal.record({ event: 'media.fetched', messageId: wanted.messageId, sizeBytes: file.sizeBytes, tookMs })
+    onSettled(wanted.connectionId)
+  }
+
+  async #failed(wanted: MediaToFetch, failure: MediaFailure): Promise<void> {
+    const { queue, clock, journal, onSettled } = this.#parts
+    const now = clock.now()
+    const delayMs = failure.mayPass ? RETRY_DELAYS_MS[wanted.tries] : undefined
+    journal.record({ event: 'media.failed', messageId: wanted.messageId, code: failure.code, final: delayMs === undefined })
+    if (delayMs === undefined) {
+      await queue.fail(wanted.sequence, failure.code, failure.words, now)
+      return onSettled(wanted.connectionId)
+    }
+    const waitMs = Math.min(failure.retryAfterMs ?? delayMs, RETRY_AFTER_MOST_MS)
+    await queue.retry(wanted.sequence, now + waitMs, failure.code, failure.words, now)
+  }
+
+  /** Lets go of the files of messages that are settled. */
+  #clean(): void {
+    const { queue, fetcher, clock, journal } = this.#parts
+    const clean = async () => {
+      const done = await queue.releasable(CLEAN_BATCH)
+      for (const { path } of done) await fetcher.discard(path)
+      if (done.length > 0) await queue.forget(done.map(({ sequence }) => sequence))
+    }
+    clean()
+      .catch((error: unknown) => journal.record({ event: 'storage.unavailable', error }))
+      .finally(() => {
+        if (this.#started) this.#cancelClean = clock.after(CLEAN_EVERY_MS, () => this.#clean())
+      })
+  }
+}
+
+/** The accounts that have something, beginning after the one that was first last time. */
+function inTurn(before: readonly AccountId[], now: readonly AccountId[]): AccountId[] {
+  const start = before[0] === undefined ? 0 : now.indexOf(before[0]) + 1
+  return [...now.slice(start), ...now.slice(0, start)]
+}
+
+function hostOf(url: string): string {
+  try {
+    return new URL(url).host
+  } catch {
+    return url
+  }
+}

@@ -1,0 +1,28 @@
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+
+/** Waits after the first, second, … transient failure of one message; the last one repeats. */
+const MESSAGE_DELAYS_MS = [1, 5, 15, 30, 60, 120, 300].map((seconds) => seconds * SECOND)
+const CONNECTION_FIRST_MS = 5 * SECOND
+const CONNECTION_MOST_MS = 5 * MINUTE
+/** No network may make a lane wait longer than this by asking. */
+const RETRY_AFTER_MOST_MS = 60 * MINUTE
+// Without it, all lanes that failed together would come back together, and fail together again.
+const JITTER = 0.2
+
+/** How long a message waits after its `tries`-th transient failure, in milliseconds. `lot` is in [0, 1). */
+export function messageDelayMs(tries: number, retryAfterMs: number | null, lot: number): number {
+  if (retryAfterMs !== null) return Math.min(retryAfterMs, RETRY_AFTER_MOST_MS)
+  const base = MESSAGE_DELAYS_MS[Math.min(tries, MESSAGE_DELAYS_MS.length) - 1] ?? CONNECTION_FIRST_MS
+  return jittered(base, lot)
+}
+
+/** How long a lane waits after its connection's `failures`-th failure in a row, in milliseconds. */
+export function connectionDelayMs(failures: number, retryAfterMs: number | null, lot: number): number {
+  if (retryAfterMs !== null) return Math.min(retryAfterMs, RETRY_AFTER_MOST_MS)
+  return jittered(Math.min(CONNECTION_FIRST_MS * 2 ** Math.min(failures - 1, 20), CONNECTION_MOST_MS), lot)
+}
+
+function jittered(baseMs: number, lot: number): number {
+  return Math.round(baseMs * (1 - JITTER + 2 * JITTER * lot))
+}

@@ -1,0 +1,98 @@
+import type { Instant, WorkerId } from '../ids.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Journal } from '../ports/journal.ts'
+import type { Lanes } from '../ports/lanes.ts'
+
+// Short, because it is how long a crashed worker's lanes stand still. Renewed every third of it, so two renewals may
+// get lost before a healthy worker loses its lanes. It need not outlast a send: a call that is still open when the
+// claim ends is aborted, and becomes unknown.
+export const CLAIM_LASTS_MS = 15_000
+export const RENEW_EVERY_MS = 5_000
+// The holder stops this much before others may begin: for the time between its look at the clock and the wire.
+const MARGIN_MS = 3_000
+
+/**
+ * A worker's right to its lanes: one heartbeat for all of them. Before each call the worker asks `holds`, because SQL
+ * can refuse a late record but cannot stop a process that was paused from calling the network (G6).
+ */
+export class WorkerClaim {
+  readonly #lanes: Lanes
+  readonly #clock: Clock
+  readonly #journal: Journal
+  readonly #worker: WorkerId
+  #endsMonotonic = Number.NEGATIVE_INFINITY
+  #endsAt: Instant = Number.NEGATIVE_INFINITY
+  #cancelTimer: (() => void) | null = null
+  #beating: Promise<void> | null = null
+  #waiting: (() => void)[] = []
+  #stopped = true
+
+  constructor(parts: { lanes: Lanes; clock: Clock; journal: Journal; worker: WorkerId }) {
+    this.#lanes = parts.lanes
+    this.#clock = parts.clock
+    this.#journal = parts.journal
+    this.#worker = parts.worker
+  }
+
+  async start(): Promise<void> {
+    this.#stopped = false
+    await this.#beat()
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#cancelTimer?.()
+    this.#endsMonotonic = Number.NEGATIVE_INFINITY
+    this.#release()
+  }
+
+  /**
+   * True while no other worker can have taken our lanes. Both clocks are asked: the monotonic one stands still while
+   * the machine is suspended, the wall clock can be set.
+   */
+  holds(): boolean {
+    return this.#clock.monotonic() < this.#endsMonotonic && this.#clock.now() < this.#endsAt
+  }
+
+  /** Resolves when the claim holds (again), or when the worker stops. */
+  async held(): Promise<void> {
+    while (!this.holds() && !this.#stopped) {
+      if (!this.#beating) void this.#beat()
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    }
+  }
+
+  #beat(): Promise<void> {
+    this.#beating ??= this.#renew().finally(() => {
+      this.#beating = null
+    })
+    return this.#beating
+  }
+
+  async #renew(): Promise<void> {
+    this.#cancelTimer?.()
+    // Both read before the request, so that however long it takes, our end comes before the one in the database.
+    const monotonic = this.#clock.monotonic()
+    const now = this.#clock.now()
+    try {
+      await this.#lanes.heartbeat(this.#worker, now, now + CLAIM_LASTS_MS)
+      this.#endsMonotonic = monotonic + CLAIM_LASTS_MS - MARGIN_MS
+      this.#endsAt = now + CLAIM_LASTS_MS - MARGIN_MS
+      this.#schedule(RENEW_EVERY_MS)
+      this.#release()
+    } catch (error) {
+      this.#journal.record({ event: 'storage.unavailable', error })
+      this.#schedule(RENEW_EVERY_MS / 5)
+    }
+  }
+
+  #schedule(delayMs: number): void {
+    if (!this.#stopped) this.#cancelTimer = this.#clock.after(delayMs, () => void this.#beat())
+  }
+
+  #release(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const resolve of waiting) resolve()
+  }
+}

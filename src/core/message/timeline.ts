@@ -1,0 +1,25 @@
+/** Every kind of moment that the timeline of a message can show, with the words for it. */
+export const TIMELINE_KINDS = {
+  accepted: 'Accepted and stored',
+  repeated: 'Asked for again under the same idempotency key; nothing was queued twice',
+  waiting: 'The lane waits',
+  'media-fetched': 'Media fetched',
+  'media-retry': 'Media could not be fetched; it is tried again',
+  'media-failed': 'Media could not be had',
+  'attempt-begun': 'Handed to the channel',
+  'attempt-accepted': 'The network took it',
+  'attempt-rejected': 'Certainly not sent',
+  'attempt-unknown': 'Nobody knows whether it was sent',
+  recovered: 'Its worker died while it was being handed over; another took over',
+  evidence: 'The channel was asked what became of it',
+  'receipt-delivered': 'Delivered to the recipient’s device',
+  'receipt-read': 'Read by the recipient',
+  'receipt-failed': 'The network reported that it failed',
+  'receipt-contrary': 'A report that contradicts what is known; kept, not applied',
+  settled: 'Came to its end',
+  cancelled: 'Cancelled by a person',
+  'connection-removed': 'Cancelled because its connection was removed',
+  resolved: 'Resolved by a person',
+  'sent-again': 'Sent again as a new message',
+} as const
+export type TimelineKind = keyof typeof TIMELINE_KINDS

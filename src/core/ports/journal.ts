@@ -1,0 +1,35 @@
+import type { ConnectionId, MessageId } from '../ids.ts'
+
+/**
+ * What the dispatching side tells of itself: for the log, the metrics, and for tests that wait for something to
+ * happen. There is no field for texts, numbers or tokens, so none can leak into a log.
+ */
+export type JournalEvent =
+  | {
+      readonly event: 'attempt.finished'
+      readonly messageId: MessageId
+      readonly connectionId: ConnectionId
+      readonly channel: string
+      readonly number: number
+      readonly outcome: 'accepted' | 'rejected' | 'unknown'
+      readonly code: string | null
+      readonly tookMs: number
+      /** What became of the message: its new state, `QUEUED` when it is tried again, `evidence` while that is awaited. */
+      readonly next: string
+    }
+  | { readonly event: 'attempt.recovered'; readonly messageId: MessageId; readonly connectionId: ConnectionId; readonly crashes: number }
+  | { readonly event: 'message.dropped'; readonly messageId: MessageId; readonly connectionId: ConnectionId; readonly as: string; readonly reason: string }
+  | { readonly event: 'lane.waiting'; readonly connectionId: ConnectionId; readonly reason: string; readonly until: number | null }
+  | { readonly event: 'lane.claimed'; readonly connectionId: ConnectionId; readonly epoch: number }
+  | { readonly event: 'lane.lost'; readonly connectionId: ConnectionId; readonly epoch: number }
+  | { readonly event: 'claim.expired' }
+  | { readonly event: 'messages.expired'; readonly count: number }
+  | { readonly event: 'media.fetched'; readonly messageId: MessageId; readonly sizeBytes: number; readonly tookMs: number }
+  | { readonly event: 'media.failed'; readonly messageId: MessageId; readonly code: string; readonly final: boolean }
+  | { readonly event: 'media.stalled'; readonly error: unknown }
+  | { readonly event: 'storage.unavailable'; readonly error: unknown }
+  | { readonly event: 'fault'; readonly where: string; readonly error: unknown }
+
+export interface Journal {
+  record(event: JournalEvent): void
+}

@@ -1,0 +1,119 @@
+import { isUtf8 } from 'node:buffer'
+import type { RefusalCode } from '../core/refusals.ts'
+import { findFlawedText, findRepeatedKey } from './json-flaws.ts'
+
+export type JsonRefusalCode = Extract<
+  RefusalCode,
+  'body_not_utf8' | 'body_not_json' | 'body_too_deep' | 'key_repeated' | 'text_not_unicode' | 'text_has_nul'
+>
+
+export type StrictJson =
+  | { readonly ok: true; readonly value: unknown; readonly text: string }
+  | {
+      readonly ok: false
+      readonly code: JsonRefusalCode
+      /** Where it is, such as `message.media.url`; null when it is the whole body. */
+      readonly field: string | null
+      /** More exact than the table's sentence; null when there is nothing to add. */
+      readonly detail: string | null
+      /** Null when the body is no text. */
+      readonly text: string | null
+    }
+
+export const MAX_JSON_DEPTH = 8
+
+const QUOTE = 0x22
+const COLON = 0x3a
+const BACKSLASH = 0x5c
+const OPENING_BRACKET = 0x5b
+const CLOSING_BRACKET = 0x5d
+const OPENING_BRACE = 0x7b
+const CLOSING_BRACE = 0x7d
+
+/**
+ * Reads a body in the one way that leaves nothing to interpretation. Whatever two readers may take for two things is
+ * refused: bytes that are no UTF-8, repeated keys, half characters, U+0000. Costs about twice a bare JSON.parse.
+ */
+export function parseStrictJson(bytes: Buffer): StrictJson {
+  if (!isUtf8(bytes)) return { ok: false, code: 'body_not_utf8', field: null, detail: null, text: null }
+  const text = bytes.toString('utf8')
+  const keysWritten = countKeysWritten(text)
+  if (keysWritten === TOO_DEEP) return { ok: false, code: 'body_too_deep', field: null, detail: null, text }
+
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    return { ok: false, code: 'body_not_json', field: null, detail: whyNotJson(text, error), text }
+  }
+
+  // A key that stands twice was written twice and kept once.
+  if (keysWritten !== countKeysKept(value)) {
+    return { ok: false, code: 'key_repeated', field: findRepeatedKey(text), detail: null, text }
+  }
+  // Valid UTF-8 holds no half characters, and JSON no raw U+0000: only an escape can bring them in.
+  if (text.includes('\\u')) {
+    const flaw = findFlawedText(value)
+    if (flaw) return { ok: false, code: flaw.code, field: flaw.field, detail: null, text }
+  }
+  return { ok: true, value, text }
+}
+
+const TOO_DEEP = -1
+
+/**
+ * The colons outside of strings, which in valid JSON are its keys. In invalid JSON the count means nothing, but
+ * JSON.parse refuses that anyway. The depth is judged here, before anything recursive sees the value.
+ */
+function countKeysWritten(text: string): number {
+  let keys = 0
+  let depth = 0
+  for (let index = 0; index < text.length; index += 1) {
+    switch (text.charCodeAt(index)) {
+      case QUOTE:
+        index = endOfString(text, index)
+        break
+      case COLON:
+        keys += 1
+        break
+      case OPENING_BRACE:
+      case OPENING_BRACKET:
+        depth += 1
+        if (depth > MAX_JSON_DEPTH) return TOO_DEEP
+        break
+      case CLOSING_BRACE:
+      case CLOSING_BRACKET:
+        depth -= 1
+        break
+    }
+  }
+  return keys
+}
+
+/** The place of the quote that closes the string opened at `start`; the end of the text when none does. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0
+    while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes += 1
+    // After an odd number of backslashes the quote belongs to the string.
+    if (backslashes % 2 === 0) return end
+  }
+  return text.length
+}
+
+function countKeysKept(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  let keys = 0
+  if (Array.isArray(value)) {
+    for (const item of value) keys += countKeysKept(item)
+    return keys
+  }
+  for (const item of Object.values(value)) keys += 1 + countKeysKept(item)
+  return keys
+}
+
+function whyNotJson(text: string, error: unknown): string | null {
+  if (text === '') return 'The body is empty. Send a JSON object.'
+  if (text.startsWith('\ufeff')) return 'The body starts with a byte order mark. Send the JSON without it.'
+  return error instanceof SyntaxError ? `The body is not valid JSON: ${error.message}` : null
+}

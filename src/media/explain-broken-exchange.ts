@@ -1,0 +1,38 @@
+import { MediaProblem } from './media-problem.ts'
+
+export interface Exchange {
+  /** The host closed its side of the connection. */
+  readonly peerHasEnded: boolean
+  /** The headers of the response had arrived. */
+  readonly hasAnswered: boolean
+}
+
+const RESET_CODES: readonly string[] = ['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN']
+
+/** The one place that knows the errors of the HTTP library. Decides by code and by what we saw, never by message text. */
+export function explainBrokenExchange(error: unknown, exchange: Exchange): MediaProblem {
+  if (error instanceof MediaProblem) return error
+  const code = codeOf(error)
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') {
+    return new MediaProblem('media_protocol', 'The headers of the media host are larger than 16 KiB.', { cause: error })
+  }
+  if (code.startsWith('ERR_SSL') || code === 'EPROTO') {
+    return new MediaProblem('media_tls', `The TLS connection to the media host broke (${code}).`, { cause: error })
+  }
+  const wasCutOff =
+    exchange.peerHasEnded || RESET_CODES.includes(code) || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || code === 'HPE_INVALID_EOF_STATE'
+  if (wasCutOff && exchange.hasAnswered) {
+    return new MediaProblem('media_truncated', 'The media host closed the connection before the whole file had arrived.', { cause: error })
+  }
+  if (wasCutOff) {
+    return new MediaProblem('media_connect', 'The media host closed the connection without an answer.', { cause: error })
+  }
+  // What is left is an answer that the parser refused: broken framing, an upgrade nobody asked for, two lengths.
+  const detail = code.startsWith('HPE_') ? ` (${code})` : ''
+  return new MediaProblem('media_protocol', `The answer of the media host is not usable HTTP/1.1${detail}.`, { cause: error })
+}
+
+function codeOf(error: unknown): string {
+  const { code } = (error ?? {}) as { code?: unknown }
+  return typeof code === 'string' ? code : ''
+}

@@ -1,0 +1,34 @@
+export interface FetchTiming {
+  /** All look-ups of one name. */
+  readonly dnsMs: number
+  /** Reaching one of a host's addresses; then as long again for the TLS handshake. */
+  readonly connectMs: number
+  /** From the request to the end of the response's headers. */
+  readonly headersMs: number
+  /** The whole fetch gets the larger of this, and what the largest allowed file takes at `totalBytesPerSecond`. */
+  readonly leastTotalMs: number
+  readonly totalBytesPerSecond: number
+  /** After `slowAfterMs` of body, every `slowWindowMs` must bring `slowBytesPerSecond` on average. */
+  readonly slowBytesPerSecond: number
+  readonly slowAfterMs: number
+  readonly slowWindowMs: number
+}
+
+export const DEFAULT_TIMING: FetchTiming = {
+  dnsMs: 5_000,
+  connectMs: 5_000,
+  headersMs: 10_000,
+  leastTotalMs: 60_000,
+  // 100 MB get 763 s, which is within the 15 min that one message may hold up its lane; 16 MB get 122 s. Higher would
+  // fail callers behind an ordinary uplink, lower would let a crawling host keep one of few download slots.
+  totalBytesPerSecond: 128 * 1024,
+  // A phone's worst link manages this. It ends what crawls long before the total does.
+  slowBytesPerSecond: 4 * 1024,
+  slowAfterMs: 10_000,
+  slowWindowMs: 10_000,
+}
+
+/** How long a fetch may take in all, for a type whose files may have `capBytes`. */
+export function totalTimeMs(capBytes: number, timing: FetchTiming): number {
+  return Math.max(timing.leastTotalMs, Math.ceil((capBytes / timing.totalBytesPerSecond) * 1000))
+}

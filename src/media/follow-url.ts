@@ -1,0 +1,75 @@
+import { type JudgedUrl, judgeMediaUrl } from '../core/media-address/judge-url.ts'
+import type { AddressRange } from '../core/media-address/ip-address.ts'
+import type { AddressGuard } from './address-guard.ts'
+import { locateHost } from './locate-host.ts'
+import { behindRedirects, MediaProblem } from './media-problem.ts'
+import { judgeStatus } from './media-status.ts'
+import { type OpenResponse, openResponse, type RequestRules } from './open-response.ts'
+import type { ResolveName } from './resolve-name.ts'
+
+export interface FollowRules extends RequestRules {
+  readonly allowedPrivate: readonly AddressRange[]
+  readonly guard: AddressGuard
+  readonly resolveName: ResolveName
+}
+
+export const MOST_REDIRECTS = 5
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308]
+
+/** Asks for a URL and follows redirects, each judged like a URL of its own. Returns the response that holds the file. */
+export async function followUrl(url: string, rules: FollowRules, ending: AbortController): Promise<OpenResponse> {
+  let target = judge(url, rules)
+  for (let redirects = 0; ; redirects += 1) {
+    const step = await visit(target, rules, ending).catch((error: unknown) => {
+      throw redirects > 0 && error instanceof MediaProblem ? behindRedirects(error, redirects) : error
+    })
+    if ('response' in step) return step.response
+    if (redirects === MOST_REDIRECTS) {
+      throw new MediaProblem('media_protocol', `The media host redirected more than ${MOST_REDIRECTS} times.`)
+    }
+    target = step.redirectedTo
+  }
+}
+
+type Step = { readonly response: OpenResponse } | { readonly redirectedTo: JudgedUrl }
+
+async function visit(target: JudgedUrl, rules: FollowRules, ending: AbortController): Promise<Step> {
+  const addresses = await locateHost(target, rules, ending.signal)
+  const response = await openResponse({ target, addresses }, rules, ending)
+  let isWanted = false
+  try {
+    if (REDIRECTS.includes(response.status)) return { redirectedTo: judgeRedirect(response, target, rules) }
+    const problem = judgeStatus({ status: response.status, retryAfter: response.header('retry-after'), date: response.header('date') })
+    if (problem) throw problem
+    isWanted = true
+    return { response }
+  } finally {
+    if (!isWanted) response.close()
+  }
+}
+
+function judgeRedirect(response: OpenResponse, from: JudgedUrl, rules: FollowRules): JudgedUrl {
+  const location = response.header('location')
+  if (location === null) {
+    throw new MediaProblem('media_protocol', `The media host answered with status ${response.status}, but named no new address.`)
+  }
+  // Parsers disagree about these, as in a URL. A space is common in names of files and harmless.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
+  if (/[\u0000-\u001f\u007f\\]/.test(location)) throw refusedRedirect()
+  // Header bytes come as Latin-1, one character each; hosts write UTF-8.
+  const resolved = URL.parse(Buffer.from(location, 'latin1').toString('utf8'), from.url)
+  if (!resolved) throw new MediaProblem('media_protocol', 'The media host redirects to something that is not a URL.')
+  // Whoever reads the plain connection could replace the file, though the message asked for a safe one.
+  if (from.isTls && resolved.protocol !== 'https:') throw refusedRedirect()
+  return judge(resolved.href, rules)
+}
+
+function judge(url: string, rules: FollowRules): JudgedUrl {
+  const judged = judgeMediaUrl(url, rules.allowedPrivate)
+  if (judged.ok) return judged
+  throw new MediaProblem('media_blocked', judged.detail)
+}
+
+function refusedRedirect(): MediaProblem {
+  return new MediaProblem('media_blocked', 'The media host redirects to a place that media is not fetched from.')
+}

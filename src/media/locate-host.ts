@@ -1,0 +1,41 @@
+import type { JudgedUrl } from '../core/media-address/judge-url.ts'
+import type { AddressGuard } from './address-guard.ts'
+import { blocked } from './media-problem.ts'
+import type { ResolveName } from './resolve-name.ts'
+
+/** Finds the addresses of a host and judges every one of them. What it returns may be connected to; nothing else may. */
+export async function locateHost(
+  target: JudgedUrl,
+  { guard, resolveName }: { readonly guard: AddressGuard; readonly resolveName: ResolveName },
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  if (isLocalhost(target)) return locateLocalhost(guard)
+  const addresses = target.isAddress ? [target.host] : await resolveName(target.host, signal)
+  // One bad address among many is enough to refuse: which of them a later connection would pick is not ours to decide,
+  // and no honest name has one.
+  if (!addresses.every((address) => guard.admits(address, target.needsAllowedRange))) {
+    throw blocked()
+  }
+  return inTurns(addresses)
+}
+
+function isLocalhost({ host, isAddress }: JudgedUrl): boolean {
+  return !isAddress && (host === 'localhost' || host.endsWith('.localhost'))
+}
+
+/** `localhost` is this machine by definition, so no server is asked: what it said could not be trusted. */
+function locateLocalhost(guard: AddressGuard): readonly string[] {
+  const addresses = ['127.0.0.1', '::1'].filter((address) => guard.allows(address))
+  if (addresses.length === 0) throw blocked()
+  return addresses
+}
+
+/** IPv4 and IPv6 by turns, so that a machine without one of them finds the other at the second try. */
+function inTurns(addresses: readonly string[]): readonly string[] {
+  const four = addresses.filter((address) => !address.includes(':'))
+  const six = addresses.filter((address) => address.includes(':'))
+  const rounds = Math.max(four.length, six.length)
+  return Array.from({ length: rounds }, (_, index) => [four[index], six[index]])
+    .flat()
+    .filter((address) => address !== undefined)
+}

@@ -1,0 +1,38 @@
+import { MediaProblem } from './media-problem.ts'
+
+/** Longest wait that a host may ask for: beyond it, the message would run out of time rather than wait. */
+export const MAX_RETRY_AFTER_MS = 3_600_000
+
+const PASSING_CLIENT_ERRORS: readonly number[] = [408, 425, 429]
+
+export interface StatusFacts {
+  readonly status: number
+  readonly retryAfter: string | null
+  /** The host's own clock, against which it wrote a date into `Retry-After`. */
+  readonly date: string | null
+}
+
+/** Judges a status that is no redirect. Returns the problem, or null when a file follows. */
+export function judgeStatus({ status, retryAfter, date }: StatusFacts): MediaProblem | null {
+  if (status === 200 || status === 203) return null
+  const words = `The media host answered with status ${status}.`
+  // 202: the file is being made.
+  const mayPass = status >= 500 || status === 202 || PASSING_CLIENT_ERRORS.includes(status)
+  return new MediaProblem('media_status', words, { mayPass, retryAfterMs: mayPass ? parseRetryAfter(retryAfter, date) : null })
+}
+
+/**
+ * Reads `Retry-After` as milliseconds, at most an hour; null when absent or malformed. A date counts from the `Date` of
+ * the same response, so that neither clock need be right.
+ */
+export function parseRetryAfter(retryAfter: string | null, date: string | null): number | null {
+  if (retryAfter === null) return null
+  const text = retryAfter.trim()
+  const waitMs = /^\d+$/.test(text) ? Number(text) * 1000 : parseHttpDate(text) - parseHttpDate(date?.trim() ?? '')
+  return Number.isNaN(waitMs) ? null : Math.min(Math.max(waitMs, 0), MAX_RETRY_AFTER_MS)
+}
+
+/** NaN unless the text is a date as HTTP writes it: `Date.parse` alone takes "1" for a year. */
+function parseHttpDate(text: string): number {
+  return /^[A-Z][a-z]{2,8},? .*GMT$/.test(text) ? Date.parse(text) : Number.NaN
+}

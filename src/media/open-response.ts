@@ -1,0 +1,121 @@
+import type { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
+import { Client } from 'undici'
+import type { JudgedUrl } from '../core/media-address/judge-url.ts'
+import type { Dial } from './dial.ts'
+import { explainBrokenExchange } from './explain-broken-exchange.ts'
+import { MediaProblem } from './media-problem.ts'
+
+export interface OpenResponse {
+  readonly status: number
+  /** The value of a header; several of one name are joined with a comma. Null when absent. */
+  header(name: string): string | null
+  readonly body: Readable
+  /** Bytes that came over the connection so far: headers, framing and content, after decryption. */
+  receivedBytes(): number
+  /** Turns what the body stream failed with into words. */
+  explain(error: unknown): MediaProblem
+  /** Ends the connection. Harmless when called twice, or with the body half read. */
+  close(): void
+}
+
+export interface RequestRules {
+  readonly dial: Dial
+  readonly headersMs: number
+  readonly userAgent: string
+}
+
+/** Signed URLs and cookies make for long headers, but not this long; the parser keeps them all in memory. */
+const MAX_HEADER_BYTES = 16 * 1024
+/** Early hints come once or twice. More is a host that keeps the connection busy without ever answering. */
+const MOST_INTERIM_RESPONSES = 8
+
+/**
+ * Sends one GET over a connection of its own and returns once the headers are there.
+ *
+ * A fresh connection each time: nothing of one account's fetch (cookies, a kept-alive socket, a TLS session) can reach
+ * another's. No proxy of the environment is used either, because it would connect to whom it likes.
+ */
+export async function openResponse(
+  { target, addresses }: { readonly target: JudgedUrl; readonly addresses: readonly string[] },
+  rules: RequestRules,
+  ending: AbortController,
+): Promise<OpenResponse> {
+  const socket = await rules.dial(target, addresses, ending.signal)
+  const exchange = { socket, peerHasEnded: false, hasAnswered: false }
+  socket.once('end', () => {
+    exchange.peerHasEnded = true
+  })
+  const client = clientOver(socket, new URL(target.url).origin)
+  const close = () => {
+    void client.destroy().catch(() => {})
+    socket.destroy()
+  }
+  const timer = setTimeout(() => ending.abort(tooSlow(rules.headersMs)), rules.headersMs)
+  try {
+    const answer = await request(client, { target, userAgent: rules.userAgent }, ending)
+    exchange.hasAnswered = true
+    // The body may fail before anybody listens; unheard, that would end the process.
+    answer.body.on('error', () => {})
+    return {
+      status: answer.statusCode,
+      header: (name) => joined(answer.headers[name]),
+      body: answer.body,
+      receivedBytes: () => socket.bytesRead,
+      explain: (error) => explainBrokenExchange(error, exchange),
+      close,
+    }
+  } catch (error) {
+    close()
+    ending.signal.throwIfAborted()
+    throw explainBrokenExchange(error, exchange)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** An HTTP client that has this one connection and can never make another. */
+function clientOver(socket: Socket, origin: string): Client {
+  let unused: Socket | null = socket
+  return new Client(origin, {
+    connect: (_options, callback) => {
+      if (unused) callback(null, unused)
+      else callback(new Error('A fetch has one connection and makes no second one'), null)
+      unused = null
+    },
+    allowH2: false,
+    pipelining: 1,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    // Ours are kept outside: these start anew with every byte, so a slow drip never meets them.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+}
+
+function request(client: Client, { target, userAgent }: { readonly target: JudgedUrl; readonly userAgent: string }, ending: AbortController) {
+  const { pathname, search } = new URL(target.url)
+  let interim = 0
+  return client.request({
+    method: 'GET',
+    path: pathname + search,
+    headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': userAgent },
+    // Asks the host to close the connection afterwards.
+    reset: true,
+    signal: ending.signal,
+    onInfo: () => {
+      interim += 1
+      if (interim > MOST_INTERIM_RESPONSES) {
+        ending.abort(new MediaProblem('media_protocol', `The media host sent more than ${MOST_INTERIM_RESPONSES} interim responses.`))
+      }
+    },
+  })
+}
+
+function joined(value: string | string[] | undefined): string | null {
+  if (value === undefined) return null
+  return Array.isArray(value) ? value.join(', ') : value
+}
+
+function tooSlow(headersMs: number): MediaProblem {
+  return new MediaProblem('media_timeout', `The media host did not answer the request within ${headersMs} ms.`)
+}

@@ -1,0 +1,39 @@
+import type { Kysely } from 'kysely'
+import type { Instant } from '../../core/ids.ts'
+import type { Administration } from '../../core/ports/administration.ts'
+import { createAccount, listAccounts } from './accounts.ts'
+import { cancelMessage, resolveMessage, retryMessage } from './change-message.ts'
+import { addConnection, changeConnection, findConnection, listConnections, setConnectionState } from './connections.ts'
+import { listMessages, listUnresolved } from './list-messages.ts'
+import { explainMessage } from './message-story.ts'
+import { removeConnection } from './remove-connection.ts'
+import type { Store } from './store.ts'
+import type { Tables } from './tables.ts'
+import { createToken, deleteToken, listTokens } from './tokens.ts'
+
+/** Administration over any engine that Kysely speaks to. Neither opens nor closes the database. */
+export function createAdministration(database: Kysely<Tables>, now: () => Instant): Administration {
+  const store: Store = { database, now }
+  return {
+    createAccount: (name, actor) => createAccount(store, name, actor),
+    listAccounts: () => listAccounts(store),
+
+    addConnection: (wanted, actor) => addConnection(store, wanted, actor),
+    listConnections: (accountId) => listConnections(store, accountId),
+    findConnection: (number, accountId) => findConnection(store, number, accountId),
+    setConnectionState: (id, state, actor) => setConnectionState(store, { id, state }, actor),
+    changeConnection: (id, wanted, actor) => changeConnection(store, { ...wanted, id }, actor),
+    removeConnection: (id, cancelWaiting, actor) => removeConnection(store, { id, cancelWaiting }, actor),
+
+    createToken: (token, actor) => createToken(store, token, actor),
+    listTokens: (accountId) => listTokens(store, accountId),
+    deleteToken: (which, accountId, actor) => deleteToken(store, { which, accountId }, actor),
+
+    listMessages: (filter) => listMessages(store, filter),
+    explainMessage: (id) => explainMessage(store, id),
+    cancelMessage: (id, actor) => cancelMessage(store, id, actor),
+    retryMessage: (id, actor) => retryMessage(store, id, actor),
+    resolveMessage: (id, as, actor) => resolveMessage(store, { id, as }, actor),
+    listUnresolved: (accountId) => listUnresolved(store, accountId),
+  }
+}

@@ -1,0 +1,141 @@
+import type { MessageId } from '../../core/ids.ts'
+import type { Actor, MessageView } from '../../core/ports/administration.ts'
+import { Refusal } from '../../core/refusals.ts'
+import { type MessageRow, selectMessages, shownState, toMessageView } from './message-view.ts'
+import { sendAgain } from './send-again.ts'
+import { addMoment, type Change, change, type Reader, type Store, touchLane, writeAudit } from './store.ts'
+
+export function cancelMessage(store: Store, id: MessageId, actor: Actor): Promise<MessageView> {
+  return change(store, actor, async (making) => {
+    const { tables, at } = making
+    const message = await find(tables, id)
+    const state = shownState(message)
+    if (state === 'SENDING') {
+      throw new Refusal(
+        'message_not_waiting',
+        'This message is being handed over right now, so it cannot be cancelled.',
+      )
+    }
+    if (state !== 'QUEUED')
+      throw new Refusal(
+        'message_not_waiting',
+        `This message is ${state} and no longer waits, so it cannot be cancelled.`,
+      )
+    await tables
+      .updateTable('message')
+      .set({ state: 'CANCELLED', reason: 'cancelled_by_person', settled_at: at })
+      .where('sequence', '=', message.sequence)
+      .execute()
+    await tables
+      .updateTable('media')
+      .set({ state: 'forgotten', ended_at: at })
+      .where('message_sequence', '=', message.sequence)
+      .where('state', '=', 'pending')
+      .execute()
+    await addMoment(making, {
+      sequence: message.sequence,
+      kind: 'cancelled',
+      code: 'cancelled_by_person',
+      facts: { by: actor },
+    })
+    await finish(making, message, { action: 'message.cancel' })
+    return view(making, id)
+  })
+}
+
+export function retryMessage(store: Store, id: MessageId, actor: Actor): Promise<MessageView> {
+  return change(store, actor, async (making) => {
+    const message = await find(making.tables, id)
+    const state = shownState(message)
+    if (state === 'UNCONFIRMED') {
+      throw new Refusal(
+        'message_not_ended',
+        'Nobody knows whether this message arrived. Use: nuncio message resolve ID --arrived or --send-again',
+      )
+    }
+    if (state !== 'FAILED' && state !== 'EXPIRED' && state !== 'CANCELLED') {
+      throw new Refusal(
+        'message_not_ended',
+        `This message is ${state}: only one that has failed, expired or been cancelled can be retried.`,
+      )
+    }
+    await refuseSentAgain(making, message)
+    const resent = await sendAgain(making, message)
+    await finish(making, message, { action: 'message.retry', detail: { resent } })
+    return view(making, resent)
+  })
+}
+
+export function resolveMessage(
+  store: Store,
+  { id, as }: { readonly id: MessageId; readonly as: 'arrived' | 'send-again' },
+  actor: Actor,
+): Promise<MessageView> {
+  return change(store, actor, async (making) => {
+    const message = await find(making.tables, id)
+    if (message.state !== 'UNCONFIRMED') {
+      throw new Refusal(
+        'message_not_unconfirmed',
+        `This message is ${shownState(message)}, not UNCONFIRMED, so there is nothing to resolve.`,
+      )
+    }
+    if (message.resolved_at !== null) throw new Refusal('message_not_unconfirmed', 'This message was resolved already.')
+    return as === 'arrived' ? resolveArrived(making, message) : resolveSendAgain(making, message)
+  })
+}
+
+async function resolveArrived(making: Change, message: MessageRow): Promise<MessageView> {
+  const { tables, at, actor } = making
+  await tables
+    .updateTable('message')
+    .set({ state: 'PUBLISHED', reason: 'says_arrived', published_at: at, resolved_at: at })
+    .where('sequence', '=', message.sequence)
+    .execute()
+  // The reason it had is kept here, because the row now carries the person's word.
+  const facts = { by: actor, as: 'arrived', was: message.reason }
+  await addMoment(making, { sequence: message.sequence, kind: 'resolved', code: 'says_arrived', facts })
+  await finish(making, message, { action: 'message.resolve', detail: { as: 'arrived' } })
+  return view(making, message.id)
+}
+
+async function resolveSendAgain(making: Change, message: MessageRow): Promise<MessageView> {
+  const { tables, at, actor } = making
+  await tables.updateTable('message').set({ resolved_at: at }).where('sequence', '=', message.sequence).execute()
+  await addMoment(making, { sequence: message.sequence, kind: 'resolved', facts: { by: actor, as: 'send-again' } })
+  const resent = await sendAgain(making, message)
+  await finish(making, message, { action: 'message.resolve', detail: { as: 'send-again', resent } })
+  return view(making, resent)
+}
+
+/** A second copy by accident would be a duplicate nobody decided on (G5). */
+async function refuseSentAgain({ tables }: Change, message: MessageRow): Promise<void> {
+  if (message.resent_as === null) return
+  const newer = await tables
+    .selectFrom('message')
+    .select('id')
+    .where('sequence', '=', message.resent_as)
+    .executeTakeFirst()
+  throw new Refusal(
+    'message_sent_again',
+    `This message was sent again already, as ${newer?.id ?? 'another message'}: look at that one instead.`,
+  )
+}
+
+async function finish(
+  making: Change,
+  message: MessageRow,
+  did: { action: string; detail?: Readonly<Record<string, unknown>> },
+): Promise<void> {
+  await touchLane(making, message.connection_id)
+  await writeAudit(making, { ...did, object: message.id, accountId: message.account_id })
+}
+
+async function view({ tables, at }: Change, id: MessageId): Promise<MessageView> {
+  return toMessageView(await find(tables, id), at)
+}
+
+async function find(tables: Reader, id: MessageId): Promise<MessageRow> {
+  const row = await selectMessages(tables).where('m.id', '=', id).executeTakeFirst()
+  if (!row) throw new Refusal('message_unknown', `There is no message with the id ${id}.`)
+  return row
+}

@@ -1,0 +1,191 @@
+import { sql } from 'kysely'
+import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../core/connection/lane-policy.ts'
+import type { AccountId, ConnectionId, Instant } from '../../core/ids.ts'
+import type { Actor, ConnectionView } from '../../core/ports/administration.ts'
+import { Refusal } from '../../core/refusals.ts'
+import { whyStandsStill } from './lane-reason.ts'
+import { newConnectionId } from './new-id.ts'
+import { change, type Reader, type Store, touchLane, writeAudit } from './store.ts'
+
+export interface WantedConnection {
+  readonly accountId: AccountId
+  readonly number: string
+  readonly channel: string
+  readonly policy: LanePolicy
+  readonly channelSettings: Record<string, unknown>
+}
+
+export function addConnection(store: Store, wanted: WantedConnection, actor: Actor): Promise<ConnectionView> {
+  const { accountId, number, channel } = wanted
+  return change(store, actor, async (making) => {
+    const { tables, at } = making
+    const account = await tables.selectFrom('account').select('name').where('id', '=', accountId).executeTakeFirst()
+    if (!account) throw new Refusal('account_unknown')
+    const same = await selectConnections(tables)
+      .where('c.account_id', '=', accountId)
+      .where('c.number', '=', number)
+      .execute()
+    if (same.length > 0)
+      throw new Refusal('connection_exists', `${number} is a connection of the account “${account.name}” already.`)
+    const id = newConnectionId()
+    await tables
+      .insertInto('connection')
+      .values({
+        id,
+        account_id: accountId,
+        number,
+        channel,
+        state: 'active',
+        policy: JSON.stringify(wanted.policy),
+        channel_settings: JSON.stringify(wanted.channelSettings),
+        created_at: at,
+        removed_at: null,
+      })
+      .execute()
+    await touchLane(making, id)
+    await writeAudit(making, { action: 'connection.add', object: id, accountId, detail: { number, channel } })
+    return view(tables, id, at)
+  })
+}
+
+export async function listConnections(store: Store, accountId: AccountId | null): Promise<readonly ConnectionView[]> {
+  const rows = await selectConnections(store.database)
+    .$if(accountId !== null, (query) => query.where('c.account_id', '=', accountId as AccountId))
+    .orderBy('a.created_at')
+    .orderBy('c.created_at')
+    .orderBy('c.number')
+    .execute()
+  const now = store.now()
+  return rows.map((row) => toConnectionView(row, now))
+}
+
+export async function findConnection(
+  store: Store,
+  number: string,
+  accountId: AccountId | null,
+): Promise<ConnectionView> {
+  const rows = await selectConnections(store.database)
+    .where('c.number', '=', number)
+    .$if(accountId !== null, (query) => query.where('c.account_id', '=', accountId as AccountId))
+    .execute()
+  if (rows.length > 1)
+    throw new Refusal(
+      'connection_ambiguous',
+      `Several accounts have a connection ${number}: say which one with --account.`,
+    )
+  if (!rows[0]) throw new Refusal('connection_unknown', `There is no connection with the number ${number}.`)
+  return toConnectionView(rows[0], store.now())
+}
+
+export function setConnectionState(
+  store: Store,
+  { id, state }: { readonly id: ConnectionId; readonly state: 'active' | 'paused' },
+  actor: Actor,
+): Promise<ConnectionView> {
+  return change(store, actor, async (making) => {
+    const { tables, at } = making
+    const { accountId } = await view(tables, id, at)
+    await tables.updateTable('connection').set({ state }).where('id', '=', id).execute()
+    if (state === 'active') {
+      // Whoever resumes has mended the cause, so the lane tries at once instead of sitting out its wait.
+      await tables
+        .updateTable('lane')
+        .set({ wait_reason: null, wait_words: null, wait_until: null })
+        .where('connection_id', '=', id)
+        .execute()
+    }
+    await touchLane(making, id)
+    await writeAudit(making, {
+      action: state === 'active' ? 'connection.resume' : 'connection.pause',
+      object: id,
+      accountId,
+    })
+    return view(tables, id, at)
+  })
+}
+
+export function changeConnection(
+  store: Store,
+  wanted: { readonly id: ConnectionId; readonly policy: LanePolicy; readonly channelSettings: Record<string, unknown> },
+  actor: Actor,
+): Promise<ConnectionView> {
+  const { id, policy, channelSettings } = wanted
+  return change(store, actor, async (making) => {
+    const { tables, at } = making
+    const { accountId } = await view(tables, id, at)
+    await tables
+      .updateTable('connection')
+      .set({ policy: JSON.stringify(policy), channel_settings: JSON.stringify(channelSettings) })
+      .where('id', '=', id)
+      .execute()
+    await touchLane(making, id)
+    // Only the names of the channel's settings: their values may be credentials.
+    const detail = { policy, channelSettings: Object.keys(channelSettings) }
+    await writeAudit(making, { action: 'connection.change', object: id, accountId, detail })
+    return view(tables, id, at)
+  })
+}
+
+/** Connections that are not removed, with how their lanes stand. */
+export function selectConnections(tables: Reader) {
+  // A literal, not a parameter: the engine uses the partial index of the lane only when it can see the state. The
+  // message that is being handed over counts too, because it has not come to its end.
+  const waiting = sql`message q where q.connection_id = c.id and q.state = 'QUEUED'`
+  return tables
+    .selectFrom('connection as c')
+    .innerJoin('account as a', 'a.id', 'c.account_id')
+    .leftJoin('open_attempt as o', 'o.connection_id', 'c.id')
+    .leftJoin('lane as l', 'l.connection_id', 'c.id')
+    .leftJoin('worker as w', 'w.id', 'l.owner')
+    .where('c.state', '<>', 'removed')
+    .select([
+      'c.id',
+      'c.number',
+      'c.account_id',
+      'c.channel',
+      'c.state as connection_state',
+      'c.policy',
+      'c.channel_settings',
+      'a.name as account_name',
+      'o.message_sequence as open_sequence',
+      'o.evidence_until',
+      'o.words as open_words',
+      'l.owner',
+      'l.wait_reason',
+      'l.wait_words',
+      'l.wait_until',
+      'w.heartbeat_until as owner_until',
+      sql<number>`(select count(*) from ${waiting})`.as('waiting'),
+      sql<Instant | null>`(select q.accepted_at from ${waiting} order by q.sequence limit 1)`.as('oldest_waiting_at'),
+      sql<
+        'pending' | 'ready' | 'failed' | 'forgotten' | null
+      >`(select x.state from media x where x.message_sequence = (select min(q.sequence) from ${waiting}))`.as('head_media'),
+    ])
+}
+
+type ConnectionRow = Awaited<ReturnType<ReturnType<typeof selectConnections>['execute']>>[number]
+
+async function view(tables: Reader, id: ConnectionId, now: Instant): Promise<ConnectionView> {
+  const row = await selectConnections(tables).where('c.id', '=', id).executeTakeFirst()
+  if (!row) throw new Refusal('connection_unknown', 'This connection was removed in the meantime.')
+  return toConnectionView(row, now)
+}
+
+function toConnectionView(row: ConnectionRow, now: Instant): ConnectionView {
+  const still = whyStandsStill(row, row.waiting, now)
+  return {
+    id: row.id,
+    number: row.number,
+    account: row.account_name,
+    accountId: row.account_id,
+    channel: row.channel,
+    state: row.connection_state,
+    waiting: row.waiting,
+    oldestWaitingAt: row.oldest_waiting_at,
+    reason: still?.reason ?? null,
+    reasonWords: still?.words ?? null,
+    reasonUntil: still?.until ?? null,
+    policy: { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row.policy) as Partial<LanePolicy>) },
+    channelSettings: JSON.parse(row.channel_settings) as Record<string, unknown>,
+  }
+}

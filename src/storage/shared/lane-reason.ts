@@ -1,0 +1,59 @@
+import type { Instant } from '../../core/ids.ts'
+import type { ConnectionState } from '../../core/ports/administration.ts'
+import type { ReasonCode } from '../../core/reasons.ts'
+
+/** What the rows around a lane say about why it stands still. */
+export interface LaneFacts {
+  readonly connection_state: ConnectionState
+  readonly wait_reason: string | null
+  readonly wait_words: string | null
+  readonly wait_until: Instant | null
+  readonly owner: string | null
+  /** Null when nobody owns the lane, or its owner is gone without a trace. */
+  readonly owner_until: Instant | null
+  /** The message with an open attempt; null when none is open. */
+  readonly open_sequence: number | null
+  readonly evidence_until: Instant | null
+  readonly open_words: string | null
+  /** Of the head message; null for text. */
+  readonly head_media: 'pending' | 'ready' | 'failed' | 'forgotten' | null
+}
+
+export interface LaneReason {
+  readonly reason: string
+  readonly words: string | null
+  readonly until: Instant | null
+}
+
+/** Why the head of a lane that has something to do is where it is. `due` and `sending` mean that the lane moves. */
+export function explainLane(lane: LaneFacts, now: Instant): LaneReason {
+  if (lane.open_sequence !== null) {
+    if (lane.evidence_until !== null)
+      return { reason: 'awaiting_evidence', words: lane.open_words, until: lane.evidence_until }
+    return plain(isOwnerGone(lane, now) ? 'worker_gone' : 'sending')
+  }
+  if (lane.connection_state === 'removed') return plain('connection_removed')
+  if (lane.connection_state === 'paused') return plain('paused')
+  if (lane.wait_reason !== null && (lane.wait_until === null || lane.wait_until > now)) {
+    return { reason: lane.wait_reason, words: lane.wait_words, until: lane.wait_until }
+  }
+  if (lane.head_media === 'pending') return plain('media_pending')
+  return plain(isOwnerGone(lane, now) ? 'worker_gone' : 'due')
+}
+
+/** As `explainLane`, but null while the lane moves or has nothing to do. */
+export function whyStandsStill(lane: LaneFacts, waiting: number, now: Instant): LaneReason | null {
+  // Said even while something is being sent: nothing will follow it.
+  if (lane.connection_state === 'paused') return plain('paused')
+  if (waiting === 0 && lane.open_sequence === null) return null
+  const reason = explainLane(lane, now)
+  return reason.reason === 'due' || reason.reason === 'sending' ? null : reason
+}
+
+function isOwnerGone(lane: LaneFacts, now: Instant): boolean {
+  return lane.owner !== null && (lane.owner_until === null || lane.owner_until <= now)
+}
+
+function plain(reason: ReasonCode): LaneReason {
+  return { reason, words: null, until: null }
+}

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import { AdministrationWorld, NOON } from '../../../test/support/administration-world/open-administration-world.ts'
+import type { AccountId, ConnectionId } from '../../core/ids.ts'
+
+let world: AdministrationWorld
+let acme: AccountId
+let connectionId: ConnectionId
+
+beforeEach(async () => {
+  world = new AdministrationWorld()
+  acme = await world.account()
+  connectionId = await world.connection(acme)
+})
+
+function attempt(sequence: number, row: { number: number; at: number; outcome: string; code?: string }): void {
+  world.run(
+    'insert into attempt (message_sequence, number, started_at, ended_at, outcome, code) values (?, ?, ?, ?, ?, ?)',
+    sequence, row.number, row.at, row.at + 20, row.outcome, row.code ?? null,
+  )
+}
+
+describe('G10: the story of a message', () => {
+  it('tells its whole life in order of time', async () => {
+    const { id, sequence } = world.accept({ connectionId, type: 'image', state: 'PUBLISHED' })
+    world.run('insert into accept_commit (last_sequence, first_sequence, took_us) values (?, ?, 900)', sequence, sequence)
+    world.run(
+      `update media set state = 'forgotten', sha256 = 'abc', size_bytes = 7, mime = 'image/png', took_ms = 12, ended_at = ?`,
+      NOON + 100,
+    )
+    attempt(sequence, { number: 1, at: NOON + 200, outcome: 'rejected', code: 'busy' })
+    attempt(sequence, { number: 2, at: NOON + 980, outcome: 'accepted' })
+    world.run(
+      `insert into request (account_id, token_id, request_id, received_at, took_us, status, code, message_id)
+       values (?, 'tok', 'again', ?, 1, 200, 'HC-1', ?)`,
+      acme, NOON + 300, id,
+    )
+    world.run(`insert into timeline (message_sequence, position, at, kind) values (?, 1, ?, 'receipt-read')`, sequence, NOON + 9_000)
+
+    const story = await world.administration.explainMessage(id)
+
+    assert.deepEqual(
+      story.timeline.map(({ at, kind, code }) => [at - NOON, kind, code]),
+      [
+        [0, 'accepted', null],
+        [100, 'media-fetched', null],
+        [200, 'attempt-begun', null],
+        [220, 'attempt-rejected', 'busy'],
+        [300, 'repeated', null],
+        [980, 'attempt-begun', null],
+        [1_000, 'attempt-accepted', null],
+        [1_000, 'settled', null],
+        [9_000, 'receipt-read', null],
+      ],
+    )
+    assert.equal(story.timeline[0]?.facts['tookMs'], 1.6)
+    assert.deepEqual([story.requestId, story.position, story.laneWait, story.expiresAt], ['request-1', null, null, null])
+  })
+
+  it('tells where a waiting message stands, why its lane waits, and when it expires', async () => {
+    world.accept({ connectionId })
+    const { id } = world.accept({ connectionId })
+    world.lane(connectionId, { reason: 'connection_away', words: 'no route', until: NOON + 5_000 })
+
+    const story = await world.administration.explainMessage(id)
+
+    assert.equal(story.position, 2)
+    assert.equal(story.message.reason, 'behind_others')
+    assert.deepEqual(story.laneWait, { reason: 'connection_away', words: 'no route', until: NOON + 5_000 })
+    assert.equal(story.expiresAt, NOON + 24 * 3_600_000)
+  })
+
+  it('leaves the duration out while nobody knows how long the commit took', async () => {
+    const { id } = world.accept({ connectionId })
+
+    assert.equal((await world.administration.explainMessage(id)).timeline[0]?.facts['tookMs'], null)
+  })
+
+  it('shows an attempt that is still open', async () => {
+    const { id, sequence } = world.accept({ connectionId })
+    world.openAttempt(connectionId, sequence)
+
+    const story = await world.administration.explainMessage(id)
+
+    assert.deepEqual([story.message.state, story.position], ['SENDING', 1])
+    assert.equal(story.timeline.at(-1)?.kind, 'attempt-begun')
+  })
+
+  it('tells why it failed, in the network’s words', async () => {
+    const { id } = world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
+    world.run(`update message set words = 'no such user'`)
+
+    const story = await world.administration.explainMessage(id)
+
+    assert.equal(story.reasonWords, 'no such user')
+    assert.deepEqual(story.timeline.at(-1), {
+      at: NOON + 1_000,
+      kind: 'settled',
+      code: 'recipient_refused',
+      words: 'no such user',
+      facts: { state: 'FAILED' },
+    })
+  })
+
+  it.each([
+    ['FAILED', null, 'receipt-failed', 'UNCONFIRMED'],
+    ['DELIVERED', NOON + 5_000, 'receipt-delivered', 'UNCONFIRMED'],
+    ['PUBLISHED', NOON + 5_000, 'receipt-contrary', 'FAILED'],
+    ['FAILED', NOON + 1_000, 'receipt-failed', 'PUBLISHED'],
+  ])('knows what a message that is %s now (published at %s, %s) was when it left its lane', async (state, publishedAt, kind, was) => {
+    const { id, sequence } = world.accept({ connectionId, state })
+    world.run('update message set published_at = ? where sequence = ?', publishedAt, sequence)
+    world.run('insert into timeline (message_sequence, position, at, kind) values (?, 1, ?, ?)', sequence, NOON + 5_000, kind)
+
+    const { timeline } = await world.administration.explainMessage(id)
+
+    assert.equal(timeline.find((entry) => entry.kind === 'settled')?.facts['state'], was)
+  })
+})

@@ -1,0 +1,85 @@
+import { sql } from 'kysely'
+import type { Instant } from '../../core/ids.ts'
+import type { MessageState } from '../../core/message/message.ts'
+import type { MessageView } from '../../core/ports/administration.ts'
+import { explainLane, type LaneFacts } from './lane-reason.ts'
+import type { Reader } from './store.ts'
+
+// A literal, not a parameter: the engine uses the partial index of the lane only when it can see the state.
+const HEAD = sql<number | null>`case when m.state = 'QUEUED' then
+  (select min(q.sequence) from message q where q.connection_id = m.connection_id and q.state = 'QUEUED') end`
+
+/** Messages with everything that tells how they stand. */
+export function selectMessages(tables: Reader) {
+  return tables
+    .selectFrom('message as m')
+    .innerJoin('connection as c', 'c.id', 'm.connection_id')
+    .innerJoin('account as a', 'a.id', 'm.account_id')
+    .leftJoin('open_attempt as o', 'o.message_sequence', 'm.sequence')
+    .leftJoin('lane as l', 'l.connection_id', 'm.connection_id')
+    .leftJoin('worker as w', 'w.id', 'l.owner')
+    .leftJoin('media as x', 'x.message_sequence', 'm.sequence')
+    .select([
+      'm.sequence',
+      'm.id',
+      'm.account_id',
+      'm.connection_id',
+      'm.recipient',
+      'm.type',
+      'm.state',
+      'm.reason',
+      'm.attempts',
+      'm.accepted_at',
+      'm.published_at',
+      'm.settled_at',
+      'm.resend_of',
+      'm.resent_as',
+      'm.resolved_at',
+      'a.name as account_name',
+      'c.number',
+      'c.state as connection_state',
+      'o.message_sequence as open_sequence',
+      'o.number as open_number',
+      'o.started_at as open_started_at',
+      'o.evidence_until',
+      'o.words as open_words',
+      'l.owner',
+      'l.wait_reason',
+      'l.wait_words',
+      'l.wait_until',
+      'w.heartbeat_until as owner_until',
+      'x.state as head_media',
+    ])
+    .select(HEAD.as('head_sequence'))
+}
+
+export type MessageRow = Awaited<ReturnType<ReturnType<typeof selectMessages>['execute']>>[number]
+
+export function toMessageView(row: MessageRow, now: Instant): MessageView {
+  return {
+    id: row.id,
+    account: row.account_name,
+    connection: row.number,
+    to: row.recipient,
+    type: row.type,
+    state: shownState(row),
+    reason: reasonOf(row, now),
+    // The open attempt is counted whether or not its row in `message` has been written yet.
+    attempts: Math.max(row.attempts, row.open_number ?? 0),
+    acceptedAt: row.accepted_at,
+    publishedAt: row.published_at,
+  }
+}
+
+/** SENDING is not stored: it is what QUEUED looks like while an attempt is open. */
+export function shownState(row: Pick<MessageRow, 'state' | 'open_sequence'>): MessageState {
+  return row.state === 'QUEUED' && row.open_sequence !== null ? 'SENDING' : row.state
+}
+
+function reasonOf(row: MessageRow, now: Instant): string | null {
+  if (row.state !== 'QUEUED') return row.reason
+  if (row.open_sequence === null && row.connection_state === 'active' && row.sequence !== row.head_sequence)
+    return 'behind_others'
+  const lane: LaneFacts = row
+  return explainLane(lane, now).reason
+}

@@ -1,0 +1,26 @@
+import { randomInt, randomUUIDv7 } from 'node:crypto'
+import type { AccountId, ConnectionId, MessageId, TokenId } from '../../core/ids.ts'
+
+const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz'
+// 36^12 is about 2^62: two equal ids are not to be expected before some billion accounts.
+const LENGTH = 12
+
+function newId(prefix: string): string {
+  return `${prefix}_${Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')}`
+}
+
+export function newAccountId(): AccountId {
+  return newId('acc') as AccountId
+}
+
+export function newConnectionId(): ConnectionId {
+  return newId('con') as ConnectionId
+}
+
+export function newTokenId(): TokenId {
+  return newId('tok') as TokenId
+}
+
+export function newMessageId(): MessageId {
+  return randomUUIDv7() as MessageId
+}

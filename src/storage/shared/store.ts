@@ -1,0 +1,79 @@
+import type { Kysely, Transaction } from 'kysely'
+import type { AccountId, ConnectionId, Instant } from '../../core/ids.ts'
+import type { Sequence } from '../../core/message/message.ts'
+import type { TimelineKind } from '../../core/message/timeline.ts'
+import type { Actor } from '../../core/ports/administration.ts'
+import type { ReasonCode } from '../../core/reasons.ts'
+import type { Tables } from './tables.ts'
+
+/** What every verb of administration works with. */
+export interface Store {
+  readonly database: Kysely<Tables>
+  readonly now: () => Instant
+}
+
+/** An open transaction of one change, and who makes it. */
+export interface Change {
+  readonly tables: Transaction<Tables>
+  readonly at: Instant
+  readonly actor: Actor
+}
+
+export type Reader = Kysely<Tables> | Transaction<Tables>
+
+/** Runs one change: all of it or nothing. */
+export function change<Result>(store: Store, actor: Actor, make: (change: Change) => Promise<Result>): Promise<Result> {
+  return store.database.transaction().execute((tables) => make({ tables, at: store.now(), actor }))
+}
+
+/** Reads several things as they stood at one moment, without keeping anybody from writing. */
+export function snapshot<Result>(
+  store: Store,
+  read: (tables: Transaction<Tables>) => Promise<Result>,
+): Promise<Result> {
+  return store.database.transaction().setAccessMode('read only').execute(read)
+}
+
+export async function writeAudit(
+  { tables, at, actor }: Change,
+  what: { action: string; object: string; accountId: AccountId; detail?: Readonly<Record<string, unknown>> },
+): Promise<void> {
+  const detail = what.detail ? JSON.stringify(what.detail) : null
+  await tables
+    .insertInto('audit')
+    .values({ at, actor, account_id: what.accountId, action: what.action, object: what.object, detail })
+    .execute()
+}
+
+/** Makes the running service look at the lane again. Rows are never deleted: the service remembers the last one it saw. */
+export async function touchLane({ tables }: Change, connectionId: ConnectionId): Promise<void> {
+  await tables.insertInto('lane_change').values({ connection_id: connectionId }).execute()
+}
+
+export async function addMoment(
+  { tables, at }: Change,
+  moment: {
+    readonly sequence: Sequence
+    readonly kind: TimelineKind
+    readonly code?: ReasonCode
+    readonly facts?: Readonly<Record<string, string | number | null>>
+  },
+): Promise<void> {
+  const last = await tables
+    .selectFrom('timeline')
+    .select(({ fn }) => fn.max('position').as('position'))
+    .where('message_sequence', '=', moment.sequence)
+    .executeTakeFirst()
+  await tables
+    .insertInto('timeline')
+    .values({
+      message_sequence: moment.sequence,
+      position: (last?.position ?? 0) + 1,
+      at,
+      kind: moment.kind,
+      code: moment.code ?? null,
+      words: null,
+      facts: moment.facts ? JSON.stringify(moment.facts) : null,
+    })
+    .execute()
+}

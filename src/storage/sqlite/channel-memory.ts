@@ -1,0 +1,56 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { ConnectionId } from '../../core/ids.ts'
+import type { ChannelMemory, MemoryEntry } from '../../core/ports/channel-memory.ts'
+import type { GroupCommit } from './group-commit.ts'
+
+const COLUMNS = 'position, connection_id as connectionId, key, value, at'
+
+export class SqliteChannelMemory implements ChannelMemory {
+  readonly #commits: GroupCommit
+  readonly #channel: string
+  readonly #add: StatementSync
+  readonly #find: StatementSync
+  readonly #listAll: StatementSync
+  readonly #listOne: StatementSync
+  readonly #remove: StatementSync
+
+  /** What it holds belongs to one channel: kinds are stored under the channel's name. */
+  constructor(database: DatabaseSync, commits: GroupCommit, channel: string) {
+    this.#commits = commits
+    this.#channel = channel
+    this.#add = database.prepare(
+      'insert into channel_memory (kind, connection_id, key, value, at) values (?, ?, ?, ?, ?) on conflict do nothing',
+    )
+    this.#find = database.prepare(`select ${COLUMNS} from channel_memory where kind = ? and connection_id = ? and key = ?`)
+    this.#listAll = database.prepare(`select ${COLUMNS} from channel_memory where kind = ? and position > ? order by position limit ?`)
+    this.#listOne = database.prepare(
+      `select ${COLUMNS} from channel_memory where kind = ? and position > ? and connection_id = ? order by position limit ?`,
+    )
+    this.#remove = database.prepare('delete from channel_memory where kind = ? and position = ?')
+  }
+
+  add(kind: string, entry: { connectionId: ConnectionId; key: string; value: string; at: number }): Promise<boolean> {
+    return this.#commits.submit(
+      () => this.#add.run(this.#scoped(kind), entry.connectionId, entry.key, entry.value, entry.at).changes === 1,
+    )
+  }
+
+  async find(kind: string, connectionId: ConnectionId, key: string): Promise<MemoryEntry | null> {
+    return (this.#find.get(this.#scoped(kind), connectionId, key) as unknown as MemoryEntry | undefined) ?? null
+  }
+
+  async list(kind: string, from: { connectionId: ConnectionId | null; after: number; limit: number }): Promise<readonly MemoryEntry[]> {
+    const rows = from.connectionId
+      ? this.#listOne.all(this.#scoped(kind), from.after, from.connectionId, from.limit)
+      : this.#listAll.all(this.#scoped(kind), from.after, from.limit)
+    return rows as unknown as MemoryEntry[]
+  }
+
+  async remove(kind: string, position: number): Promise<void> {
+    await this.#commits.submit(() => this.#remove.run(this.#scoped(kind), position))
+  }
+
+  #scoped(kind: string): string {
+    return `${this.#channel}.${kind}`
+  }
+}

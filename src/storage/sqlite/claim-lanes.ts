@@ -1,0 +1,143 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { ConnectionId, Instant, WorkerId } from '../../core/ids.ts'
+import type { ClaimedLane, HeadMemory, LaneMemory, Lanes, OpenAttempt, TroubleMemory } from '../../core/ports/lanes.ts'
+import type { Directory } from './directory.ts'
+import type { QueuedMessages } from './queued-messages.ts'
+
+interface LaneRow {
+  readonly owner: string | null
+  readonly epoch: number
+  readonly head: string | null
+  readonly trouble: string | null
+  readonly wait_reason: string | null
+  readonly wait_words: string | null
+  readonly wait_until: number | null
+  readonly last_attempt_at: number | null
+}
+
+interface OpenRow {
+  readonly message_sequence: number
+  readonly number: number
+  readonly started_at: number
+  readonly crashes: number
+  readonly evidence_until: number | null
+}
+
+/** Who holds which lane. Every method runs inside a transaction of the caller. */
+export class LaneClaims {
+  readonly #directory: Directory
+  readonly #messages: QueuedMessages
+  readonly #busyConnections: StatementSync
+  readonly #lane: StatementSync
+  readonly #isAlive: StatementSync
+  readonly #take: StatementSync
+  readonly #takeOpen: StatementSync
+  readonly #open: StatementSync
+  readonly #hasWaiting: StatementSync
+  readonly #release: StatementSync
+
+  constructor(database: DatabaseSync, directory: Directory, messages: QueuedMessages) {
+    this.#directory = directory
+    this.#messages = messages
+    // Jumps from connection to connection through the lane index, so that a million messages of one connection cost
+    // no more than one.
+    this.#busyConnections = database.prepare(
+      `with recursive busy (id) as (
+         select (select connection_id from message where state = 'QUEUED' order by connection_id limit 1)
+         union all
+         select (select connection_id from message where state = 'QUEUED' and connection_id > busy.id order by connection_id limit 1)
+           from busy where busy.id is not null)
+       select id from busy where id is not null union select connection_id from open_attempt`,
+    )
+    this.#lane = database.prepare(
+      'select owner, epoch, head, trouble, wait_reason, wait_words, wait_until, last_attempt_at from lane where connection_id = ?',
+    )
+    this.#isAlive = database.prepare('select 1 from worker where id = ? and heartbeat_until > ?')
+    this.#take = database.prepare(
+      `insert into lane (connection_id, owner, epoch) values (?, ?, 1)
+         on conflict (connection_id) do update set owner = excluded.owner, epoch = lane.epoch + 1`,
+    )
+    // A worker that let go of an attempt while its call was running counts as a crash of that attempt; one that was
+    // only waiting for evidence does not.
+    this.#takeOpen = database.prepare(
+      'update open_attempt set epoch = ?, crashes = crashes + (evidence_until is null) where connection_id = ?',
+    )
+    this.#open = database.prepare('select message_sequence, number, started_at, crashes, evidence_until from open_attempt where connection_id = ?')
+    this.#hasWaiting = database.prepare(`select 1 from message where connection_id = ? and state = 'QUEUED' limit 1`)
+    this.#release = database.prepare('update lane set owner = null where connection_id = ? and epoch = ?')
+  }
+
+  claim(request: Parameters<Lanes['claim']>[0]): ClaimedLane[] {
+    const claimed: ClaimedLane[] = []
+    for (const id of request.only ?? this.#busy()) {
+      if (request.held.has(id)) continue
+      const lane = this.#claimOne(id, request.worker, request.now)
+      if (lane) claimed.push(lane)
+      if (claimed.length >= request.limit) break
+    }
+    return claimed
+  }
+
+  inspect(connectionId: ConnectionId, epoch: number): ClaimedLane | null {
+    const lane = this.#lane.get(connectionId) as unknown as LaneRow | undefined
+    return lane?.epoch === epoch ? this.#describe(connectionId, lane) : null
+  }
+
+  release(lanes: Parameters<Lanes['release']>[0]): void {
+    for (const { connectionId, epoch } of lanes) this.#release.run(connectionId, epoch)
+  }
+
+  /** True while the lane is at this epoch. */
+  holds(connectionId: ConnectionId, epoch: number): boolean {
+    return (this.#lane.get(connectionId) as unknown as LaneRow | undefined)?.epoch === epoch
+  }
+
+  #busy(): ConnectionId[] {
+    return (this.#busyConnections.all() as { id: ConnectionId }[]).map((row) => row.id)
+  }
+
+  #claimOne(id: ConnectionId, worker: WorkerId, now: Instant): ClaimedLane | null {
+    const open = this.#open.get(id)
+    // What may open nothing and has nothing open has nothing to do.
+    if (!open && (this.#directory.connectionById(id)?.state !== 'active' || !this.#hasWaiting.get(id))) return null
+    const owner = (this.#lane.get(id) as unknown as LaneRow | undefined)?.owner ?? null
+    if (owner !== null && owner !== worker && this.#isAlive.get(owner, now)) return null
+    this.#take.run(id, worker)
+    const lane = this.#lane.get(id) as unknown as LaneRow
+    if (open) this.#takeOpen.run(lane.epoch, id)
+    return this.#describe(id, lane)
+  }
+
+  #describe(id: ConnectionId, lane: LaneRow): ClaimedLane | null {
+    const connection = this.#directory.connectionById(id)
+    if (!connection) return null
+    return {
+      connectionId: id,
+      accountId: connection.accountId,
+      number: connection.number,
+      channel: connection.channel,
+      channelSettings: connection.channelSettings,
+      policy: connection.policy,
+      epoch: lane.epoch,
+      mayOpen: connection.state === 'active',
+      memory: toMemory(lane),
+      lastAttemptAt: lane.last_attempt_at,
+      open: this.#openAttempt(id),
+    }
+  }
+
+  #openAttempt(id: ConnectionId): OpenAttempt | null {
+    const row = this.#open.get(id) as unknown as OpenRow | undefined
+    const message = row && this.#messages.one(row.message_sequence)
+    if (!row || !message) return null
+    return { message, number: row.number, startedAt: row.started_at, crashes: row.crashes, evidenceUntil: row.evidence_until }
+  }
+}
+
+function toMemory(row: LaneRow): LaneMemory {
+  return {
+    head: row.head === null ? null : (JSON.parse(row.head) as HeadMemory),
+    trouble: row.trouble === null ? null : (JSON.parse(row.trouble) as TroubleMemory),
+    wait: row.wait_reason === null ? null : { reason: row.wait_reason, words: row.wait_words, until: row.wait_until },
+  }
+}

@@ -1,0 +1,49 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { AccountId, ConnectionId, Instant } from '../../core/ids.ts'
+import type { Directory } from './directory.ts'
+
+/**
+ * Settles what has outlived its lane's time to live, wherever it stands in the lane. The time to live belongs to the
+ * connection and not to the message, so changing it works at once, and each lane's oldest message expires first: the
+ * sweep looks at the front of a lane and stops at the first that may live on.
+ */
+export class ExpirySweep {
+  readonly #directory: Directory
+  readonly #lanes: StatementSync
+  readonly #expire: StatementSync
+
+  constructor(database: DatabaseSync, directory: Directory) {
+    this.#directory = directory
+    this.#lanes = database.prepare(
+      `with recursive busy (id) as (
+         select (select connection_id from message where state = 'QUEUED' order by connection_id limit 1)
+         union all
+         select (select connection_id from message where state = 'QUEUED' and connection_id > busy.id order by connection_id limit 1)
+           from busy where busy.id is not null)
+       select busy.id, (select accepted_at from message where connection_id = busy.id and state = 'QUEUED' order by sequence limit 1) as oldest
+         from busy where busy.id is not null`,
+    )
+    this.#expire = database.prepare(
+      `update message set state = 'EXPIRED', reason = 'time_to_live_over', settled_at = ?
+         where sequence in (
+           select sequence from (
+             select sequence, accepted_at from message where connection_id = ? and state = 'QUEUED' order by sequence limit ?)
+           where accepted_at <= ? and sequence not in (select message_sequence from open_attempt))`,
+    )
+  }
+
+  sweep(now: Instant, limit: number): { connectionId: ConnectionId; accountId: AccountId; count: number }[] {
+    const expired: { connectionId: ConnectionId; accountId: AccountId; count: number }[] = []
+    let left = limit
+    for (const lane of this.#lanes.all() as { id: ConnectionId; oldest: number }[]) {
+      const connection = this.#directory.connectionById(lane.id)
+      if (!connection || left <= 0) continue
+      const bornBefore = now - connection.policy.timeToLiveMs
+      if (lane.oldest > bornBefore) continue
+      const count = Number(this.#expire.run(now, lane.id, left, bornBefore).changes)
+      left -= count
+      if (count > 0) expired.push({ connectionId: lane.id, accountId: connection.accountId, count })
+    }
+    return expired
+  }
+}

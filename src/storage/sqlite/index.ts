@@ -1,0 +1,123 @@
+import { join } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import type { ConnectionId } from '../../core/ids.ts'
+import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
+import type { Clock } from '../../core/ports/clock.ts'
+import { SqliteIntake, IDEMPOTENCY_KEPT_MS, type IntakeLimits } from './accept.ts'
+import { SqliteChannelMemory } from './channel-memory.ts'
+import { Directory } from './directory.ts'
+import { GroupCommit } from './group-commit.ts'
+import { SqliteLanes } from './lanes.ts'
+import { SqliteMediaQueue } from './media-queue.ts'
+import { openDatabase } from './open-database.ts'
+import { takeServiceLock } from './service-lock.ts'
+import { WaitingCounts } from './waiting-counts.ts'
+
+// How soon the service sees what the CLI changed while nothing else happens. One look costs a microsecond.
+const LOOK_FOR_CHANGES_EVERY_MS = 100
+const IDEMPOTENCY_SWEEP_LIMIT = 1_000
+
+export interface SqliteStorageOptions {
+  /** The database file, or `:memory:` for tests. */
+  readonly path: string
+  readonly clock: Clock
+  readonly limits: IntakeLimits
+  readonly refusedByChannel: ConstructorParameters<typeof SqliteIntake>[0]['refusedByChannel']
+  /** The disk can no longer be trusted: the process should end, so that its supervisor starts a fresh one. */
+  readonly onBroken: (error: unknown) => void
+}
+
+/** Everything the service needs of storage, on one SQLite database that only this process serves. */
+export class SqliteStorage {
+  readonly database: DatabaseSync
+  readonly intake: SqliteIntake
+  readonly lanes: SqliteLanes
+  readonly mediaQueue: SqliteMediaQueue
+  readonly counts: WaitingCounts
+  readonly #commits: GroupCommit
+  readonly #directory: Directory
+  readonly #lock: { release(): void } | null
+  #looking: NodeJS.Timeout | null = null
+  #closed = false
+
+  constructor(options: SqliteStorageOptions) {
+    this.#lock = options.path === ':memory:' ? null : takeServiceLock(lockPath(options.path))
+    try {
+      // Never waits inside a call: that would stop the event loop. GroupCommit looks again instead.
+      this.database = openDatabase(options.path, { create: true, busyTimeoutMs: 0 })
+    } catch (error) {
+      this.#lock?.release()
+      throw error
+    }
+    const { database } = this
+    this.#commits = new GroupCommit(database, options.onBroken)
+    this.#directory = new Directory(database)
+    this.counts = new WaitingCounts(database)
+    this.counts.recount()
+    this.intake = new SqliteIntake({
+      database,
+      commits: this.#commits,
+      directory: this.#directory,
+      counts: this.counts,
+      clock: options.clock,
+      limits: options.limits,
+      refusedByChannel: options.refusedByChannel,
+    })
+    this.lanes = new SqliteLanes(database, this.#commits, this.#directory, this.counts)
+    this.mediaQueue = new SqliteMediaQueue(database, this.#commits, this.counts)
+  }
+
+  channelMemory(channel: string): ChannelMemory {
+    return new SqliteChannelMemory(this.database, this.#commits, channel)
+  }
+
+  /**
+   * We hold the lock of the data directory, so every worker of before is dead: their lanes are free at once, without
+   * waiting for their claims to run out.
+   */
+  async forgetDeadWorkers(): Promise<void> {
+    await this.#commits.submit(() => this.database.exec('delete from worker; delete from lane_change'))
+  }
+
+  /** Tells of lanes that another process (the CLI) changed. */
+  watchLanes(call: (ids: readonly ConnectionId[]) => void): void {
+    this.#directory.onLanesChanged((ids) => {
+      for (const id of ids) this.counts.recountOne(id)
+      call(ids)
+    })
+    this.#looking = setInterval(() => this.#directory.refresh(), LOOK_FOR_CHANGES_EVERY_MS)
+    this.#looking.unref()
+  }
+
+  /** True when a commit reaches the disk right now. */
+  async isWritable(): Promise<boolean> {
+    try {
+      await this.#commits.submit(() => {})
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /** Forgets idempotency keys whose time is over, a batch at a time. */
+  async sweepIdempotencyKeys(now: number): Promise<void> {
+    await this.#commits.submit(() =>
+      this.database
+        .prepare('delete from idempotency where (account_id, key) in (select account_id, key from idempotency where accepted_at < ? limit ?)')
+        .run(now - IDEMPOTENCY_KEPT_MS, IDEMPOTENCY_SWEEP_LIMIT),
+    )
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    if (this.#looking) clearInterval(this.#looking)
+    this.#commits.flush()
+    this.database.close()
+    this.#lock?.release()
+  }
+}
+
+function lockPath(databasePath: string): string {
+  return join(databasePath, '..', 'service.lock')
+}

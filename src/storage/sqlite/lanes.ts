@@ -1,0 +1,80 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { ConnectionId, Instant, WorkerId } from '../../core/ids.ts'
+import type { Receipt } from '../../core/ports/channel.ts'
+import type { ClaimedLane, Lanes, Step, StepResult } from '../../core/ports/lanes.ts'
+import type { QueuedMessage } from '../../core/message/message.ts'
+import { LaneClaims } from './claim-lanes.ts'
+import type { Directory } from './directory.ts'
+import { ExpirySweep } from './expiry-sweep.ts'
+import type { GroupCommit } from './group-commit.ts'
+import { QueuedMessages } from './queued-messages.ts'
+import { ReceiptWriter } from './receipts.ts'
+import { StepWriter } from './record-step.ts'
+import type { WaitingCounts } from './waiting-counts.ts'
+
+/** Dispatching on SQLite: what all lanes do in one turn of the event loop shares one commit. */
+export class SqliteLanes implements Lanes {
+  readonly #commits: GroupCommit
+  readonly #counts: WaitingCounts
+  readonly #messages: QueuedMessages
+  readonly #claims: LaneClaims
+  readonly #steps: StepWriter
+  readonly #expiry: ExpirySweep
+  readonly #receipts: ReceiptWriter
+  readonly #beat: StatementSync
+  readonly #retire: StatementSync
+
+  constructor(database: DatabaseSync, commits: GroupCommit, directory: Directory, counts: WaitingCounts) {
+    this.#commits = commits
+    this.#counts = counts
+    this.#messages = new QueuedMessages(database)
+    this.#claims = new LaneClaims(database, directory, this.#messages)
+    this.#steps = new StepWriter(database, this.#claims, directory)
+    this.#expiry = new ExpirySweep(database, directory)
+    this.#receipts = new ReceiptWriter(database)
+    this.#beat = database.prepare(
+      'insert into worker (id, heartbeat_until) values (?, ?) on conflict (id) do update set heartbeat_until = excluded.heartbeat_until',
+    )
+    this.#retire = database.prepare('delete from worker where id = ?')
+  }
+
+  async heartbeat(worker: WorkerId, _now: Instant, until: Instant): Promise<void> {
+    await this.#commits.submit(() => this.#beat.run(worker, until))
+  }
+
+  async retire(worker: WorkerId): Promise<void> {
+    await this.#commits.submit(() => this.#retire.run(worker))
+  }
+
+  claim(request: Parameters<Lanes['claim']>[0]): Promise<readonly ClaimedLane[]> {
+    return this.#commits.submit(() => this.#claims.claim(request))
+  }
+
+  inspect(lane: { connectionId: ConnectionId; epoch: number }): Promise<ClaimedLane | null> {
+    return this.#commits.submit(() => this.#claims.inspect(lane.connectionId, lane.epoch))
+  }
+
+  async release(lanes: Parameters<Lanes['release']>[0]): Promise<void> {
+    await this.#commits.submit(() => this.#claims.release(lanes))
+  }
+
+  async loadRun(connectionId: ConnectionId, limit: number): Promise<readonly QueuedMessage[]> {
+    return this.#messages.run(connectionId, limit)
+  }
+
+  async record(step: Step): Promise<StepResult> {
+    const result = await this.#commits.submit(() => this.#steps.write(step))
+    if (!result.fenced && (step.close?.then.do === 'settle' || step.drop)) this.#counts.settled(step.connectionId)
+    return result
+  }
+
+  async expire(now: Instant, limit: number): Promise<number> {
+    const expired = await this.#commits.submit(() => this.#expiry.sweep(now, limit))
+    for (const lane of expired) this.#counts.change(lane.connectionId, lane.accountId, -lane.count)
+    return expired.reduce((sum, lane) => sum + lane.count, 0)
+  }
+
+  applyReceipt(receipt: Receipt): Promise<'applied' | 'too-early' | 'message-unknown'> {
+    return this.#commits.submit(() => this.#receipts.apply(receipt))
+  }
+}

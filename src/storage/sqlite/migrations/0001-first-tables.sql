@@ -1,0 +1,221 @@
+-- Why: the first schema.
+-- Locks: nothing exists yet.
+-- breaking: no
+
+create table account (
+  id text primary key,
+  name text not null unique,
+  created_at integer not null
+) strict, without rowid;
+
+create table connection (
+  id text primary key,
+  account_id text not null references account (id),
+  number text not null,
+  channel text not null,
+  state text not null check (state in ('active', 'paused', 'removed')),
+  -- JSON of LanePolicy and of the channel's own settings.
+  policy text not null,
+  channel_settings text not null,
+  created_at integer not null,
+  removed_at integer
+) strict, without rowid;
+
+-- A removed number may be added again: that makes a new connection.
+create unique index connection_number on connection (account_id, number) where state <> 'removed';
+
+create table token (
+  id text primary key,
+  account_id text not null references account (id),
+  name text not null,
+  -- SHA-256 of the whole token: the token itself is shown once and never stored.
+  sha256 blob not null unique,
+  prefix text not null,
+  -- JSON lists; connections and sources are null when the token is not bound.
+  events text not null,
+  connection_ids text,
+  source_ranges text,
+  created_at integer not null,
+  expires_at integer not null,
+  last_used_at integer,
+  deleted_at integer
+) strict, without rowid;
+
+create unique index token_name on token (account_id, name) where deleted_at is null;
+
+-- One row for each accepted message. It is also the API log's row of the request that was accepted, so that an
+-- acceptance pays for one row only.
+create table message (
+  sequence integer primary key,
+  id text not null unique,
+  account_id text not null,
+  connection_id text not null,
+  token_id text,
+  request_id text,
+  -- What the caller sent, byte for byte, and a CRC-32 of it that is checked before the channel is called.
+  body text not null,
+  body_crc integer not null,
+  recipient text not null,
+  type text not null,
+  -- SENDING is not stored: a message is SENDING while an open attempt points to it.
+  state text not null,
+  reason text,
+  words text,
+  attempts integer not null default 0,
+  accepted_at integer not null,
+  published_at integer,
+  settled_at integer,
+  network_id text,
+  remote_address text,
+  user_agent text,
+  -- Microseconds from the arrival of the request until its commit began; the commit itself is in accept_commit.
+  took_us integer,
+  resend_of integer,
+  resent_as integer,
+  -- When a person dealt with an UNCONFIRMED message.
+  resolved_at integer
+) strict;
+
+-- The lane: what is unfinished, in order of acceptance.
+create index message_lane on message (connection_id, sequence) where state = 'QUEUED';
+create index message_unresolved on message (sequence) where state = 'UNCONFIRMED' and resolved_at is null;
+
+-- How long the shared commits took, so that the log can tell the whole duration of accepted requests. A commit's row
+-- is written with the next one: it is missing only for the last commit before a crash.
+create table accept_commit (
+  last_sequence integer primary key,
+  first_sequence integer not null,
+  took_us integer not null
+) strict;
+
+-- Requests with a known token that made no message: refusals and repeats under an idempotency key.
+create table request (
+  sequence integer primary key,
+  account_id text not null,
+  token_id text not null,
+  request_id text not null,
+  received_at integer not null,
+  took_us integer not null,
+  status integer not null,
+  code text not null,
+  -- JSON: what was wrong, by field. Null for a repeat.
+  errors text,
+  body text,
+  message_id text,
+  remote_address text,
+  user_agent text
+) strict;
+
+create table idempotency (
+  account_id text not null,
+  key text not null,
+  fingerprint text not null,
+  message_sequence integer not null,
+  accepted_at integer not null,
+  primary key (account_id, key)
+) strict, without rowid;
+create index idempotency_age on idempotency (accepted_at);
+
+-- Workers that dispatch. A claim holds while its owner's heartbeat has not run out.
+create table worker (
+  id text primary key,
+  heartbeat_until integer not null
+) strict, without rowid;
+
+-- What a lane remembers. A connection without a row has never had a lane.
+create table lane (
+  connection_id text primary key,
+  owner text,
+  epoch integer not null default 0,
+  -- JSON of HeadMemory and TroubleMemory.
+  head text,
+  trouble text,
+  wait_reason text,
+  wait_words text,
+  wait_until integer,
+  last_attempt_at integer
+) strict, without rowid;
+
+-- At most one attempt of a connection is open: the primary key enforces it (G2).
+create table open_attempt (
+  connection_id text primary key,
+  message_sequence integer not null unique,
+  number integer not null,
+  epoch integer not null,
+  started_at integer not null,
+  crashes integer not null default 0,
+  evidence_until integer,
+  words text
+) strict, without rowid;
+
+-- Attempts that ended.
+create table attempt (
+  message_sequence integer not null,
+  number integer not null,
+  started_at integer not null,
+  ended_at integer not null,
+  outcome text not null,
+  code text,
+  words text,
+  primary key (message_sequence, number)
+) strict, without rowid;
+
+create table media (
+  message_sequence integer primary key,
+  account_id text not null,
+  connection_id text not null,
+  url text not null,
+  type text not null,
+  state text not null check (state in ('pending', 'ready', 'failed', 'forgotten')),
+  tries integer not null default 0,
+  next_try_at integer not null,
+  code text,
+  words text,
+  path text,
+  size_bytes integer,
+  sha256 text,
+  mime text,
+  took_ms integer,
+  ended_at integer
+) strict;
+create index media_pending on media (account_id, message_sequence) where state = 'pending';
+create index media_ready on media (account_id, message_sequence, size_bytes) where state = 'ready';
+
+-- Moments that have no row of their own: waits, receipts, recoveries, what people did.
+create table timeline (
+  message_sequence integer not null,
+  position integer not null,
+  at integer not null,
+  kind text not null,
+  code text,
+  words text,
+  facts text,
+  primary key (message_sequence, position)
+) strict, without rowid;
+
+-- What channels remember, scoped by channel and kind.
+create table channel_memory (
+  position integer primary key,
+  kind text not null,
+  connection_id text not null,
+  key text not null,
+  value text not null,
+  at integer not null,
+  unique (kind, connection_id, key)
+) strict;
+
+create table audit (
+  sequence integer primary key,
+  at integer not null,
+  actor text not null,
+  account_id text,
+  action text not null,
+  object text not null,
+  detail text
+) strict;
+
+-- Lanes that another process changed: the service looks at these rows when it sees that somebody else has written.
+create table lane_change (
+  position integer primary key,
+  connection_id text not null
+) strict;

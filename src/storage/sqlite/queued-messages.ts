@@ -1,0 +1,78 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { crc32 } from 'node:zlib'
+import type { ConnectionId } from '../../core/ids.ts'
+import type { MediaState, QueuedMessage, Sequence } from '../../core/message/message.ts'
+import { readContent } from '../../core/message/read-content.ts'
+
+const COLUMNS = 'sequence, id, account_id, connection_id, recipient, type, body, body_crc, attempts, accepted_at'
+
+interface Row {
+  readonly sequence: Sequence
+  readonly id: QueuedMessage['id']
+  readonly account_id: QueuedMessage['accountId']
+  readonly connection_id: ConnectionId
+  readonly recipient: string
+  readonly type: string
+  readonly body: string
+  readonly body_crc: number
+  readonly attempts: number
+  readonly accepted_at: number
+}
+
+interface MediaRow {
+  readonly state: string
+  readonly tries: number
+  readonly next_try_at: number
+  readonly words: string | null
+  readonly path: string
+  readonly size_bytes: number
+  readonly sha256: string
+  readonly mime: string
+}
+
+/** Reads messages that wait, as the dispatcher wants them. */
+export class QueuedMessages {
+  readonly #run: StatementSync
+  readonly #one: StatementSync
+  readonly #media: StatementSync
+
+  constructor(database: DatabaseSync) {
+    this.#run = database.prepare(`select ${COLUMNS} from message where connection_id = ? and state = 'QUEUED' order by sequence limit ?`)
+    this.#one = database.prepare(`select ${COLUMNS} from message where sequence = ?`)
+    this.#media = database.prepare('select state, tries, next_try_at, words, path, size_bytes, sha256, mime from media where message_sequence = ?')
+  }
+
+  /** The lowest unfinished messages of a lane, in order of acceptance. */
+  run(connectionId: ConnectionId, limit: number): QueuedMessage[] {
+    return (this.#run.all(connectionId, limit) as unknown as Row[]).map((row) => this.#toMessage(row))
+  }
+
+  one(sequence: Sequence): QueuedMessage | null {
+    const row = this.#one.get(sequence) as unknown as Row | undefined
+    return row ? this.#toMessage(row) : null
+  }
+
+  #toMessage(row: Row): QueuedMessage {
+    // What was stored is what is sent: a flipped bit on the disk must not reach a recipient.
+    const intact = crc32(row.body) === row.body_crc
+    return {
+      sequence: row.sequence,
+      id: row.id,
+      accountId: row.account_id,
+      connectionId: row.connection_id,
+      recipient: row.recipient,
+      acceptedAt: row.accepted_at,
+      attempts: row.attempts,
+      content: intact ? readContent(row.body) : null,
+      media: row.type === 'message' ? null : this.#mediaOf(row.sequence),
+    }
+  }
+
+  #mediaOf(sequence: Sequence): MediaState {
+    const row = this.#media.get(sequence) as unknown as MediaRow | undefined
+    if (row?.state === 'ready') {
+      return { kind: 'ready', file: { path: row.path, sizeBytes: row.size_bytes, sha256: row.sha256, mime: row.mime } }
+    }
+    return { kind: 'pending', tries: row?.tries ?? 0, nextTryAt: row?.next_try_at ?? 0, lastWords: row?.words ?? null }
+  }
+}

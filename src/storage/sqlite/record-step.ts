@@ -1,0 +1,125 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { AttemptRecord, LaneMemory, Step, StepResult } from '../../core/ports/lanes.ts'
+import type { LaneClaims } from './claim-lanes.ts'
+import type { Directory } from './directory.ts'
+
+const FENCED: StepResult = { fenced: true }
+const OPENED: StepResult = { fenced: false, opened: true }
+const NOT_OPENED: StepResult = { fenced: false, opened: false }
+
+type Settle = { readonly as: string; readonly reason: string | null; readonly words: string | null }
+
+/** Writes one move of a lane. Runs inside a transaction of the caller; writes nothing when the claim is gone (G6). */
+export class StepWriter {
+  readonly #claims: LaneClaims
+  readonly #directory: Directory
+  readonly #insertOpen: StatementSync
+  readonly #moveOpen: StatementSync
+  readonly #deleteOpen: StatementSync
+  readonly #awaitEvidence: StatementSync
+  readonly #settle: StatementSync
+  readonly #drop: StatementSync
+  readonly #keepQueued: StatementSync
+  readonly #insertAttempt: StatementSync
+  readonly #saveMemory: StatementSync
+  readonly #noteAttempt: StatementSync
+
+  constructor(database: DatabaseSync, claims: LaneClaims, directory: Directory) {
+    this.#claims = claims
+    this.#directory = directory
+    const waits = `exists (select 1 from message where sequence = ? and state = 'QUEUED')`
+    this.#insertOpen = database.prepare(
+      `insert into open_attempt (connection_id, message_sequence, number, epoch, started_at) select ?, ?, ?, ?, ? where ${waits}`,
+    )
+    this.#moveOpen = database.prepare(
+      `update open_attempt set message_sequence = ?, number = ?, started_at = ?, crashes = 0, evidence_until = null, words = null
+         where connection_id = ? and epoch = ? and message_sequence = ? and ${waits}`,
+    )
+    this.#deleteOpen = database.prepare('delete from open_attempt where connection_id = ? and epoch = ? and message_sequence = ?')
+    this.#awaitEvidence = database.prepare(
+      'update open_attempt set evidence_until = ?, words = ? where connection_id = ? and epoch = ? and message_sequence = ?',
+    )
+    this.#settle = database.prepare(
+      `update message set state = ?, reason = ?, words = ?, attempts = ?, published_at = ?, settled_at = ?, network_id = ?
+         where sequence = ? and state = 'QUEUED'`,
+    )
+    this.#drop = database.prepare(
+      `update message set state = ?, reason = ?, words = ?, settled_at = ? where sequence = ? and connection_id = ? and state = 'QUEUED'`,
+    )
+    this.#keepQueued = database.prepare('update message set attempts = ? where sequence = ?')
+    this.#insertAttempt = database.prepare(
+      'insert into attempt (message_sequence, number, started_at, ended_at, outcome, code, words) values (?, ?, ?, ?, ?, ?, ?)',
+    )
+    this.#saveMemory = database.prepare(
+      'update lane set head = ?, trouble = ?, wait_reason = ?, wait_words = ?, wait_until = ? where connection_id = ?',
+    )
+    this.#noteAttempt = database.prepare('update lane set last_attempt_at = ? where connection_id = ?')
+  }
+
+  write(step: Step): StepResult {
+    const result = step.close ? this.#close(step, step.close) : this.#withoutClose(step)
+    if (!result.fenced) {
+      if (step.memory) this.#remember(step.connectionId, step.memory)
+      if (result.opened) this.#rememberPace(step)
+    }
+    return result
+  }
+
+  #close(step: Step, close: NonNullable<Step['close']>): StepResult {
+    const { attempt, then } = close
+    if (then.do === 'await-evidence') {
+      const { changes } = this.#awaitEvidence.run(then.until, then.words, step.connectionId, step.epoch, attempt.sequence)
+      return changes === 1 ? NOT_OPENED : FENCED
+    }
+    // First the open attempt, because it carries the epoch: if that is not ours, nothing else may be written.
+    const result = this.#endOpen(step, attempt)
+    if (result.fenced) return result
+    if (then.do === 'settle') this.#settleMessage(attempt, then)
+    else this.#keepQueued.run(attempt.number, attempt.sequence)
+    this.#insertAttempt.run(
+      attempt.sequence, attempt.number, attempt.startedAt, attempt.endedAt, attempt.outcome, attempt.code, attempt.words,
+    )
+    return result
+  }
+
+  #endOpen(step: Step, attempt: AttemptRecord): StepResult {
+    const { connectionId, epoch, open } = step
+    if (open && this.#mayOpen(connectionId)) {
+      const moved = this.#moveOpen.run(open.sequence, open.number, step.at, connectionId, epoch, attempt.sequence, open.sequence)
+      if (moved.changes === 1) return OPENED
+    }
+    return this.#deleteOpen.run(connectionId, epoch, attempt.sequence).changes === 1 ? NOT_OPENED : FENCED
+  }
+
+  #withoutClose(step: Step): StepResult {
+    const { connectionId, epoch, open, drop } = step
+    if (!this.#claims.holds(connectionId, epoch)) return FENCED
+    if (drop) this.#drop.run(drop.as, drop.reason, drop.words, step.at, drop.sequence, connectionId)
+    if (!open || !this.#mayOpen(connectionId)) return NOT_OPENED
+    return this.#insertOpen.run(connectionId, open.sequence, open.number, epoch, step.at, open.sequence).changes === 1 ? OPENED : NOT_OPENED
+  }
+
+  #settleMessage(attempt: AttemptRecord, settle: Settle): void {
+    const publishedAt = settle.as === 'PUBLISHED' ? attempt.endedAt : null
+    this.#settle.run(
+      settle.as, settle.reason, settle.words, attempt.number, publishedAt, attempt.endedAt, attempt.networkId, attempt.sequence,
+    )
+  }
+
+  #mayOpen(connectionId: Step['connectionId']): boolean {
+    return this.#directory.connectionById(connectionId)?.state === 'active'
+  }
+
+  #remember(connectionId: Step['connectionId'], memory: LaneMemory): void {
+    const { head, trouble, wait } = memory
+    this.#saveMemory.run(
+      head && JSON.stringify(head), trouble && JSON.stringify(trouble), wait?.reason ?? null, wait?.words ?? null, wait?.until ?? null, connectionId,
+    )
+  }
+
+  /** Only lanes with a pace need to know over a restart when their last attempt began. */
+  #rememberPace(step: Step): void {
+    const policy = this.#directory.connectionById(step.connectionId)?.policy
+    if (policy && policy.leastGapMs > 0) this.#noteAttempt.run(step.at, step.connectionId)
+  }
+}

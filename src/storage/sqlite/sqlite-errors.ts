@@ -1,0 +1,62 @@
+import { Refusal } from '../../core/refusals.ts'
+
+/** Primary result codes of SQLite, and one extended one (https://sqlite.org/rescode.html). */
+const CODES = { busy: 5, locked: 6, readOnly: 8, ioError: 10, corrupt: 11, full: 13, cantOpen: 14, notADatabase: 26 } as const
+/** Making room for the shared-memory index failed: a full disk reports itself so. */
+const IO_ERROR_SHM_SIZE = 4874
+
+export type StorageTrouble = 'busy' | 'full' | 'broken'
+
+function resultCode(error: unknown): number | null {
+  if (!(error instanceof Error) || !('errcode' in error)) return null
+  return typeof error.errcode === 'number' ? error.errcode : null
+}
+
+/**
+ * What a failed statement says about storage, or null when only the statement itself was wrong. `busy` and `full` pass;
+ * `broken` means that the disk or the file can no longer be trusted.
+ */
+export function storageTrouble(error: unknown): StorageTrouble | null {
+  const code = resultCode(error)
+  if (code === null) return null
+  if (code === IO_ERROR_SHM_SIZE) return 'full'
+  switch (code & 0xff) {
+    case CODES.busy:
+    case CODES.locked:
+      return 'busy'
+    case CODES.full:
+      return 'full'
+    case CODES.ioError:
+    case CODES.corrupt:
+    case CODES.notADatabase:
+    case CODES.readOnly:
+    case CODES.cantOpen:
+      return 'broken'
+    default:
+      return null
+  }
+}
+
+/** Turns what opening a database threw into a sentence for the operator. Refusals and faults pass unchanged. */
+export function translateOpenError(error: unknown, path: string): unknown {
+  if (error instanceof Refusal) return error
+  const code = resultCode(error)
+  const cause = { cause: error }
+  if (code === null) {
+    const systemCode = error instanceof Error && 'code' in error ? String(error.code) : ''
+    if (!/^E[A-Z]+$/.test(systemCode)) return error
+    return new Refusal('database_unavailable', `${path} cannot be opened (${systemCode}). Check the folder and its permissions.`, null, cause)
+  }
+  switch (code & 0xff) {
+    case CODES.notADatabase:
+      return new Refusal('database_foreign', `${path} is not a database, or its first page is damaged. Restore a backup, or point NUNCIO_DATA_DIR at another folder.`, null, cause)
+    case CODES.corrupt:
+      return new Refusal('database_damaged', `${path} is damaged. Keep a copy of the folder, then restore a backup; nothing was changed.`, null, cause)
+    case CODES.busy:
+      return new Refusal('database_unavailable', `${path} is held by another program. Try again in a moment.`, null, cause)
+    case CODES.full:
+      return new Refusal('database_unavailable', `There is no room left on the disk of ${path}. Make room and start again.`, null, cause)
+    default:
+      return new Refusal('database_unavailable', `${path} cannot be opened (SQLite code ${code}). Check the disk, the folder and its permissions.`, null, cause)
+  }
+}

@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { findCycles, findEnvironmentReads, findForbiddenImports, type ImportRules } from '../scripts/import-rules.ts'
+import { readTree, type Tree } from '../scripts/source-tree.ts'
+
+// Folder under src → folders it may import, besides itself. `storage/*` means each folder in storage by itself, so
+// one engine never sees the other. Written out in full: who adds a folder decides for each row.
+const FOLDERS: ImportRules['folders'] = {
+  // The console and the client are built from it for browsers, which have neither our code nor Node.
+  contract: { mayImport: [], mayUseNode: false },
+
+  // Rules only. Whatever waits, fails or differs between machines comes to it through its ports.
+  core: { mayImport: [], mayUseNode: false },
+
+  // It reads the environment into values, and knows the words that the values are made of.
+  config: { mayImport: ['core'], mayUseNode: true },
+
+  'storage/shared': { mayImport: ['core'], mayUseNode: true },
+  'storage/*': { mayImport: ['core', 'storage/shared'], mayUseNode: true },
+  'channels/*': { mayImport: ['core'], mayUseNode: true },
+  media: { mayImport: ['core'], mayUseNode: true },
+  notify: { mayImport: ['core'], mayUseNode: true },
+
+  // The files directly in http put its areas together and hold what they share.
+  http: { mayImport: ['core', 'contract', 'http/*'], mayUseNode: true },
+  'http/*': { mayImport: ['core', 'contract', 'http'], mayUseNode: true },
+
+  // The one place that knows all parts. Nobody but cli may import it.
+  app: {
+    mayImport: ['contract', 'core', 'config', 'storage/*', 'channels/*', 'media', 'notify', 'http', 'http/*'],
+    mayUseNode: true,
+  },
+
+  // Reads arguments, calls one function of app, prints: what it needs from elsewhere, app gives it.
+  cli: { mayImport: ['app', 'contract', 'config', 'core'], mayUseNode: true },
+}
+
+// Package → folders that may import it: few, so that a package that moves on is replaced in one place.
+const PACKAGES: ImportRules['packages'] = {
+  commander: ['cli'],
+  fastify: ['http', 'http/*'],
+  kysely: ['storage/*'],
+  // Others log through the journal, or through the logger that app hands to them.
+  pino: ['app'],
+  // app owns the registry, http answers with its text.
+  'prom-client': ['app', 'http', 'http/*'],
+  // The guarded client for addresses that others give us. Whoever else needs it gets it through a port.
+  undici: ['media'],
+  // Shapes of what comes from outside: requests and settings.
+  zod: ['contract', 'config'],
+
+  // A module of Node, but a database engine all the same.
+  'node:sqlite': ['storage/*'],
+}
+
+// File beside src → folders that may import it.
+const OUTSIDE: ImportRules['outside'] = {
+  // The version.
+  'package.json': ['app', 'cli'],
+}
+
+const RULES = { folders: FOLDERS, packages: PACKAGES, outside: OUTSIDE }
+
+// It runs before there is anything that could read settings.
+const MAY_READ_ENVIRONMENT = ['src/config/', 'scripts/bootstrap']
+
+describe('the sources', () => {
+  const sources = readTree('src/**/*.ts')
+
+  it('are found', () => {
+    assert.notEqual(sources.size, 0)
+  })
+
+  it('import only what the tables above allow', () => {
+    assert.deepEqual(findForbiddenImports(sources, RULES), [])
+  })
+
+  it('form no ring of imports', () => {
+    assert.deepEqual(findCycles(sources), [])
+  })
+
+  it('read the environment only in config', () => {
+    const all = new Map([...sources, ...readTree('scripts/**/*.{ts,mjs}')])
+
+    assert.deepEqual(findEnvironmentReads(all, MAY_READ_ENVIRONMENT), [])
+  })
+})
+
+describe('the rule of imports, on trees that break it', () => {
+  it.each([
+    ['core imports an adapter', 'src/core/claim.ts', `import { open } from '../media/fetch.ts'`],
+    ['core imports an adapter as a type', 'src/core/claim.ts', `import type { Open } from '../media/fetch.ts'`],
+    ['core imports a type in passing', 'src/core/claim.ts', `export type O = import('../media/fetch.ts').Open`],
+    ['core imports the contract', 'src/core/claim.ts', `import { shape } from '../contract/send.ts'`],
+    ['core imports a package', 'src/core/claim.ts', `import { z } from 'zod'`],
+    ['core imports from Node', 'src/core/claim.ts', `import { join } from 'node:path'`],
+    ['core imports from Node by its old name', 'src/core/claim.ts', `import { join } from 'path'`],
+    ['the contract imports the core', 'src/contract/send.ts', `export { rule } from '../core/rule.ts'`],
+    ['the contract imports from Node', 'src/contract/send.ts', `import { isIP } from 'node:net'`],
+    ['one engine imports the other', 'src/storage/sqlite/open.ts', `import { pg } from '../postgres/open.ts'`],
+    ['what engines share imports an engine', 'src/storage/shared/row.ts', `import { pg } from '../postgres/open.ts'`],
+    ['one channel imports another', 'src/channels/sandbox/index.ts', `import { s } from '../telex/send.ts'`],
+    ['one area of http imports another', 'src/http/public/send.ts', `import { p } from '../console/page.ts'`],
+    ['media imports http', 'src/media/fetch.ts', `export * from '../http/reply.ts'`],
+    ['an adapter imports app', 'src/http/reply.ts', `import { app } from '../app/serve.ts'`],
+    ['app imports cli', 'src/app/serve.ts', `const { main } = await import('../cli/main.ts')`],
+    ['cli imports an adapter', 'src/cli/main.ts', `import { open } from '../storage/sqlite/open.ts'`],
+    ['a package out of its folder', 'src/notify/mail.ts', `import { request } from 'undici'`],
+    ['a part of a package out of its folder', 'src/media/fetch.ts', `import x from 'fastify/types/reply.js'`],
+    ['the database out of storage', 'src/app/serve.ts', `import { DatabaseSync } from 'node:sqlite'`],
+    ['a package that nobody has listed', 'src/http/reply.ts', `import cors from '@fastify/cors'`],
+    ['a folder that nobody has listed', 'src/extras/thing.ts', `import { rule } from '../core/rule.ts'`],
+    ['a file that lies in no folder', 'src/main.ts', `import { rule } from './core/rule.ts'`],
+    ['a path that is computed', 'src/app/serve.ts', `const channel = await import('../channels/' + name)`],
+    ['a file that is not there', 'src/app/serve.ts', `import { gone } from '../core/gone.ts'`],
+    ['a file outside src', 'src/app/serve.ts', `import { world } from '../../test/support/world.ts'`],
+    ['a test', 'src/app/serve.ts', `import { world } from '../core/rule.test.ts'`],
+  ])('finds %s', (_, file, line) => {
+    const found = findForbiddenImports(treeWith({ [file]: `\n${line}\n` }), RULES)
+
+    assert.equal(found.length, 1, found.join('\n'))
+    assert.ok(found[0]?.startsWith(`${file}:2 `), found[0])
+  })
+
+  it('lets pass what the tables allow', () => {
+    const tree = treeWith({
+      'src/contract/shape.ts': `import { z } from 'zod'`,
+      'src/core/claim.ts': `import { rule } from './rule.ts'`,
+      'src/storage/sqlite/claim.ts': `import { DatabaseSync } from 'node:sqlite'\nimport { row } from '../shared/row.ts'`,
+      'src/http/public/send-message.ts': `import { send } from '../../contract/send.ts'\nimport { r } from '../reply.ts'`,
+      'src/app/start.ts': `import { open } from '../storage/postgres/open.ts'\nimport data from '../../package.json' with { type: 'json' }`,
+      'src/cli/token.ts': `import { serve } from '../app/serve.ts'\n// import { open } from '../media/fetch.ts'`,
+      'src/core/claim.test.ts': `import { open } from '../storage/sqlite/open.ts'\nimport { it } from 'vitest'`,
+    })
+
+    assert.deepEqual(findForbiddenImports(tree, RULES), [])
+  })
+
+  it('says where, what and what would be allowed', () => {
+    const tree = treeWith({ 'src/cli/main.ts': `import { fetchMedia } from '../media/fetch.ts'` })
+
+    assert.deepEqual(findForbiddenImports(tree, RULES), [
+      'src/cli/main.ts:1 imports src/media/fetch.ts, but cli may import only app, contract, config, core',
+    ])
+  })
+})
+
+describe('the search for rings, on trees that have some', () => {
+  it('finds two files that import each other, even as types', () => {
+    const tree = new Map([
+      ['src/core/a.ts', `import { b } from './b.ts'`],
+      ['src/core/b.ts', `import type { A } from './a.ts'`],
+    ])
+
+    assert.deepEqual(findCycles(tree), ['src/core/a.ts → src/core/b.ts → src/core/a.ts'])
+  })
+
+  it('finds a ring that begins behind another file, and names it once', () => {
+    const tree = new Map([
+      ['src/app/serve.ts', `import '../core/a.ts'; import '../core/c.ts'`],
+      ['src/core/a.ts', `export * from './b.ts'`],
+      ['src/core/b.ts', `const c = () => import('./c.ts')`],
+      ['src/core/c.ts', `import { a } from './a.ts'`],
+    ])
+
+    assert.deepEqual(findCycles(tree), ['src/core/a.ts → src/core/b.ts → src/core/c.ts → src/core/a.ts'])
+  })
+
+  it('lets two ways to one file pass', () => {
+    const tree = new Map([
+      ['src/core/a.ts', `import './b.ts'; import './c.ts'`],
+      ['src/core/b.ts', `import './c.ts'`],
+      ['src/core/c.ts', ''],
+    ])
+
+    assert.deepEqual(findCycles(tree), [])
+  })
+})
+
+describe('the search for readers of the environment', () => {
+  it.each([
+    'const port = process.env.PORT',
+    `const port = process['env']['PORT']`,
+    'const port = globalThis.process.env.PORT',
+    'const { env } = process',
+    `import { env as surroundings } from 'node:process'`,
+    'start({ ...process.env })',
+  ])('finds %s', (line) => {
+    const tree = new Map([['src/app/serve.ts', line]])
+
+    assert.deepEqual(findEnvironmentReads(tree, MAY_READ_ENVIRONMENT), ['src/app/serve.ts:1 reads the environment'])
+  })
+
+  it('lets config read it, and others have an env of their own', () => {
+    const tree = new Map([
+      ['src/config/read-settings.ts', 'const settings = parse(process.env)'],
+      ['src/app/serve.ts', 'const port = settings.env; process.exitCode = 1 // process.env'],
+    ])
+
+    assert.deepEqual(findEnvironmentReads(tree, MAY_READ_ENVIRONMENT), [])
+  })
+})
+
+/** A small tree in which every file is there that the examples import, with these files added. */
+function treeWith(files: Readonly<Record<string, string>>): Tree {
+  const others = [
+    'src/app/serve.ts',
+    'src/channels/telex/send.ts',
+    'src/cli/main.ts',
+    'src/contract/send.ts',
+    'src/core/rule.test.ts',
+    'src/core/rule.ts',
+    'src/http/console/page.ts',
+    'src/http/reply.ts',
+    'src/media/fetch.ts',
+    'src/storage/postgres/open.ts',
+    'src/storage/shared/row.ts',
+    'src/storage/sqlite/open.ts',
+  ]
+  return new Map([...others.map((file) => [file, ''] as const), ...Object.entries(files)])
+}

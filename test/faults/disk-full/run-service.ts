@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import type { SentRequest } from '../../support/ledger/ledger-input.ts'
+import { judgeRun } from '../../support/service/judge-run.ts'
+import { Load } from '../../support/service/load.ts'
+import { readRunArguments, reportAndExit } from '../../support/service/own-mounts.ts'
+import { waitUntil } from '../../support/service/wait-until.ts'
+import { openWorld } from '../../support/service/world.ts'
+import { SlowFileHost } from './slow-file-host.ts'
+import { SmallDisk } from './small-disk.ts'
+
+export interface DiskFullReport {
+  readonly acked: number
+  readonly notAccepted: number
+  readonly states: Readonly<Record<string, number>>
+  /** How long after room was made the next message was accepted, per round. */
+  readonly resumedAfterMs: readonly number[]
+  readonly mediaRequests: number
+}
+
+const DISK_MB = 48
+const FULL_FOR_MS = 3_000
+const NOTICED_WITHIN_MS = 20_000
+const RESUMED_WITHIN_MS = 20_000
+
+const { workDir, rounds, seed } = readRunArguments<{ rounds: number; seed: number }>()
+const disk = new SmallDisk(workDir, DISK_MB)
+const world = await openWorld({
+  connections: 4,
+  connectionArguments: ['--set', 'latency=10ms'],
+  environment: { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.1/32' },
+  place: { workDir, dataDir: join(disk.path, 'data') },
+})
+const { service, client, connections } = world
+const { pid } = service
+const [from = '', ...others] = connections
+const load = new Load({ client, connections: others, pauseMs: 20, keyedShare: 0.3, seed, textLength: 2_000 })
+load.start()
+await waitUntil('the load is accepted', async () => load.ackedIds.length > 100, { deadlineMs: 20_000 })
+
+const host = new SlowFileHost()
+const media = await sendFile(await host.start())
+await waitUntil('the file is being fetched', async () => host.isHolding, { deadlineMs: 20_000 })
+
+const resumedAfterMs: number[] = []
+for (let round = 0; round < rounds; round += 1) resumedAfterMs.push(await fillAndMakeRoom(round))
+await load.stop()
+const { counts, states } = await judgeRun(world, [...load.requests, media])
+assert.equal(service.pid, pid)
+assert.ok(service.isRunning)
+reportAndExit({ acked: counts.acked, notAccepted: notAccepted(), states, resumedAfterMs, mediaRequests: host.requests } satisfies DiskFullReport)
+
+async function fillAndMakeRoom(round: number): Promise<number> {
+  const before = notAccepted()
+  disk.fill()
+  if (round === 0) host.goOn()
+  const isNoticed = async () => {
+    // Whatever a checkpoint frees is taken again, until nothing can be committed.
+    disk.fill()
+    return notAccepted() > before
+  }
+  await waitUntil('503 not_accepted comes', isNoticed, { deadlineMs: NOTICED_WITHIN_MS })
+  await setTimeout(FULL_FOR_MS)
+  assert.ok(await service.isAlive(), `The service died of a full disk:\n${service.log}`)
+
+  disk.makeRoom()
+  const roomAt = performance.now()
+  const accepted = load.ackedIds.length
+  await waitUntil('messages are accepted again', async () => load.ackedIds.length > accepted, { deadlineMs: RESUMED_WITHIN_MS, everyMs: 10 })
+  return Math.round(performance.now() - roomAt)
+}
+
+function notAccepted(): number {
+  return Object.entries(load.answers).reduce((sum, [name, count]) => sum + (name.startsWith('503 not_accepted') ? count : 0), 0)
+}
+
+async function sendFile(url: string): Promise<SentRequest> {
+  const to = '447800000001'
+  const message = { type: 'document', media: { name: 'file.bin', url, caption: 'a file' } }
+  const sentAt = performance.now()
+  const answer = await client.send({ from, to, message, idempotencyKey: null })
+  assert.ok(answer.kind === 'acked', JSON.stringify(answer))
+  const content = { type: 'document', name: 'file.bin', caption: 'a file', sizeBytes: host.bytes.length, sha256: host.sha256 }
+  return { connection: from, to, content, sentAt, answer: { ...answer, at: performance.now() } }
+}

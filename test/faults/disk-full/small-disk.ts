@@ -1,0 +1,42 @@
+import { execFileSync } from 'node:child_process'
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+
+const CHUNK = Buffer.alloc(64 * 1024)
+
+/** A disk so small that it is easily filled. */
+export class SmallDisk {
+  readonly path: string
+
+  constructor(workDir: string, sizeMb: number) {
+    this.path = join(workDir, 'small')
+    mkdirSync(this.path)
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${sizeMb}m`, 'none', this.path])
+  }
+
+  /** Takes all the room there is. Called again, it also takes what others have freed since. */
+  fill(): void {
+    const filler = openSync(this.#filler, 'a')
+    try {
+      for (let size = CHUNK.length; size > 0; ) {
+        try {
+          writeSync(filler, CHUNK, 0, size)
+        } catch (error) {
+          if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error
+          // The last corner is filled with less and less.
+          size = Math.floor(size / 2)
+        }
+      }
+    } finally {
+      closeSync(filler)
+    }
+  }
+
+  makeRoom(): void {
+    rmSync(this.#filler, { force: true })
+  }
+
+  get #filler(): string {
+    return join(this.path, 'filler')
+  }
+}

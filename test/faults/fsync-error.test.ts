@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { setTimeout } from 'node:timers/promises'
+import { describe, it } from 'vitest'
+import { judgeRun } from '../support/service/judge-run.ts'
+import { Load } from '../support/service/load.ts'
+import { printTable } from '../support/service/print-table.ts'
+import { skipNote } from '../support/service/skip-note.ts'
+import { Supervisor } from '../support/service/supervisor.ts'
+import { waitUntil } from '../support/service/wait-until.ts'
+import { openWorld } from '../support/service/world.ts'
+import { faultEnvironment, fail, heal, whyNoFaults } from './fsync-error/system-calls.ts'
+import { readRounds, readSeed } from './run-length.ts'
+
+const rounds = readRounds(4)
+const seed = readSeed()
+const obstacle = whyNoFaults()
+const EIO = 5
+const ENOSPC = 28
+const ENDS_WITHIN_MS = 20_000
+
+describe('a disk that reports errors', () => {
+  it.skipIf(obstacle !== null)(
+    `G1 G11: an I/O error of fsync ends the service for its supervisor, and nothing acknowledged is lost${skipNote(obstacle)}`,
+    async () => {
+      const world = await openWorld({ connections: 8, connectionArguments: SLOW, environment: faultEnvironment() })
+      const { service, client, connections } = world
+      const supervisor = new Supervisor(service)
+      try {
+        const load = new Load({ client, connections, pauseMs: 30, keyedShare: 0.4, seed })
+        load.start()
+        supervisor.start()
+        for (let round = 0; round < rounds; round += 1) {
+          await waitForAcks(load)
+          await fail(service, { call: 'sync/fsync', errno: EIO, probability: 0.1 })
+          const hasEnded = async () => supervisor.endings.length > round
+          await waitUntil('the service ends', hasEnded, { deadlineMs: ENDS_WITHIN_MS })
+        }
+        await waitForAcks(load)
+        await load.stop()
+
+        const { counts, states } = await judgeRun(world, load.requests)
+
+        const codes = supervisor.endings.map(({ code, signal }) => code ?? signal ?? 'none')
+        printTable('I/O errors of fsync', { rounds, seed, ...counts, ...states, endings: codes.join(', ') })
+        assert.equal(codes.length, rounds, 'It also ended when nothing was wrong with the disk')
+        assert.ok(codes.every((code) => typeof code === 'number' && code !== 0), codes.join(', '))
+      } finally {
+        await supervisor.stop()
+        await world.close()
+      }
+    },
+    120_000 + rounds * 40_000,
+  )
+
+  it.skipIf(obstacle !== null)(
+    `G1 G11: no room for some writes means 503 for those, and the service goes on${skipNote(obstacle)}`,
+    async () => {
+      const world = await openWorld({ connections: 8, connectionArguments: SLOW, environment: faultEnvironment() })
+      const { service, client, connections } = world
+      try {
+        const load = new Load({ client, connections, pauseMs: 30, keyedShare: 0.4, seed })
+        load.start()
+        for (let round = 0; round < rounds; round += 1) {
+          await waitForAcks(load)
+          await fail(service, { call: 'rw/pwrite', errno: ENOSPC, probability: 0.05 })
+          await setTimeout(1_500)
+          await heal(service, 'rw/pwrite')
+        }
+        await waitForAcks(load)
+        await load.stop()
+
+        const { counts, states } = await judgeRun(world, load.requests)
+
+        const refused = load.answers['503 not_accepted'] ?? 0
+        printTable('No room for some writes', { rounds, seed, ...counts, ...states, 'refused with 503': refused })
+        assert.ok(service.isRunning, service.log)
+        assert.ok(refused > 0, 'No write failed: nothing was shown')
+      } finally {
+        await world.close()
+      }
+    },
+    120_000 + rounds * 10_000,
+  )
+})
+
+const SLOW = ['--set', 'latency=20ms']
+
+async function waitForAcks(load: Load): Promise<void> {
+  const before = load.ackedIds.length
+  await waitUntil('messages are accepted', async () => load.ackedIds.length > before + 50, { deadlineMs: 30_000 })
+}

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { setTimeout } from 'node:timers/promises'
+import { describe, it } from 'vitest'
+import { judgeRun } from '../support/service/judge-run.ts'
+import { Load } from '../support/service/load.ts'
+import { printTable } from '../support/service/print-table.ts'
+import { createRandom } from '../support/service/random.ts'
+import { waitUntil } from '../support/service/wait-until.ts'
+import { openWorld, type World } from '../support/service/world.ts'
+import { readRounds, readSeed } from './run-length.ts'
+
+const rounds = readRounds(6)
+const seed = readSeed()
+// The sandbox takes 5 s over this recipient.
+const SLOW_RECIPIENT = '15550100005'
+const FORCED_WITHIN_MS = 2_500
+
+describe('SIGTERM', () => {
+  it(
+    'G4: under load, again and again, leaves no attempt unknown and ends with code 0',
+    async () => {
+      const world = await openWorld({ connections: 10, connectionArguments: ['--set', 'latency=100ms'] })
+      try {
+        const { service, client, connections } = world
+        const load = new Load({ client, connections, pauseMs: 200, keyedShare: 0.3, seed })
+        const random = createRandom(seed)
+        let slowestMs = 0
+        load.start()
+        for (let round = 0; round < rounds; round += 1) {
+          await setTimeout(random.between(200, 1_500))
+          const askedAt = performance.now()
+          service.signal('SIGTERM')
+          assert.deepEqual(await service.ended(30_000), { code: 0, signal: null })
+          slowestMs = Math.max(slowestMs, Math.round(performance.now() - askedAt))
+          await service.start()
+        }
+        await load.stop()
+
+        const { counts, states, input } = await judgeRun(world, load.requests)
+
+        const unknown = input.attempts?.filter(({ outcome }) => outcome === 'unknown') ?? []
+        printTable('SIGTERM', { rounds, seed, ...counts, ...states, 'unknown attempts': unknown.length, slowestMs })
+        assert.deepEqual(unknown, [])
+        assert.equal(states['UNCONFIRMED'], undefined)
+      } finally {
+        await world.close()
+      }
+    },
+    90_000 + rounds * 10_000,
+  )
+
+  it('G4: lets a call that is open finish, and records it', async () => {
+    const world = await openWorld({ connections: 1 })
+    try {
+      const id = await openSlowCall(world)
+
+      world.service.signal('SIGTERM')
+      const ending = await world.service.ended(20_000)
+
+      assert.deepEqual(ending, { code: 0, signal: null })
+      assert.equal(await stateOf(world, id), 'PUBLISHED')
+    } finally {
+      await world.close()
+    }
+  })
+
+  it('G4: a second signal ends it at once, and the open call is not forgotten', async () => {
+    const world = await openWorld({ connections: 1 })
+    try {
+      const id = await openSlowCall(world)
+
+      world.service.signal('SIGTERM')
+      await setTimeout(500)
+      const askedAt = performance.now()
+      world.service.signal('SIGTERM')
+      await world.service.ended(20_000)
+      const tookMs = performance.now() - askedAt
+
+      assert.ok(tookMs < FORCED_WITHIN_MS, `It took ${tookMs} ms`)
+      await world.service.start()
+      const end = await waitUntil('the message ends', async () => endOf(await stateOf(world, id)), {
+        deadlineMs: 90_000,
+      })
+      assert.ok(['PUBLISHED', 'UNCONFIRMED'].includes(end), end)
+    } finally {
+      await world.close()
+    }
+  })
+})
+
+async function openSlowCall(world: World): Promise<string> {
+  const [from = ''] = world.connections
+  const message = { type: 'message', message: 'takes its time' }
+  const answer = await world.client.send({ from, to: SLOW_RECIPIENT, message, idempotencyKey: null })
+  assert.ok(answer.kind === 'acked')
+  const { messageId } = answer
+  const isOpen = async () => (await stateOf(world, messageId)) === 'SENDING'
+  await waitUntil('the call is open', isOpen, { deadlineMs: 4_000 })
+  return messageId
+}
+
+async function stateOf({ cli }: World, id: string): Promise<string> {
+  const messages = await cli.json<{ id: string; state: string }[]>('message', 'list')
+  return messages.find((message) => message.id === id)?.state ?? 'gone'
+}
+
+function endOf(state: string): string | null {
+  return ['QUEUED', 'SENDING'].includes(state) ? null : state
+}

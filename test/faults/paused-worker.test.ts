@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { setTimeout } from 'node:timers/promises'
+import { describe, it } from 'vitest'
+import { judgeRun } from '../support/service/judge-run.ts'
+import { Load } from '../support/service/load.ts'
+import { printTable } from '../support/service/print-table.ts'
+import { openWorld } from '../support/service/world.ts'
+import { readRounds, readSeed } from './run-length.ts'
+
+const rounds = readRounds(1)
+const seed = readSeed()
+// Longer than a claim lasts (15 s), so that it wakes up with claims that have run out and calls that are open.
+const PAUSED_MS = 18_000
+const BETWEEN_MS = 2_000
+
+describe('a service that stands still for longer than its claims last', () => {
+  it(
+    'G5 G6: wakes up under load and hands nothing over twice',
+    async () => {
+      const world = await openWorld({ connections: 10, connectionArguments: ['--set', 'latency=100ms'] })
+      try {
+        const { service, client, connections } = world
+        const load = new Load({ client, connections, pauseMs: 200, keyedShare: 0.3, seed })
+        load.start()
+        for (let round = 0; round < rounds; round += 1) {
+          await setTimeout(BETWEEN_MS)
+          service.signal('SIGSTOP')
+          await setTimeout(PAUSED_MS)
+          service.signal('SIGCONT')
+          await setTimeout(BETWEEN_MS)
+        }
+        const ackedWhileAwake = load.ackedIds.length
+        await load.stop()
+
+        const { counts, states } = await judgeRun(world, load.requests)
+
+        printTable('SIGSTOP', { rounds, seed, pausedMs: PAUSED_MS, ...counts, ...states })
+        assert.ok(ackedWhileAwake > 50, `Only ${ackedWhileAwake} messages were at stake`)
+        assert.ok(service.isRunning, 'It ended instead of going on')
+      } finally {
+        await world.close()
+      }
+    },
+    120_000 + rounds * 25_000,
+  )
+})

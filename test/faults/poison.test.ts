@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import type { SentRequest } from '../support/ledger/ledger-input.ts'
+import { judgeRun } from '../support/service/judge-run.ts'
+import { printTable } from '../support/service/print-table.ts'
+import { Supervisor } from '../support/service/supervisor.ts'
+import { waitUntil } from '../support/service/wait-until.ts'
+import { openWorld, type World } from '../support/service/world.ts'
+
+// The sandbox kills the worker in mid-attempt, where it may; elsewhere it drops the lane's claim.
+const POISON = '15550100008'
+const ENDED_WITHIN_MS = 100_000
+
+describe('a message that kills its worker', () => {
+  it(
+    'G5: is quarantined after three crashes, and the lane goes on',
+    async () => {
+      const world = await openWorld({ connections: 1, environment: { NUNCIO_SANDBOX_MAY_CRASH: 'true' } })
+      const supervisor = new Supervisor(world.service)
+      try {
+        supervisor.start()
+
+        const { tookMs } = await sendPoisonBetweenTwo(world)
+
+        printTable('Poison', { crashes: supervisor.endings.length, tookMs })
+        assert.equal(supervisor.endings.length, 3)
+        await supervisor.stop()
+      } finally {
+        await supervisor.stop()
+        await world.close()
+      }
+    },
+    ENDED_WITHIN_MS + 30_000,
+  )
+
+  it(
+    'G5: ends the same way without any crash where the sandbox may not kill',
+    async () => {
+      const world = await openWorld({ connections: 1 })
+      try {
+        const { pid } = world.service
+
+        const { tookMs } = await sendPoisonBetweenTwo(world)
+
+        printTable('Poison, claim dropped', { tookMs })
+        assert.ok(world.service.isRunning)
+        assert.equal(world.service.pid, pid)
+      } finally {
+        await world.close()
+      }
+    },
+    ENDED_WITHIN_MS + 30_000,
+  )
+})
+
+async function sendPoisonBetweenTwo(world: World): Promise<{ tookMs: number }> {
+  const before = await send(world, '447900000001')
+  const poison = await send(world, POISON)
+  const after = await send(world, '447900000002')
+  const startedAt = performance.now()
+  await waitUntil('the message behind it is sent', async () => (await find(world, after))?.state === 'PUBLISHED', {
+    deadlineMs: ENDED_WITHIN_MS,
+    everyMs: 500,
+  })
+  const tookMs = Math.round(performance.now() - startedAt)
+  const found = await find(world, poison)
+  assert.equal(found?.state, 'UNCONFIRMED')
+  assert.equal(found.reason, 'quarantined')
+  await judgeRun(world, [before, poison, after])
+  return { tookMs }
+}
+
+async function send({ client, connections: [from = ''] }: World, to: string): Promise<SentRequest> {
+  const text = `to ${to}`
+  const sentAt = performance.now()
+  // Under a key, because the worker may die with the reply in its hands.
+  const letter = { from, to, message: { type: 'message', message: text }, idempotencyKey: text }
+  const answer = await waitUntil(
+    'an answer comes',
+    async () => {
+      const answered = await client.send(letter)
+      return answered.kind === 'acked' && answered
+    },
+    { deadlineMs: 20_000 },
+  )
+  return { connection: from, to, content: { text }, sentAt, answer: { ...answer, at: performance.now() } }
+}
+
+async function find({ cli }: World, { answer }: SentRequest) {
+  const messages = await cli.json<{ id: string; state: string; reason: string | null }[]>('message', 'list')
+  return messages.find(({ id }) => answer.kind === 'acked' && id === answer.messageId)
+}

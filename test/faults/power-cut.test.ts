@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { runInOwnMounts, whyNoOwnMounts } from '../support/service/own-mounts.ts'
+import { printTable } from '../support/service/print-table.ts'
+import { skipNote } from '../support/service/skip-note.ts'
+import type { ControlReports } from './power-cut/run-controls.ts'
+import type { ServiceReport } from './power-cut/run-service.ts'
+import { readRounds, readSeed } from './run-length.ts'
+
+const cuts = readRounds(10)
+const seed = readSeed()
+// Starting, running in and judging, then a few seconds for each cut on a slow machine.
+const deadlineMs = 90_000 + cuts * 3_000
+const obstacle = whyNoOwnMounts(['mkfs.xfs', 'mkfs.ext4'])
+
+describe('a power cut', () => {
+  it.skipIf(obstacle !== null)(
+    `G1: loses no acknowledged message, and the service goes on from what is left${skipNote(obstacle)}`,
+    async () => {
+      const report = await runInOwnMounts<ServiceReport>(new URL('power-cut/run-service.ts', import.meta.url), {
+        cuts,
+        seed,
+        deadlineMs,
+      })
+
+      const { lost, damage, acked, judged } = report
+      printTable('Power cuts', { cuts, seed, acked, lost: Math.max(...lost), damaged: damage.length, judged })
+      assert.deepEqual(damage, [])
+      assert.deepEqual(
+        lost,
+        lost.map(() => 0),
+      )
+      assert.ok(judged > 1_000, `Only ${judged} messages were at stake`)
+    },
+    deadlineMs,
+  )
+
+  it.skipIf(obstacle !== null)(
+    `G1: the harness sees the loss when SQLite is set to NORMAL or OFF, and none at FULL${skipNote(obstacle)}`,
+    async () => {
+      const script = new URL('power-cut/run-controls.ts', import.meta.url)
+
+      const { FULL, NORMAL, OFF } = await runInOwnMounts<ControlReports>(script, { cuts, deadlineMs })
+
+      const show = ({ cutsWithLoss, mostLost }: ControlReports['FULL']) =>
+        `${cutsWithLoss} of ${cuts} lost rows, up to ${mostLost}`
+      printTable('Power cuts, controls', { cuts, FULL: show(FULL), NORMAL: show(NORMAL), OFF: show(OFF) })
+      assert.equal(FULL.cutsWithLoss + FULL.damaged, 0)
+      assert.ok(NORMAL.cutsWithLoss > cuts / 2, 'NORMAL lost too little to trust this harness')
+      assert.ok(OFF.cutsWithLoss > cuts / 2, 'OFF lost too little to trust this harness')
+    },
+    deadlineMs,
+  )
+})

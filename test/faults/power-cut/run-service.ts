@@ -1,0 +1,70 @@
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { findDatabase } from '../../support/service/collect-ledger.ts'
+import { findFreePort } from '../../support/service/free-port.ts'
+import { judgeRun } from '../../support/service/judge-run.ts'
+import { Load } from '../../support/service/load.ts'
+import { NuncioCli } from '../../support/service/nuncio-cli.ts'
+import { NuncioProcess } from '../../support/service/nuncio-process.ts'
+import { readRunArguments, reportAndExit } from '../../support/service/own-mounts.ts'
+import { openWorld } from '../../support/service/world.ts'
+import { CuttableDisk, mountStore } from './cuttable-disk.ts'
+import { lookAtCopy } from './look-at-copy.ts'
+
+export interface ServiceReport {
+  readonly cuts: number
+  readonly acked: number
+  /** Per cut: acknowledged messages that were gone, and what was wrong with the database if anything. */
+  readonly lost: readonly number[]
+  readonly damage: readonly string[]
+  /** Acknowledged before the last cut, and put through by a service that was started on what it left. */
+  readonly judged: number
+}
+
+const RUN_IN_MS = 8_000
+const BETWEEN_CUTS_MS = 400
+// About 300 messages a second in all.
+const CONNECTIONS = 6
+const PAUSE_MS = 30
+
+const { workDir, cuts, seed } = readRunArguments<{ cuts: number; seed: number }>()
+const disk = await CuttableDisk.open(await mountStore(workDir), 'service')
+const world = await openWorld({ connections: CONNECTIONS, place: { workDir, dataDir: join(disk.path, 'data') } })
+const { client, connections } = world
+const load = new Load({ client, connections, pauseMs: PAUSE_MS, keyedShare: 0.2, seed, textLength: 400 })
+load.start()
+await setTimeout(RUN_IN_MS)
+
+const lost: number[] = []
+const damage: string[] = []
+for (let cut = 1; cut < cuts; cut += 1) {
+  const acked = load.ackedIds
+  const copy = await disk.cut()
+  const look = lookAtCopy(findDatabase(join(copy.path, 'data')), acked, 'select id from message')
+  lost.push(look.lost)
+  if (look.integrity !== 'ok') damage.push(look.integrity)
+  await copy.remove()
+  await setTimeout(BETWEEN_CUTS_MS)
+}
+const acked = load.ackedIds.length
+const judged = await startOnLastCut()
+reportAndExit({ cuts, acked, lost, damage, judged } satisfies ServiceReport)
+
+/** The last cut is met as an operator would meet it: the machine comes back and the service is started. */
+async function startOnLastCut(): Promise<number> {
+  const before = new Set(load.ackedIds)
+  const copy = await disk.cut()
+  await load.stop()
+  await world.service.killNine()
+  const dataDir = join(copy.path, 'data')
+  const revived = new NuncioProcess({ dataDir, workDir, port: await findFreePort() })
+  await revived.start()
+  // What was answered after the cut may be there or not: the copy was made at some moment between.
+  const requests = load.requests.map((request) => {
+    const { answer } = request
+    const isCertain = answer.kind !== 'acked' || before.has(answer.messageId)
+    return isCertain ? request : { ...request, answer: { kind: 'unknown' } as const }
+  })
+  await judgeRun({ cli: new NuncioCli({ dataDir, workDir }), dataDir }, requests)
+  return before.size
+}

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { assertClean } from './assert-clean.ts'
+import { checkLedger, type LedgerFaults } from './check-ledger.ts'
+import { type MadeUpRun, madeUpRun } from './made-up-run.ts'
+
+/** One made-up fault of each kind, with the list of the ledger that must show it, and no other. */
+const FAULTS: readonly {
+  readonly name: string
+  readonly kind: keyof LedgerFaults
+  readonly make: (run: MadeUpRun) => void
+}[] = [
+  { name: 'an acknowledged message that the log has lost', kind: 'lost', make: (run) => forget(run, 'message-9') },
+  { name: 'one id given to two requests', kind: 'lost', make: (run) => answer(run, 23, 'message-9') },
+  { name: 'a message nobody asked for', kind: 'unexpected', make: (run) => invent(run, '447999999999') },
+  {
+    name: 'a message stored though it was refused',
+    kind: 'unexpected',
+    make: (run) => invent(run, recipientOf(run, 7)),
+  },
+  { name: 'two messages made of one request', kind: 'unexpected', make: (run) => invent(run, recipientOf(run, 9)) },
+  {
+    name: 'a delivery that is no message',
+    kind: 'unexpected',
+    make: (run) => deliverTo(run, 'message-9', { messageId: 'x' }),
+  },
+  { name: 'a message delivered twice', kind: 'duplicated', make: (run) => deliverTo(run, 'message-9', {}) },
+  { name: 'a call repeated after it was accepted', kind: 'duplicated', make: (run) => repeat(run, 'accepted') },
+  { name: 'a call repeated without knowing', kind: 'duplicated', make: (run) => repeat(run, 'unknown') },
+  { name: 'two neighbours delivered in the wrong order', kind: 'reordered', make: (run) => swapDeliveries(run, 0, 6) },
+  { name: 'a message delivered long after its turn', kind: 'reordered', make: (run) => deliverLast(run, 'message-0') },
+  {
+    name: 'first attempts in the wrong order',
+    kind: 'reordered',
+    make: (run) => swapAttempts(run, 'message-0', 'message-6'),
+  },
+  {
+    name: 'two attempts open at once',
+    kind: 'overlapping',
+    make: (run) => changeAttempt(run, 'message-6', { endedAt: 95 }),
+  },
+  {
+    name: 'an attempt left open under the next',
+    kind: 'overlapping',
+    make: (run) => changeAttempt(run, 'message-6', { endedAt: null }),
+  },
+  { name: 'a changed text', kind: 'corrupted', make: (run) => changeDelivery(run, 'message-9', { text: 'text 9 ' }) },
+  {
+    name: 'a delivery to somebody else',
+    kind: 'corrupted',
+    make: (run) => changeDelivery(run, 'message-9', { to: '4479000001' }),
+  },
+  {
+    name: 'a message left waiting',
+    kind: 'unfinished',
+    make: (run) => show(run, 'message-23', { state: 'QUEUED', reason: 'retrying' }),
+  },
+  {
+    name: 'a message left open',
+    kind: 'unfinished',
+    make: (run) => show(run, 'message-23', { state: 'SENDING', reason: 'sending' }),
+  },
+  {
+    name: 'shown as sent, never delivered',
+    kind: 'logLies',
+    make: (run) => show(run, 'message-23', { state: 'PUBLISHED', reason: null }),
+  },
+  {
+    name: 'shown as failed, yet delivered',
+    kind: 'logLies',
+    make: (run) => show(run, 'message-9', { state: 'FAILED', reason: 'busy' }),
+  },
+  {
+    name: 'shown as expired, yet delivered',
+    kind: 'logLies',
+    make: (run) => show(run, 'message-9', { state: 'EXPIRED', reason: 'time_to_live_over' }),
+  },
+  {
+    name: 'a failure without a reason',
+    kind: 'unexplained',
+    make: (run) => show(run, 'message-1', { state: 'FAILED', reason: null }),
+  },
+]
+
+describe('the ledger', () => {
+  it('adds up for a run without faults', () => {
+    const ledger = checkLedger(madeUpRun())
+
+    assertClean(ledger)
+    assert.deepEqual(ledger.counts, { requests: 60, acked: 42, refused: 6, unknown: 12, recovered: 6, delivered: 41 })
+    assert.deepEqual(ledger.states, { PUBLISHED: 27, FAILED: 3, UNCONFIRMED: 3, CANCELLED: 3, READ: 12 })
+  })
+
+  it.each(FAULTS)('finds $name', ({ kind, make }) => {
+    const run = madeUpRun()
+
+    make(run)
+
+    const ledger = checkLedger(run)
+    const found = Object.entries(ledger.faults).filter(([, list]) => list.length > 0)
+    assert.deepEqual(
+      found.map(([name]) => name),
+      [kind],
+    )
+    assert.throws(() => assertClean(ledger), new RegExp(`${kind}: \\d`))
+  })
+
+  it('lets requests that overlapped at the client arrive either way', () => {
+    const run = madeUpRun()
+    const later = run.requests[6]
+    assert.ok(later)
+    run.requests[6] = { ...later, sentAt: 0 }
+
+    swapDeliveries(run, 0, 6)
+    swapAttempts(run, 'message-0', 'message-6')
+
+    assertClean(checkLedger(run))
+  })
+
+  it('lets an UNCONFIRMED message be delivered or not', () => {
+    for (const id of ['message-9', 'message-23']) {
+      const run = madeUpRun()
+
+      show(run, id, { state: 'UNCONFIRMED', reason: 'worker_died' })
+
+      assertClean(checkLedger(run))
+    }
+  })
+})
+
+function forget(run: MadeUpRun, id: string): void {
+  run.messages.splice(
+    run.messages.findIndex((message) => message.id === id),
+    1,
+  )
+}
+
+function answer(run: MadeUpRun, index: number, messageId: string): void {
+  const request = run.requests[index]
+  assert.ok(request)
+  forget(run, `message-${index}`)
+  run.requests[index] = { ...request, answer: { kind: 'acked', messageId, at: request.sentAt } }
+}
+
+function recipientOf(run: MadeUpRun, index: number): string {
+  return run.requests[index]?.to ?? ''
+}
+
+function invent(run: MadeUpRun, to: string): void {
+  const connection = run.requests.find((request) => request.to === to)?.connection ?? '15550001001'
+  run.messages.push({ id: 'invented', connection, to, state: 'FAILED', reason: 'busy', acceptedAt: 0 })
+}
+
+function deliverTo(run: MadeUpRun, id: string, change: Partial<MadeUpRun['inbox'][number]>): void {
+  const entry = run.inbox.find(({ messageId }) => messageId === id)
+  assert.ok(entry)
+  run.inbox.push({ ...entry, ...change })
+}
+
+function changeDelivery(run: MadeUpRun, id: string, change: Partial<MadeUpRun['inbox'][number]>): void {
+  deliverTo(run, id, change)
+  const changed = run.inbox.pop()
+  assert.ok(changed)
+  run.inbox[run.inbox.findIndex(({ messageId }) => messageId === id)] = changed
+}
+
+function deliverLast(run: MadeUpRun, id: string): void {
+  run.inbox.push(
+    ...run.inbox.splice(
+      run.inbox.findIndex(({ messageId }) => messageId === id),
+      1,
+    ),
+  )
+}
+
+function swapDeliveries(run: MadeUpRun, one: number, other: number): void {
+  const at = (index: number) => run.inbox.findIndex(({ messageId }) => messageId === `message-${index}`)
+  const [first, second] = [run.inbox[at(one)], run.inbox[at(other)]]
+  assert.ok(first && second)
+  const places = [at(one), at(other)] as const
+  run.inbox[places[0]] = second
+  run.inbox[places[1]] = first
+}
+
+function changeAttempt(run: MadeUpRun, id: string, change: Partial<MadeUpRun['attempts'][number]>): void {
+  const index = run.attempts.findIndex(({ messageId }) => messageId === id)
+  const attempt = run.attempts[index]
+  assert.ok(attempt)
+  run.attempts[index] = { ...attempt, ...change }
+}
+
+function swapAttempts(run: MadeUpRun, one: string, other: string): void {
+  changeAttempt(run, one, { messageId: 'swapped' })
+  changeAttempt(run, other, { messageId: one, number: 1 })
+  changeAttempt(run, 'swapped', { messageId: other, number: 1 })
+}
+
+function repeat(run: MadeUpRun, outcome: string): void {
+  const attempt = run.attempts.find(({ messageId }) => messageId === 'message-6')
+  assert.ok(attempt)
+  changeAttempt(run, 'message-6', { outcome })
+  run.attempts.push({ ...attempt, number: 9, startedAt: 10_000, endedAt: 10_001 })
+}
+
+function show(
+  run: MadeUpRun,
+  id: string,
+  { state, reason }: Pick<MadeUpRun['messages'][number], 'state' | 'reason'>,
+): void {
+  const index = run.messages.findIndex((message) => message.id === id)
+  const message = run.messages[index]
+  assert.ok(message)
+  run.messages[index] = { ...message, state, reason }
+}

@@ -1,0 +1,59 @@
+import type { LedgerInput, ListedMessage, SentRequest } from './ledger-input.ts'
+
+export interface Matches {
+  readonly requestOf: ReadonlyMap<string, SentRequest>
+  /** Acknowledged, yet nowhere in the log, or acknowledged under an id that another request had got before. */
+  readonly lost: readonly string[]
+  /** In the log, though no request could have made it. */
+  readonly unexpected: readonly string[]
+  /** Stored although the client never learned of it: allowed. */
+  readonly recovered: number
+}
+
+/**
+ * Finds the request behind every message. An acknowledged request is known by its id. One without an answer is known
+ * by sender and recipient, so a run gives each request a recipient of its own.
+ */
+export function matchRequests({ requests, messages }: LedgerInput): Matches {
+  const requestOf = new Map<string, SentRequest>()
+  const listed = new Set(messages.map(({ id }) => id))
+  const lost: string[] = []
+  for (const request of requests) {
+    if (request.answer.kind !== 'acked') continue
+    const { messageId } = request.answer
+    if (!listed.has(messageId)) lost.push(`${messageId} from ${request.connection} to ${request.to} is not in the log`)
+    if (requestOf.has(messageId)) lost.push(`${messageId} was acknowledged to two requests, the later to ${request.to}`)
+    else requestOf.set(messageId, request)
+  }
+
+  const unanswered = group(requests, 'unknown')
+  const refused = group(requests, 'refused')
+  const unexpected: string[] = []
+  let recovered = 0
+  for (const message of messages) {
+    if (requestOf.has(message.id)) continue
+    const request = unanswered.get(routeOf(message))?.pop()
+    if (request) {
+      requestOf.set(message.id, request)
+      recovered += 1
+    } else {
+      const why = refused.has(routeOf(message)) ? 'it was refused' : 'nobody asked for it'
+      unexpected.push(`${message.id} from ${message.connection} to ${message.to} is stored, but ${why}`)
+    }
+  }
+  return { requestOf, lost, unexpected, recovered }
+}
+
+function group(requests: readonly SentRequest[], kind: 'unknown' | 'refused'): Map<string, SentRequest[]> {
+  const groups = new Map<string, SentRequest[]>()
+  for (const request of requests) {
+    if (request.answer.kind !== kind) continue
+    const route = routeOf(request)
+    groups.set(route, [...(groups.get(route) ?? []), request])
+  }
+  return groups
+}
+
+function routeOf({ connection, to }: Pick<ListedMessage, 'connection' | 'to'>): string {
+  return `${connection} ${to}`
+}

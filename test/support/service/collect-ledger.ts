@@ -1,0 +1,65 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type {
+  DeliveredEntry,
+  LedgerInput,
+  ListedMessage,
+  RecordedAttempt,
+  SentRequest,
+} from '../ledger/ledger-input.ts'
+import type { NuncioCli } from './nuncio-cli.ts'
+import { waitUntil } from './wait-until.ts'
+
+interface ListedConnection {
+  readonly number: string
+  readonly waiting: number
+  readonly reason: string | null
+}
+
+/** Waits until no message waits any more, or the deadline: what is left then is for the ledger to report. */
+export async function drain(cli: NuncioCli, deadlineMs: number): Promise<void> {
+  const isEmpty = async () => {
+    const connections = await cli.json<ListedConnection[]>('connection', 'list')
+    return connections.every(({ waiting }) => waiting === 0)
+  }
+  await waitUntil('all lanes are empty', isEmpty, { deadlineMs, everyMs: 500 }).catch(() => {})
+}
+
+/** All that the service knows, beside what the client knows. */
+export async function collectLedger(
+  { cli, dataDir }: { readonly cli: NuncioCli; readonly dataDir: string },
+  requests: readonly SentRequest[],
+): Promise<LedgerInput> {
+  const messages = await cli.json<ListedMessage[]>('message', 'list')
+  const inbox = await cli.json<DeliveredEntry[]>('sandbox', 'inbox')
+  return { requests, messages, inbox, attempts: readAttempts(dataDir) }
+}
+
+/** Attempts have no command of their own that lists all of them, so they are read where they lie. */
+export function readAttempts(dataDir: string): RecordedAttempt[] {
+  const database = new DatabaseSync(findDatabase(dataDir), { readOnly: true, timeout: 5_000 })
+  try {
+    const rows = database.prepare(`
+      select message.id as messageId, connection.number as connection, tried.*
+      from (
+        select message_sequence, number, started_at as startedAt, ended_at as endedAt, outcome from attempt
+        union all
+        select message_sequence, number, started_at, null, null from open_attempt
+      ) as tried
+      join message on message.sequence = tried.message_sequence
+      join connection on connection.id = message.connection_id
+      order by tried.startedAt, tried.message_sequence`)
+    return rows.all() as unknown as RecordedAttempt[]
+  } finally {
+    database.close()
+  }
+}
+
+/** The file that holds the messages, whatever it is called. */
+export function findDatabase(dataDir: string): string {
+  const files = readdirSync(dataDir, { withFileTypes: true })
+  const found = files.find(({ name }) => existsSync(join(dataDir, `${name}-wal`)) || /\.(db|sqlite3?)$/.test(name))
+  if (!found) throw new Error('The data directory holds no database')
+  return join(dataDir, found.name)
+}

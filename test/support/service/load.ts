@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
+import type { SentRequest } from '../ledger/ledger-input.ts'
+import { makeText } from './make-text.ts'
+import { createRandom, type Random } from './random.ts'
+import type { SendClient, TryAnswer } from './send-client.ts'
+
+const PAUSE_WHEN_REFUSED_MS = 25
+const TRIES_AFTER_STOP = 100
+
+export interface LoadPlan {
+  readonly client: SendClient
+  /** Sender numbers; each has a client of its own that sends one message after the other. */
+  readonly connections: readonly string[]
+  /** Longest pause between two messages of a connection. */
+  readonly pauseMs: number
+  /** Share of requests that carry an idempotency key and are repeated under it until they are answered. */
+  readonly keyedShare: number
+  readonly seed: number
+  /** Longest text; the contract's limit if not given. */
+  readonly textLength?: number
+}
+
+/** Sends without end and keeps what the client may know about every request: one side of the ledger. */
+export class Load {
+  readonly requests: SentRequest[] = []
+  /** How often each kind of answer came, refusals and unknown ones by their code. */
+  readonly answers: Record<string, number> = {}
+  readonly #plan: LoadPlan
+  #isStopping = false
+  #loops: Promise<unknown> = Promise.resolve()
+
+  constructor(plan: LoadPlan) {
+    this.#plan = plan
+  }
+
+  start(): void {
+    this.#isStopping = false
+    const loops = this.#plan.connections.map((connection, index) => this.#sendAll(connection, index))
+    this.#loops = Promise.all(loops)
+    // Seen by whoever calls `stop`; until then it must not count as unhandled.
+    this.#loops.catch(() => {})
+  }
+
+  /** Ends after the request that is on its way, so the service should be up. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    await this.#loops
+  }
+
+  get ackedIds(): string[] {
+    return this.requests.flatMap(({ answer }) => (answer.kind === 'acked' ? [answer.messageId] : []))
+  }
+
+  async #sendAll(connection: string, index: number): Promise<void> {
+    const random = createRandom(this.#plan.seed + index)
+    while (!this.#isStopping) {
+      const answer = await this.#sendOne(connection, random)
+      await setTimeout(answer === 'acked' ? random.next() * this.#plan.pauseMs : PAUSE_WHEN_REFUSED_MS)
+    }
+  }
+
+  async #sendOne(connection: string, random: Random): Promise<SentRequest['answer']['kind']> {
+    const number = this.requests.length
+    // A recipient of its own for each request: so the log shows which one it was, even if no answer came.
+    const to = `4479${String(number).padStart(8, '0')}`
+    const text = makeText(`${connection}-${number}`, random, this.#plan.textLength)
+    const idempotencyKey = random.next() < this.#plan.keyedShare ? randomUUID() : null
+    const request = { connection, to, content: { type: 'message', text }, sentAt: performance.now() }
+    const place = this.requests.push({ ...request, answer: { kind: 'unknown' } }) - 1
+
+    const letter = { from: connection, to, message: { type: 'message', message: text }, idempotencyKey }
+    const answer = await this.#tryUntilAnswered(() => this.#plan.client.send(letter), idempotencyKey !== null)
+
+    this.requests[place] = { ...request, answer }
+    return answer.kind
+  }
+
+  async #tryUntilAnswered(send: () => Promise<TryAnswer>, isRepeatable: boolean): Promise<SentRequest['answer']> {
+    let isCertain = true
+    for (let triesAfterStop = 0; triesAfterStop < TRIES_AFTER_STOP; triesAfterStop += this.#isStopping ? 1 : 0) {
+      const answer = await send()
+      this.#count(answer)
+      if (answer.kind === 'acked') return { ...answer, at: performance.now() }
+      isCertain &&= answer.kind === 'refused'
+      if (!isRepeatable || (answer.kind === 'refused' && answer.status >= 400 && answer.status < 500)) break
+      await setTimeout(PAUSE_WHEN_REFUSED_MS)
+    }
+    return { kind: isCertain ? 'refused' : 'unknown' }
+  }
+
+  #count(answer: TryAnswer): void {
+    const name = answer.kind === 'refused' ? `${answer.status} ${answer.codes.join(' ')}` : answer.kind
+    this.answers[name] = (this.answers[name] ?? 0) + 1
+  }
+}

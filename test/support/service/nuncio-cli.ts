@@ -1,0 +1,43 @@
+import { execFile } from 'node:child_process'
+import { nuncioEnvironment, nuncioMain } from './nuncio-environment.ts'
+
+const LONGEST_CALL_MS = 120_000
+const LONGEST_OUTPUT_BYTES = 2 ** 30
+
+export interface CliAnswer {
+  readonly code: number | string
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** The command line, as a person uses it on the machine of the service. */
+export class NuncioCli {
+  readonly #dataDir: string
+  readonly #workDir: string
+
+  constructor({ dataDir, workDir }: { readonly dataDir: string; readonly workDir: string }) {
+    this.#dataDir = dataDir
+    this.#workDir = workDir
+  }
+
+  run(...args: readonly string[]): Promise<CliAnswer> {
+    const options = {
+      cwd: this.#workDir,
+      env: nuncioEnvironment(this.#dataDir),
+      timeout: LONGEST_CALL_MS,
+      maxBuffer: LONGEST_OUTPUT_BYTES,
+    }
+    return new Promise((resolve) => {
+      execFile(process.execPath, [nuncioMain, ...args], options, (error, stdout, stderr) => {
+        resolve({ code: error ? (error.code ?? error.signal ?? 'killed') : 0, stdout, stderr })
+      })
+    })
+  }
+
+  /** What a command prints with `--json`. Fails with the command's own words when it fails. */
+  async json<Answer>(...args: readonly string[]): Promise<Answer> {
+    const { code, stdout, stderr } = await this.run(...args, '--json')
+    if (code !== 0) throw new Error(`nuncio ${args.join(' ')} ended with ${code}: ${stderr}`)
+    return JSON.parse(stdout) as Answer
+  }
+}

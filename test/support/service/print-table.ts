@@ -1,0 +1,6 @@
+/** A short table of what a run did, for people and for docs/guarantees.md. */
+export function printTable(title: string, facts: Readonly<Record<string, string | number>>): void {
+  const width = Math.max(...Object.keys(facts).map((name) => name.length))
+  const rows = Object.entries(facts).map(([name, value]) => `  ${name.padEnd(width)}  ${value}`)
+  process.stdout.write(`${[title, ...rows].join('\n')}\n`)
+}

@@ -1,0 +1,36 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Ending, NuncioProcess } from './nuncio-process.ts'
+
+const PAUSE_MS = 100
+
+/** Starts the service again whenever it ends, as the operator's supervisor would, and keeps how it ended. */
+export class Supervisor {
+  readonly endings: Ending[] = []
+  readonly #service: NuncioProcess
+  #isStopping = false
+  #loop: Promise<void> = Promise.resolve()
+
+  constructor(service: NuncioProcess) {
+    this.#service = service
+  }
+
+  start(): void {
+    this.#loop = this.#watch()
+  }
+
+  /** Leaves the service as it is. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    if (!this.#service.isRunning) await this.#loop
+  }
+
+  async #watch(): Promise<void> {
+    for (;;) {
+      const ending = await this.#service.ending
+      if (this.#isStopping) return
+      this.endings.push(ending)
+      await setTimeout(PAUSE_MS)
+      this.#service.spawn()
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const PREFIX = 'nuncio-fault-'
+
+/** A folder of its own for one run, with the processes that work in it. */
+export interface TestFolder {
+  readonly path: string
+  /** Notes a process, so that a later run can end it if this one is killed. */
+  remember(pid: number): void
+  remove(): void
+}
+
+/** Makes the folder, after clearing away what killed runs have left. */
+export function openTestFolder(): TestFolder {
+  sweepLeftovers()
+  const path = mkdtempSync(join(tmpdir(), PREFIX))
+  writeFileSync(join(path, 'owner'), `${process.pid}\n`)
+  return {
+    path,
+    remember: (pid) => appendFileSync(join(path, 'processes'), `${pid}\n`),
+    remove: () => rmSync(path, { recursive: true, force: true }),
+  }
+}
+
+function sweepLeftovers(): void {
+  for (const name of readdirSync(tmpdir())) {
+    if (!name.startsWith(PREFIX)) continue
+    const path = join(tmpdir(), name)
+    const [owner] = readPids(join(path, 'owner'))
+    // A folder without a readable owner is being made at this moment.
+    if (owner === undefined || isRunning(owner)) continue
+    for (const pid of readPids(join(path, 'processes'))) if (worksIn(pid, path)) process.kill(pid, 'SIGKILL')
+    rmSync(path, { recursive: true, force: true })
+  }
+}
+
+function readPids(file: string): number[] {
+  try {
+    return readFileSync(file, 'utf8').trim().split('\n').map(Number)
+  } catch {
+    return []
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+// The number may have gone to a stranger since: only a process that was started for this folder is ours to end.
+function worksIn(pid: number, path: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`NUNCIO_DATA_DIR=${path}`)
+  } catch {
+    return false
+  }
+}

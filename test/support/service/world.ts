@@ -1,0 +1,67 @@
+import { join } from 'node:path'
+import { findFreePort } from './free-port.ts'
+import { NuncioCli } from './nuncio-cli.ts'
+import { NuncioProcess } from './nuncio-process.ts'
+import { SendClient } from './send-client.ts'
+import { openTestFolder } from './test-folder.ts'
+
+export interface WorldPlan {
+  /** How many sandbox connections to add. */
+  readonly connections: number
+  /** Further arguments for `connection add`, such as the sandbox's latency. */
+  readonly connectionArguments?: readonly string[]
+  readonly environment?: Readonly<Record<string, string>>
+  /** Where to work and where the data lies, if not in a folder of its own. Whoever names them clears them away. */
+  readonly place?: { readonly workDir: string; readonly dataDir: string }
+}
+
+/** A running service with connections and a token, and all that a run needs to use and judge it. */
+export interface World {
+  readonly service: NuncioProcess
+  readonly cli: NuncioCli
+  readonly client: SendClient
+  readonly token: string
+  readonly connections: readonly string[]
+  readonly dataDir: string
+  readonly workDir: string
+  close(): Promise<void>
+}
+
+export async function openWorld(plan: WorldPlan): Promise<World> {
+  const folder = plan.place ? null : openTestFolder()
+  const workDir = plan.place?.workDir ?? folder?.path ?? ''
+  const dataDir = plan.place?.dataDir ?? join(workDir, 'data')
+  const service = new NuncioProcess({
+    dataDir,
+    workDir,
+    port: await findFreePort(),
+    environment: plan.environment ?? {},
+    onStart: (pid) => folder?.remember(pid),
+  })
+  const cli = new NuncioCli({ dataDir, workDir })
+  const close = async () => {
+    await service.stop()
+    folder?.remove()
+  }
+  try {
+    await service.start()
+    const { token } = await cli.json<{ token: string }>(...TOKEN_CREATE)
+    const connections = await addConnections(cli, plan)
+    const client = new SendClient({ url: service.url, token })
+    return { service, cli, client, token, connections, dataDir, workDir, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+const TOKEN_CREATE = ['token', 'create', '--name', 'load', '--expires', '7d', '--event', 'messaging.send_message']
+const FIRST_NUMBER = 15_550_002_000
+
+async function addConnections(cli: NuncioCli, plan: WorldPlan): Promise<string[]> {
+  const numbers = Array.from({ length: plan.connections }, (_, index) => String(FIRST_NUMBER + index))
+  for (const number of numbers) {
+    await cli.json('connection', 'add', number, '--channel', 'sandbox', ...(plan.connectionArguments ?? []))
+  }
+  return numbers
+}

@@ -1,0 +1,39 @@
+import { availableParallelism } from 'node:os'
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    // Processes, not threads: tests change signals and the working folder, start servers and kill them, and a
+    // crash inside the database engine takes down one file instead of the whole run.
+    pool: 'forks',
+    // The counts of this run, for `.ci/run`.
+    reporters: ['default', ['json', { outputFile: 'node_modules/.setup/test-report.json' }]],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'tests',
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.ts'],
+          exclude: ['test/faults/**'],
+          // One per core, at least two: most tests wait for sockets and disks.
+          maxWorkers: Math.max(2, availableParallelism()),
+          testTimeout: 15_000,
+          hookTimeout: 30_000,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          // Power cuts, full disks, kills. Each wants the machine to itself, so they come last and one by one.
+          name: 'faults',
+          include: ['test/faults/**/*.test.ts'],
+          maxWorkers: 1,
+          testTimeout: 180_000,
+          hookTimeout: 60_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
+  },
+})
