@@ -15,6 +15,7 @@ import { Stop, stopBecauseOf, timed } from './bootstrap/report.mjs'
 const OLDEST_NODE = 24
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const packageLock = join(root, 'package-lock.json')
 const stamp = join(root, 'node_modules', '.setup', 'packages')
 const packagedNode = join(root, 'node_modules', '.bin', process.platform === 'win32' ? 'node.cmd' : 'node')
 
@@ -46,11 +47,12 @@ async function installPackages() {
 }
 
 function isFresh() {
+  if (!existsSync(packageLock)) throw new Stop('package-lock.json is missing: take it back from git.')
   return existsSync(stamp) && readFileSync(stamp, 'utf8') === fingerprint()
 }
 
 function fingerprint() {
-  const lockFile = readFileSync(join(root, 'package-lock.json'))
+  const lockFile = readFileSync(packageLock)
   // The system counts too: a folder shared with a container or another machine holds the wrong binaries there.
   return `${createHash('sha256').update(lockFile).digest('hex')} ${process.platform} ${process.arch}\n`
 }

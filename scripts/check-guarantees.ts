@@ -77,14 +77,14 @@ function unknown(promised: readonly Guarantee[], tests: readonly NumberedTest[])
     }))
 }
 
-/** Tests and suites whose name starts with numbers: `G3: …`, `G3 …` or `G2, G3: …`. */
+/** Tests and suites whose name starts with numbers: `G3: …`, `G3 …` or `G2 G3: …`. */
 function numberedTests(file: string, text: string): NumberedTest[] {
   const found: NumberedTest[] = []
   new Visitor({
     CallExpression: ({ callee, arguments: [first], start }) => {
       const called = text.slice(callee.start, callee.end)
       if (!/^(?:it|test|describe)\b/.test(called)) return
-      const [numbers = ''] = /^G\d+(?:, ?G\d+)*(?=[:\s])/.exec(textOf(first)) ?? []
+      const [numbers = ''] = /^G\d+(?:,? G\d+)*(?=[:\s])/.exec(textOf(first)) ?? []
       const runs = !/\.(?:skip|todo)\b/.test(called)
       for (const [number] of numbers.matchAll(/G\d+/g)) {
         found.push({ number, file, line: lineAt(text, start), runs })

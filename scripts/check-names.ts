@@ -6,20 +6,9 @@ import { listPaths, readTree, type Tree } from './source-tree.ts'
 const FOLDERS = '{src,client,console,test,bench,scripts}/**'
 
 // They say that something is shared or busy, not what it is. A shared thing gets its own name and file.
-const EMPTY_WORDS = [
-  'util',
-  'utils',
-  'helper',
-  'helpers',
-  'common',
-  'lib',
-  'misc',
-  'model',
-  'models',
-  'manager',
-  'service',
-  'processor',
-]
+const EMPTY_WORDS = ['util', 'utils', 'helper', 'helpers', 'common', 'lib', 'misc', 'model', 'models']
+// Empty as the thing itself (`lane-manager.ts`), not as a word about it (`service-lock.ts`).
+const EMPTY_NOUNS = ['manager', 'service', 'processor']
 // Harmless as one word of several (`media-types.ts`), empty as the whole name.
 const EMPTY_NAMES = ['types', 'interfaces']
 
@@ -49,9 +38,13 @@ function notKebabCase(file: string, name: string): Finding[] {
 
 function saysNothing(file: string, name: string): Finding[] {
   const [whole = ''] = name.split('.')
-  const word = EMPTY_NAMES.includes(whole) ? whole : whole.split('-').find((part) => EMPTY_WORDS.includes(part))
-  if (word === undefined) return []
-  return [{ file, problem: `has a name that says nothing, "${word}"`, mend: 'name what it holds or does' }]
+  const words = whole.split('-')
+  const empty =
+    words.find((word) => EMPTY_WORDS.includes(word)) ??
+    words.slice(-1).find((word) => EMPTY_NOUNS.includes(word)) ??
+    EMPTY_NAMES.find((word) => word === whole)
+  if (empty === undefined) return []
+  return [{ file, problem: `has a name that says nothing, "${empty}"`, mend: 'name what it holds or does' }]
 }
 
 // `index.ts` hides what a file is, except where the folder itself is the one thing: an adapter.

@@ -8,13 +8,12 @@ interface Check {
   readonly arguments?: readonly string[]
 }
 
+const BIOME = 'node_modules/@biomejs/biome/bin/biome'
+
 // Every tool is started as a script of this very Node, so that its version does not hang on the caller's PATH.
 const CHECKS: readonly Check[] = [
-  {
-    name: 'format and lint',
-    script: 'node_modules/@biomejs/biome/bin/biome',
-    arguments: ['check', '--error-on-warnings'],
-  },
+  { name: 'format', script: BIOME, arguments: ['format', '--reporter=summary'] },
+  { name: 'lint', script: BIOME, arguments: ['check', '--formatter-enabled=false', '--error-on-warnings'] },
   // One line per finding, and no colours, which it would otherwise print into a pipe when CI is set.
   { name: 'lint that knows types', script: 'node_modules/oxlint/bin/oxlint', arguments: ['--format=unix'] },
   { name: 'types', script: 'node_modules/typescript/bin/tsc' },

@@ -9,9 +9,9 @@ function read(environment: Record<string, string>, envFile: Record<string, strin
 
 describe('settings', () => {
   it('need none to be set', () => {
-    const { settings, problems, warnings } = read({})
+    const { settings, problems, warnings, unknown } = read({})
 
-    assert.deepEqual([problems, warnings], [[], []])
+    assert.deepEqual([problems, warnings, unknown], [[], [], []])
     assert.equal(settings?.port, 8080)
     assert.equal(settings?.publicUrl, 'http://127.0.0.1:8080')
     assert.match(settings?.database.path ?? '', /\/data\/nuncio\.db$/)
@@ -76,10 +76,10 @@ describe('settings', () => {
   })
 
   it('name the nearest setting for one that does not exist', () => {
-    const { warnings, settings } = read({ NUNCIO_PROT: '1', nuncio_port: '2' }, { NUNCIO_ZZZZZZZZZZZZZZZZZZZZZZ: '3' })
+    const { unknown, settings } = read({ NUNCIO_PROT: '1', nuncio_port: '2' }, { NUNCIO_ZZZZZZZZZZZZZZZZZZZZZZ: '3' })
 
     assert.ok(settings)
-    assert.deepEqual(warnings, [
+    assert.deepEqual(unknown, [
       'NUNCIO_PROT (environment) is no setting of Nuncio and is ignored. Did you mean NUNCIO_PORT?',
       'nuncio_port (environment) is no setting of Nuncio and is ignored. Did you mean NUNCIO_PORT?',
       'NUNCIO_ZZZZZZZZZZZZZZZZZZZZZZ (.env file) is no setting of Nuncio and is ignored.',

@@ -34,7 +34,10 @@ export interface SettingReading {
 export interface SettingsReading {
   readonly readings: readonly SettingReading[]
   readonly problems: readonly SettingProblem[]
+  /** What is dangerous in production, to be said at every start. */
   readonly warnings: readonly string[]
+  /** A sentence for each name that looks like a setting and is none. */
+  readonly unknown: readonly string[]
   /** Null while there is a problem. */
   readonly settings: Settings | null
 }
@@ -72,7 +75,8 @@ export function readSettings(texts: SettingTexts): SettingsReading {
       problem: problem ?? crossing.find(({ setting }) => setting === entry.name) ?? null,
     })),
     problems,
-    warnings: [...found.flatMap(({ warning }) => warning ?? []), ...findUnknown(texts)],
+    warnings: found.flatMap(({ warning }) => warning ?? []),
+    unknown: findUnknown(texts),
     settings,
   }
 }
@@ -149,7 +153,19 @@ function findUnknown(texts: SettingTexts): string[] {
   return given
     .filter(({ name }) => /^nuncio_/i.test(name) && !known.includes(name))
     .map(({ name, where }) => {
-      const nearest = nearestName(name.toUpperCase(), known)
+      const nearest = nearestSetting(name, known)
       return `${name} (${where}) is no setting of Nuncio and is ignored.${nearest ? ` Did you mean ${nearest}?` : ''}`
     })
+}
+
+/** Compared without what all names share, or any would seem near to any other. */
+function nearestSetting(name: string, known: readonly string[]): string | null {
+  const nearest = nearestName(withoutStart(name.toUpperCase()), known.map(withoutStart))
+  return nearest && START + nearest
+}
+
+const START = 'NUNCIO_'
+
+function withoutStart(name: string): string {
+  return name.slice(START.length)
 }

@@ -72,7 +72,8 @@ export function judgeCaption(text: string): Finding | null {
 }
 
 function judgeWords(text: string, maxCharacters: number, whenEmpty: string): Finding | null {
-  if (!NOT_WHITE.test(text)) return { code: 'text_empty', message: `The text must hold more than white space. ${whenEmpty}` }
+  if (!NOT_WHITE.test(text))
+    return { code: 'text_empty', message: `The text must hold more than white space. ${whenEmpty}` }
   // A text has at least as many UTF-16 units as characters, so most need no counting.
   if (text.length > maxCharacters) {
     const characters = countCharacters(text)

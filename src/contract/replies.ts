@@ -65,7 +65,7 @@ export const REPLIES = {
     status: 503,
     code: 'HC-9',
     name: 'unavailable_503',
-    message: 'The message was not accepted. See data.errors before you send it again.',
+    message: 'The service cannot take messages right now. See data.errors before you send again.',
     when: 'Storage cannot commit, or the service is shutting down. `not_accepted`: safe to send again. `commit_unknown`: send again with the same Idempotency-Key.',
   },
 } as const
@@ -94,7 +94,8 @@ export type SendMessageResponse = z.infer<typeof sendMessageResponse>
 
 export const refusalError = z.object({
   field: z.string().nullable().meta({
-    description: 'Path in the body such as `message.media.url`, or the name of a header; null when it is the whole request.',
+    description:
+      'Path in the body such as `message.media.url`, or the name of a header; null when it is the whole request.',
   }),
   code: z.string().meta({ description: 'Stable code of what is wrong.' }),
   message: z.string().meta({ description: 'What is wrong and how to mend it.' }),

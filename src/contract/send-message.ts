@@ -28,7 +28,8 @@ export type ParsedSendMessage =
 
 const senderNumber = ruled(judgeNumber).meta({
   pattern: NUMBER_PATTERN,
-  description: 'Sender number: a number connected to your account. Country code and digits only, no `+`, spaces or dashes.',
+  description:
+    'Sender number: a number connected to your account. Country code and digits only, no `+`, spaces or dashes.',
   examples: ['14155550100'],
 })
 
@@ -47,14 +48,16 @@ const text = ruled(judgeText).meta({
 
 const fileName = ruled(judgeName).meta({
   minLength: 1,
-  description: 'File name shown to the recipient, with extension. At most 255 bytes; no slash, backslash or control character.',
+  description:
+    'File name shown to the recipient, with extension. At most 255 bytes; no slash, backslash or control character.',
   examples: ['invoice.pdf'],
 })
 
 const mediaUrl = ruled(judgeUrlForm).meta({
   format: 'uri',
   maxLength: URL_MAX_CHARACTERS,
-  description: 'Public http or https URL, reachable without authentication. The file is downloaded from it before sending.',
+  description:
+    'Public http or https URL, reachable without authentication. The file is downloaded from it before sending.',
   examples: ['https://files.example.com/invoice.pdf'],
 })
 
@@ -72,7 +75,11 @@ export const mediaItem = z.object({ name: fileName, url: mediaUrl, caption })
 export const audioItem = z.object({ name: fileName, url: mediaUrl, caption: audioCaption })
 
 export const textMessage = z.object({ type: z.literal('message'), message: text, media: unused })
-export const mediaMessage = z.object({ type: z.enum(['image', 'document', 'video']), message: unused, media: mediaItem })
+export const mediaMessage = z.object({
+  type: z.enum(['image', 'document', 'video']),
+  message: unused,
+  media: mediaItem,
+})
 export const audioMessage = z.object({ type: z.literal('audio'), message: unused, media: audioItem })
 
 /**
@@ -121,7 +128,8 @@ function toFinding(issue: z.core.$ZodIssue, field: string | null): Finding {
     case 'invalid_value':
       return {
         code: 'field_unused',
-        message: 'This field is not used with this `message.type`. Leave it out, or choose the type that it belongs to.',
+        message:
+          'This field is not used with this `message.type`. Leave it out, or choose the type that it belongs to.',
       }
     case 'invalid_union':
       return unknownType(issue.input)
@@ -132,7 +140,8 @@ function toFinding(issue: z.core.$ZodIssue, field: string | null): Finding {
 
 function wrongType(expected: string, given: unknown, field: string | null): Finding {
   const wanted = expected === 'object' ? 'an object' : 'a string'
-  if (field === null) return { code: 'body_not_object', message: `The body must be a JSON object, not ${kindOf(given)}.` }
+  if (field === null)
+    return { code: 'body_not_object', message: `The body must be a JSON object, not ${kindOf(given)}.` }
   if (given === undefined || given === null) {
     return { code: 'field_required', message: `This field is required. Send ${wanted}.` }
   }
@@ -143,7 +152,8 @@ function wrongType(expected: string, given: unknown, field: string | null): Find
 function unknownType(message: unknown): Finding {
   const given = typeof message === 'object' && message !== null && 'type' in message ? message.type : undefined
   const oneOf = `one of ${MESSAGE_TYPE_NAMES.join(', ')}`
-  if (given === undefined || given === null) return { code: 'field_required', message: `This field is required. Send ${oneOf}.` }
+  if (given === undefined || given === null)
+    return { code: 'field_required', message: `This field is required. Send ${oneOf}.` }
   if (typeof given !== 'string') {
     return { code: 'field_wrong_type', message: `This field must be a string, not ${kindOf(given)}. Send ${oneOf}.` }
   }

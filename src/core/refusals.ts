@@ -17,6 +17,7 @@ export const REFUSALS = {
   commit_unknown:
     'It is not known whether the message was stored. Send it again with the same `Idempotency-Key`; without a key it may be sent twice.',
   shutting_down: 'The service is shutting down and did not accept the message. It is safe to send it again.',
+  metrics_not_allowed: 'Metrics are shown on this machine only, unless the settings name other addresses or a secret.',
   internal_error: 'Something went wrong on our side. The request id in `x-request-id` finds it in our log.',
 
   // How the request is written

@@ -41,10 +41,14 @@ describe('the strict JSON reader', () => {
 
   it('never throws, whatever bytes come', () => {
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 60 }), fc.string({ unit: fc.constantFrom(...'{}[]:,"\\u0a \n') }), (a, b) => {
-        parseStrictJson(Buffer.from(a))
-        parseStrictJson(Buffer.from(b))
-      }),
+      fc.property(
+        fc.uint8Array({ maxLength: 60 }),
+        fc.string({ unit: fc.constantFrom(...'{}[]:,"\\u0a \n') }),
+        (a, b) => {
+          parseStrictJson(Buffer.from(a))
+          parseStrictJson(Buffer.from(b))
+        },
+      ),
       { numRuns: 2000 },
     )
   })
@@ -117,7 +121,13 @@ const MARK = 'here-comes-the-twin'
 function jsonValue() {
   const key = fc.oneof(fc.string(), fc.constantFrom('__proto__', 'constructor', 'a:b', '"', '\\', '{', '', '0'))
   const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }).filter(isPlain), fc.constantFrom('\\u', ':', '"}'))
-  const leaf = fc.oneof(text, fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.boolean(), fc.constant(null))
+  const leaf = fc.oneof(
+    text,
+    fc.integer(),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.boolean(),
+    fc.constant(null),
+  )
   return fc.letrec<{ value: unknown }>((tie) => ({
     value: fc.oneof(
       { depthSize: 'small', maxDepth: 6 },

@@ -12,6 +12,8 @@ export interface DialRules {
   readonly connectMs: number
   /** Certificate authorities in PEM form; undefined means those that come with Node. */
   readonly trustedCertificates: readonly string[] | undefined
+  /** Replaced by the test that shows what happens when a connection ends up elsewhere. */
+  readonly openSocket?: typeof connect
 }
 
 /** More than this many addresses of one host are not tried: each gets a share of the time, and the shares must do. */
@@ -35,6 +37,7 @@ async function reachAny(
   signal: AbortSignal,
 ): Promise<Socket> {
   const endsAtMs = performance.now() + rules.connectMs
+  const openSocket = rules.openSocket ?? connect
   let lastCode = 'ETIMEDOUT'
   for (const [index, address] of addresses.entries()) {
     const shareMs = (endsAtMs - performance.now()) / (addresses.length - index)
@@ -43,7 +46,13 @@ async function reachAny(
     // itself has never been through a look-up.
     if (!rules.guard.admits(address, target.needsAllowedRange)) throw blocked()
     // No names: `lookup` would be called for one, and must never be.
-    const socket = connect({ host: address, port: target.port, family: isIP(address), autoSelectFamily: false, lookup: refuseLookup })
+    const socket = openSocket({
+      host: address,
+      port: target.port,
+      family: isIP(address),
+      autoSelectFamily: false,
+      lookup: refuseLookup,
+    })
     const code = await arrival(socket, 'connect', { ms: shareMs, signal })
     if (code === null) return checkPeer(socket, { address, target, guard: rules.guard })
     lastCode = code
@@ -52,7 +61,10 @@ async function reachAny(
 }
 
 /** The last look before the first byte: are we really connected to whom we judged? */
-function checkPeer(socket: Socket, peer: { readonly address: string; readonly target: JudgedUrl; readonly guard: AddressGuard }): Socket {
+function checkPeer(
+  socket: Socket,
+  peer: { readonly address: string; readonly target: JudgedUrl; readonly guard: AddressGuard },
+): Socket {
   const remote = socket.remoteAddress
   if (remote === undefined) {
     socket.destroy()
@@ -83,13 +95,20 @@ async function secure(
   if (code === null) return secured
   socket.destroy()
   if (code === 'ETIMEDOUT') {
-    throw new MediaProblem('media_timeout', `The media host did not finish the TLS handshake within ${rules.connectMs} ms.`)
+    throw new MediaProblem(
+      'media_timeout',
+      `The media host did not finish the TLS handshake within ${rules.connectMs} ms.`,
+    )
   }
   throw new MediaProblem('media_tls', `The TLS handshake with the media host failed: ${tlsWords(code)}.`)
 }
 
 /** Waits for a socket to be ready: null when it is, else the code of what happened, with the socket destroyed. */
-function arrival(socket: Socket, event: string, { ms, signal }: { readonly ms: number; readonly signal: AbortSignal }): Promise<string | null> {
+function arrival(
+  socket: Socket,
+  event: string,
+  { ms, signal }: { readonly ms: number; readonly signal: AbortSignal },
+): Promise<string | null> {
   return new Promise((resolve, reject) => {
     const finish = (settle: () => void) => {
       clearTimeout(timer)

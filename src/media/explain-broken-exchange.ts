@@ -7,7 +7,15 @@ export interface Exchange {
   readonly hasAnswered: boolean
 }
 
-const RESET_CODES: readonly string[] = ['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN']
+const RESET_CODES: readonly string[] = [
+  'ECONNRESET',
+  'EPIPE',
+  'ECONNABORTED',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENETDOWN',
+]
 
 /** The one place that knows the errors of the HTTP library. Decides by code and by what we saw, never by message text. */
 export function explainBrokenExchange(error: unknown, exchange: Exchange): MediaProblem {
@@ -19,17 +27,22 @@ export function explainBrokenExchange(error: unknown, exchange: Exchange): Media
   if (code.startsWith('ERR_SSL') || code === 'EPROTO') {
     return new MediaProblem('media_tls', `The TLS connection to the media host broke (${code}).`, { cause: error })
   }
-  const wasCutOff =
-    exchange.peerHasEnded || RESET_CODES.includes(code) || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || code === 'HPE_INVALID_EOF_STATE'
-  if (wasCutOff && exchange.hasAnswered) {
-    return new MediaProblem('media_truncated', 'The media host closed the connection before the whole file had arrived.', { cause: error })
+  const wasCutOff = exchange.peerHasEnded || RESET_CODES.includes(code) || code === 'HPE_INVALID_EOF_STATE'
+  // Before the headers are complete the library says "length mismatch" of any broken header after the length.
+  const isShort = exchange.hasAnswered && code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'
+  if (exchange.hasAnswered && (wasCutOff || isShort)) {
+    const words = 'The media host closed the connection before the whole file had arrived.'
+    return new MediaProblem('media_truncated', words, { cause: error })
   }
   if (wasCutOff) {
-    return new MediaProblem('media_connect', 'The media host closed the connection without an answer.', { cause: error })
+    const words = 'The media host closed the connection without an answer.'
+    return new MediaProblem('media_connect', words, { cause: error })
   }
   // What is left is an answer that the parser refused: broken framing, an upgrade nobody asked for, two lengths.
   const detail = code.startsWith('HPE_') ? ` (${code})` : ''
-  return new MediaProblem('media_protocol', `The answer of the media host is not usable HTTP/1.1${detail}.`, { cause: error })
+  return new MediaProblem('media_protocol', `The answer of the media host is not usable HTTP/1.1${detail}.`, {
+    cause: error,
+  })
 }
 
 function codeOf(error: unknown): string {

@@ -1,5 +1,5 @@
-import { type JudgedUrl, judgeMediaUrl } from '../core/media-address/judge-url.ts'
 import type { AddressRange } from '../core/media-address/ip-address.ts'
+import { type JudgedUrl, judgeMediaUrl } from '../core/media-address/judge-url.ts'
 import type { AddressGuard } from './address-guard.ts'
 import { locateHost } from './locate-host.ts'
 import { behindRedirects, MediaProblem } from './media-problem.ts'
@@ -39,7 +39,11 @@ async function visit(target: JudgedUrl, rules: FollowRules, ending: AbortControl
   let isWanted = false
   try {
     if (REDIRECTS.includes(response.status)) return { redirectedTo: judgeRedirect(response, target, rules) }
-    const problem = judgeStatus({ status: response.status, retryAfter: response.header('retry-after'), date: response.header('date') })
+    const problem = judgeStatus({
+      status: response.status,
+      retryAfter: response.header('retry-after'),
+      date: response.header('date'),
+    })
     if (problem) throw problem
     isWanted = true
     return { response }
@@ -51,7 +55,10 @@ async function visit(target: JudgedUrl, rules: FollowRules, ending: AbortControl
 function judgeRedirect(response: OpenResponse, from: JudgedUrl, rules: FollowRules): JudgedUrl {
   const location = response.header('location')
   if (location === null) {
-    throw new MediaProblem('media_protocol', `The media host answered with status ${response.status}, but named no new address.`)
+    throw new MediaProblem(
+      'media_protocol',
+      `The media host answered with status ${response.status}, but named no new address.`,
+    )
   }
   // Parsers disagree about these, as in a URL. A space is common in names of files and harmless.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused

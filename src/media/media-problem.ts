@@ -29,7 +29,11 @@ const MAY_PASS: Record<MediaFailureCode, boolean> = {
 export class MediaProblem extends Error {
   readonly failure: MediaFailure
 
-  constructor(code: MediaFailureCode, words: string, more: { mayPass?: boolean; retryAfterMs?: number | null; cause?: unknown } = {}) {
+  constructor(
+    code: MediaFailureCode,
+    words: string,
+    more: { mayPass?: boolean; retryAfterMs?: number | null; cause?: unknown } = {},
+  ) {
     super(words, { cause: more.cause })
     this.name = 'MediaProblem'
     this.failure = {

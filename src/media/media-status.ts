@@ -18,7 +18,10 @@ export function judgeStatus({ status, retryAfter, date }: StatusFacts): MediaPro
   const words = `The media host answered with status ${status}.`
   // 202: the file is being made.
   const mayPass = status >= 500 || status === 202 || PASSING_CLIENT_ERRORS.includes(status)
-  return new MediaProblem('media_status', words, { mayPass, retryAfterMs: mayPass ? parseRetryAfter(retryAfter, date) : null })
+  return new MediaProblem('media_status', words, {
+    mayPass,
+    retryAfterMs: mayPass ? parseRetryAfter(retryAfter, date) : null,
+  })
 }
 
 /**

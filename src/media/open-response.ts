@@ -51,6 +51,8 @@ export async function openResponse(
     void client.destroy().catch(() => {})
     socket.destroy()
   }
+  // The client itself would only notice once the request is under way.
+  ending.signal.addEventListener('abort', close, { once: true })
   const timer = setTimeout(() => ending.abort(tooSlow(rules.headersMs)), rules.headersMs)
   try {
     const answer = await request(client, { target, userAgent: rules.userAgent }, ending)
@@ -79,9 +81,13 @@ function clientOver(socket: Socket, origin: string): Client {
   let unused: Socket | null = socket
   return new Client(origin, {
     connect: (_options, callback) => {
-      if (unused) callback(null, unused)
-      else callback(new Error('A fetch has one connection and makes no second one'), null)
+      const given = unused
       unused = null
+      // Not at once: the client does not notice a connection that is there before it has finished asking for it.
+      queueMicrotask(() => {
+        if (given) callback(null, given)
+        else callback(new Error('A fetch has one connection and makes no second one'), null)
+      })
     },
     allowH2: false,
     pipelining: 1,
@@ -92,7 +98,11 @@ function clientOver(socket: Socket, origin: string): Client {
   })
 }
 
-function request(client: Client, { target, userAgent }: { readonly target: JudgedUrl; readonly userAgent: string }, ending: AbortController) {
+function request(
+  client: Client,
+  { target, userAgent }: { readonly target: JudgedUrl; readonly userAgent: string },
+  ending: AbortController,
+) {
   const { pathname, search } = new URL(target.url)
   let interim = 0
   return client.request({
@@ -105,7 +115,12 @@ function request(client: Client, { target, userAgent }: { readonly target: Judge
     onInfo: () => {
       interim += 1
       if (interim > MOST_INTERIM_RESPONSES) {
-        ending.abort(new MediaProblem('media_protocol', `The media host sent more than ${MOST_INTERIM_RESPONSES} interim responses.`))
+        ending.abort(
+          new MediaProblem(
+            'media_protocol',
+            `The media host sent more than ${MOST_INTERIM_RESPONSES} interim responses.`,
+          ),
+        )
       }
     },
   })

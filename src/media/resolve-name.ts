@@ -50,6 +50,7 @@ function explain(name: string, codes: readonly string[], timeoutMs: number): Med
     return new MediaProblem('media_dns', `Nobody answered for the name ${quote(name)} within ${timeoutMs} ms.`)
   }
   if (saw('EBADNAME')) return new MediaProblem('media_dns', `${quote(name)} is not a valid name.`, { mayPass: false })
-  if (codes.every((code) => code === 'ENODATA')) return new MediaProblem('media_dns', `The name ${quote(name)} has no address.`)
+  if (codes.every((code) => code === 'ENODATA'))
+    return new MediaProblem('media_dns', `The name ${quote(name)} has no address.`)
   return new MediaProblem('media_dns', `The name ${quote(name)} could not be looked up (${codes.join(', ')}).`)
 }

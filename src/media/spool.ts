@@ -42,9 +42,11 @@ export class Spool {
     if (this.#ours.has(path)) throw new Error('This spool name is in use')
     this.#ours.add(path)
     try {
-      // Private to us from the first moment. `x`: never write through a file or link that somebody put there.
       const handle = await onDisk(async () => {
         await mkdir(this.#directory, { recursive: true, mode: 0o700 })
+        // Nobody here writes it, so a crash left it behind.
+        await rm(part, { force: true })
+        // Private to us from the first moment. `x`: never write through a file or link that somebody put there.
         return this.#openFile(part, 'wx+', 0o600)
       })
       return this.#writer(handle, { part, path })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { runInOwnMounts, whyNoOwnMounts } from '../support/service/own-mounts.ts'
-import { printTable } from '../support/service/print-table.ts'
-import { skipNote } from '../support/service/skip-note.ts'
-import type { DiskFullReport } from './disk-full/run-service.ts'
+import { runInOwnMounts, whyNoOwnMounts } from '../support/black-box/own-mounts.ts'
+import { printTable } from '../support/black-box/print-table.ts'
+import { skipNote } from '../support/black-box/skip-note.ts'
+import type { DiskFullReport } from './disk-full/fill-disk.ts'
 import { readRounds, readSeed } from './run-length.ts'
 
 const rounds = readRounds(2)
@@ -15,12 +15,20 @@ describe('a full disk', () => {
   it.skipIf(obstacle !== null)(
     `G11: refuses with 503, dispatches nothing, loses nothing, and resumes by itself when there is room${skipNote(obstacle)}`,
     async () => {
-      const script = new URL('disk-full/run-service.ts', import.meta.url)
+      const script = new URL('disk-full/fill-disk.ts', import.meta.url)
 
       const report = await runInOwnMounts<DiskFullReport>(script, { rounds, seed, deadlineMs })
 
       const { acked, notAccepted, states, resumedAfterMs, mediaRequests } = report
-      printTable('Full disk', { rounds, seed, acked, notAccepted, ...states, resumedAfterMs: resumedAfterMs.join(', '), mediaRequests })
+      printTable('Full disk', {
+        rounds,
+        seed,
+        acked,
+        notAccepted,
+        ...states,
+        resumedAfterMs: resumedAfterMs.join(', '),
+        mediaRequests,
+      })
       assert.ok(notAccepted > 0)
       assert.equal(resumedAfterMs.length, rounds)
       // A disk of ours that was full is nobody else's fault: the file and the messages behind it arrive all the same.

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { describe, it } from 'vitest'
-import { judgeRun } from '../support/service/judge-run.ts'
-import { Load } from '../support/service/load.ts'
-import { printTable } from '../support/service/print-table.ts'
-import { skipNote } from '../support/service/skip-note.ts'
-import { Supervisor } from '../support/service/supervisor.ts'
-import { waitUntil } from '../support/service/wait-until.ts'
-import { openWorld } from '../support/service/world.ts'
-import { faultEnvironment, fail, heal, whyNoFaults } from './fsync-error/system-calls.ts'
+import { judgeRun } from '../support/black-box/judge-run.ts'
+import { Load } from '../support/black-box/load.ts'
+import { printTable } from '../support/black-box/print-table.ts'
+import { skipNote } from '../support/black-box/skip-note.ts'
+import { Supervisor } from '../support/black-box/supervisor.ts'
+import { waitUntil } from '../support/black-box/wait-until.ts'
+import { openWorld } from '../support/black-box/world.ts'
+import { fail, faultEnvironment, heal, whyNoFaults } from './fsync-error/system-calls.ts'
 import { readRounds, readSeed } from './run-length.ts'
 
 const rounds = readRounds(4)
@@ -43,7 +43,10 @@ describe('a disk that reports errors', () => {
         const codes = supervisor.endings.map(({ code, signal }) => code ?? signal ?? 'none')
         printTable('I/O errors of fsync', { rounds, seed, ...counts, ...states, endings: codes.join(', ') })
         assert.equal(codes.length, rounds, 'It also ended when nothing was wrong with the disk')
-        assert.ok(codes.every((code) => typeof code === 'number' && code !== 0), codes.join(', '))
+        assert.ok(
+          codes.every((code) => typeof code === 'number' && code !== 0),
+          codes.join(', '),
+        )
       } finally {
         await supervisor.stop()
         await world.close()

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { describe, it } from 'vitest'
-import { judgeRun } from '../support/service/judge-run.ts'
-import { Load } from '../support/service/load.ts'
-import { printTable } from '../support/service/print-table.ts'
-import { openWorld } from '../support/service/world.ts'
+import { judgeRun } from '../support/black-box/judge-run.ts'
+import { Load } from '../support/black-box/load.ts'
+import { printTable } from '../support/black-box/print-table.ts'
+import { openWorld } from '../support/black-box/world.ts'
 import { readRounds, readSeed } from './run-length.ts'
 
 const rounds = readRounds(1)

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
+import { judgeRun } from '../support/black-box/judge-run.ts'
+import { printTable } from '../support/black-box/print-table.ts'
+import { Supervisor } from '../support/black-box/supervisor.ts'
+import { waitUntil } from '../support/black-box/wait-until.ts'
+import { openWorld, type World } from '../support/black-box/world.ts'
 import type { SentRequest } from '../support/ledger/ledger-input.ts'
-import { judgeRun } from '../support/service/judge-run.ts'
-import { printTable } from '../support/service/print-table.ts'
-import { Supervisor } from '../support/service/supervisor.ts'
-import { waitUntil } from '../support/service/wait-until.ts'
-import { openWorld, type World } from '../support/service/world.ts'
 
 // The sandbox kills the worker in mid-attempt, where it may; elsewhere it drops the lane's claim.
 const POISON = '15550100008'

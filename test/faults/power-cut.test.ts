@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { runInOwnMounts, whyNoOwnMounts } from '../support/service/own-mounts.ts'
-import { printTable } from '../support/service/print-table.ts'
-import { skipNote } from '../support/service/skip-note.ts'
+import { runInOwnMounts, whyNoOwnMounts } from '../support/black-box/own-mounts.ts'
+import { printTable } from '../support/black-box/print-table.ts'
+import { skipNote } from '../support/black-box/skip-note.ts'
+import type { ServiceReport } from './power-cut/cut-power.ts'
 import type { ControlReports } from './power-cut/run-controls.ts'
-import type { ServiceReport } from './power-cut/run-service.ts'
 import { readRounds, readSeed } from './run-length.ts'
 
 const cuts = readRounds(10)
@@ -17,7 +17,7 @@ describe('a power cut', () => {
   it.skipIf(obstacle !== null)(
     `G1: loses no acknowledged message, and the service goes on from what is left${skipNote(obstacle)}`,
     async () => {
-      const report = await runInOwnMounts<ServiceReport>(new URL('power-cut/run-service.ts', import.meta.url), {
+      const report = await runInOwnMounts<ServiceReport>(new URL('power-cut/cut-power.ts', import.meta.url), {
         cuts,
         seed,
         deadlineMs,

@@ -60,7 +60,7 @@ export function finished(
   channel: string,
   message: QueuedMessage,
   attempt: AttemptRecord,
-  then: Disposition,
+  disposition: Disposition,
 ): JournalEvent {
   return {
     event: 'attempt.finished',
@@ -71,6 +71,6 @@ export function finished(
     outcome: attempt.outcome,
     code: attempt.code,
     tookMs: attempt.endedAt - attempt.startedAt,
-    next: then.do === 'settle' ? then.as : then.do === 'keep-queued' ? 'QUEUED' : 'evidence',
+    next: disposition.do === 'settle' ? disposition.as : disposition.do === 'keep-queued' ? 'QUEUED' : 'evidence',
   }
 }

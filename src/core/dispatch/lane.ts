@@ -82,6 +82,8 @@ export class Lane {
   #paceLot: number
   #run: readonly QueuedMessage[] = []
   #at = 0
+  /** The last message this lane settled, while storage has not been told that the lane is through with it. */
+  #settledThrough: Sequence | null = null
   #call: ChannelCall | null = null
   #interruptSleep: (() => void) | null = null
   #working: Promise<void> | null = null
@@ -161,7 +163,7 @@ export class Lane {
     let closing = await this.#recover()
     while (!this.#gone) {
       this.#woken = false
-      if (closing?.close.then.do === 'await-evidence') {
+      if (closing?.close.disposition.do === 'await-evidence') {
         closing = await this.#gatherEvidence(closing)
         if (!closing) return
         continue
@@ -202,10 +204,11 @@ export class Lane {
 
   /** The lowest unfinished message, leaving out the one that is just being settled. */
   async #head(close: Close | null): Promise<QueuedMessage | null> {
-    const settled = close?.then.do === 'settle' ? close.attempt.sequence : null
+    const settled = close?.disposition.do === 'settle' ? close.attempt.sequence : null
     if (settled !== null && this.#run[this.#at]?.sequence === settled) this.#at += 1
     const next = this.#run[this.#at]
     if (next) return next
+    this.#settledThrough = settled
     const run = await this.#parts.lanes.loadRun(this.connectionId, RUN_LENGTH)
     this.#run = settled === null ? run : run.filter((message) => message.sequence !== settled)
     this.#at = 0
@@ -235,7 +238,9 @@ export class Lane {
       close,
       drop: decision.do === 'drop' && head ? { sequence: head.sequence, as: decision.as, reason: decision.reason, words: decision.words } : null,
       open: decision.do === 'open' && head ? { sequence: head.sequence, number: head.attempts + 1 } : null,
+      settledThrough: this.#settledThrough,
     }
+    this.#settledThrough = null
     return this.#memory === this.#savedMemory ? step : { ...step, memory: this.#memory }
   }
 
@@ -283,7 +288,7 @@ export class Lane {
     const attempt: AttemptRecord = {
       sequence: message.sequence, number, startedAt, endedAt, outcome: 'rejected', code: 'call_interrupted', words: null, networkId: null,
     }
-    return { ...begun, close: { attempt, then: { do: 'keep-queued' } } }
+    return { ...begun, close: { attempt, disposition: { do: 'keep-queued' } } }
   }
 
   #close(begun: Begun, outcome: Outcome, evidenceAsked: boolean): Closing {
@@ -291,7 +296,7 @@ export class Lane {
     const { message, number, startedAt, crashes } = begun
     const endedAt = clock.now()
     const ended: EndedAttempt = { sequence: message.sequence, number, startedAt, endedAt, outcome, crashes, evidenceAsked }
-    const { then, memory } = nextStep(ended, {
+    const { disposition, memory } = nextStep(ended, {
       policy: this.#claimed.policy,
       memory: this.#memory,
       now: endedAt,
@@ -300,10 +305,10 @@ export class Lane {
       evidenceWaitMs: channel.capabilities.evidenceWaitMs,
     })
     this.#memory = memory
-    if (then.do === 'keep-queued') this.#keepHead(begun)
+    if (disposition.do === 'keep-queued') this.#keepHead(begun)
     const attempt = recordOf(ended)
-    journal.record(finished(this.connectionId, channel.name, message, attempt, then))
-    return { ...begun, close: { attempt, then } }
+    journal.record(finished(this.connectionId, channel.name, message, attempt, disposition))
+    return { ...begun, close: { attempt, disposition } }
   }
 
   /** The message stays the head of its lane, one attempt older. */
@@ -328,9 +333,9 @@ export class Lane {
 
   /** Null when the lane is gone or stops; the attempt stays open then, and the wait goes on with whoever takes it. */
   async #gatherEvidence(closing: Closing): Promise<Closing | null> {
-    const { then } = closing.close
-    if (then.do !== 'await-evidence' || !(await this.#commit(this.#step(closing.close, null, IDLE)))) return null
-    return this.#askUntil(closing, then.until, then.words)
+    const { disposition } = closing.close
+    if (disposition.do !== 'await-evidence' || !(await this.#commit(this.#step(closing.close, null, IDLE)))) return null
+    return this.#askUntil(closing, disposition.until, disposition.words)
   }
 
   async #askUntil(begun: Begun, until: Instant, words: string): Promise<Closing | null> {

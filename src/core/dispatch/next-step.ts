@@ -36,7 +36,7 @@ export interface StepContext {
 }
 
 export interface NextStep {
-  readonly then: Disposition
+  readonly disposition: Disposition
   /** What the lane remembers from now on. The same object as before when nothing changed. */
   readonly memory: LaneMemory
 }
@@ -82,7 +82,7 @@ function afterTransient(attempt: EndedAttempt, failure: Failure, context: StepCo
   // The last wait is cut so that the budget ends with an attempt and not in the middle of a wait.
   const delayMs = Math.min(messageDelayMs(head.tries + 1, failure.retryAfterMs, lot), leftMs)
   return {
-    then: { do: 'keep-queued' },
+    disposition: { do: 'keep-queued' },
     memory: {
       head: { ...head, tries: head.tries + 1, spentMs: spentMs + delayMs },
       trouble,
@@ -96,7 +96,7 @@ function waitForConnection(attempt: EndedAttempt, failure: Failure, trouble: Tro
   const delayMs = connectionDelayMs(trouble.failures, failure.retryAfterMs, context.lot)
   const reason = failure.class === 'connection' ? failure.code : 'trouble'
   return {
-    then: { do: 'keep-queued' },
+    disposition: { do: 'keep-queued' },
     memory: { head: attempt.crashes > 0 ? headOf(context.memory, attempt) : context.memory.head, trouble, wait: { reason, words: failure.words, until: context.now + delayMs } },
   }
 }
@@ -106,7 +106,7 @@ function afterUnknown(attempt: EndedAttempt, words: string, context: StepContext
   if (isPoison(attempt, memory)) return settle('UNCONFIRMED', 'quarantined', words, forgetHead(memory))
   if (context.recognisesRepeat) return repeat(attempt, words, context, false)
   if (context.evidenceWaitMs > 0 && !attempt.evidenceAsked) {
-    return { then: { do: 'await-evidence', until: now + context.evidenceWaitMs, words }, memory }
+    return { disposition: { do: 'await-evidence', until: now + context.evidenceWaitMs, words }, memory }
   }
   // The line broke after we handed the message over, so it may already be on its way. Sending again risks a duplicate,
   // leaving it risks a loss. The connection's owner chose between the two; we must not.
@@ -122,7 +122,7 @@ function repeat(attempt: EndedAttempt, words: string, context: StepContext, mark
   if (leftMs <= 0) return settle('UNCONFIRMED', 'fate_unknown', words, forgetHead(context.memory))
   const delayMs = Math.min(messageDelayMs(head.tries + 1, null, context.lot), leftMs)
   return {
-    then: { do: 'keep-queued' },
+    disposition: { do: 'keep-queued' },
     memory: {
       head: { ...head, tries: head.tries + 1, spentMs: spentMs + delayMs, resent: head.resent || marked },
       trouble: context.memory.trouble,
@@ -132,7 +132,7 @@ function repeat(attempt: EndedAttempt, words: string, context: StepContext, mark
 }
 
 function settle(as: 'PUBLISHED' | 'FAILED' | 'UNCONFIRMED', reason: string | null, words: string | null, memory: LaneMemory): NextStep {
-  return { then: { do: 'settle', as, reason, words }, memory }
+  return { disposition: { do: 'settle', as, reason, words }, memory }
 }
 
 /** The same object when there is nothing to forget, so that the usual case writes nothing. */

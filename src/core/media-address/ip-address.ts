@@ -38,7 +38,9 @@ export function isWithin(address: IpAddress, ranges: readonly AddressRange[]): b
 
 function covers(range: AddressRange, address: IpAddress): boolean {
   if (range.family !== address.family) return false
-  return range.words.every((word, index) => (((address.words[index] ?? 0) ^ word) & maskOf(index, range.prefixLength)) === 0)
+  return range.words.every(
+    (word, index) => (((address.words[index] ?? 0) ^ word) & maskOf(index, range.prefixLength)) === 0,
+  )
 }
 
 /** The bits of word number `index` that lie within the prefix, as a signed 32-bit mask. */

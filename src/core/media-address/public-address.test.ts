@@ -29,9 +29,37 @@ const IPV4_EDGES: readonly (readonly [first: string, last: string, before: strin
 const IPV6_REFUSED = [
   ...['::', '::1', '::7f00:1', '::127.0.0.1', '::8.8.8.8', '::ffff:127.0.0.1', '::ffff:8.8.8.8', '::ffff:0:8.8.8.8'],
   ...['64:ff9b::127.0.0.1', '64:ff9b::a9fe:a9fe', '64:ff9b::8.8.8.8', '64:ff9b:1::7f00:1', '100::1', '100:0:0:1::1'],
-  ...['2001:0:4136:e378:8000:63bf:80ff:fffe', '2001::', '2001:1ff:ffff::', '2001:20::1', '2001:db8::1', '2001:db8:ffff:ffff::'],
-  ...['2002::', '2002:7f00:1::', '2002:ffff::1', '2620:4f:8000::1', '3fff::1', '3fff:fff:ffff::', '4000::1', '5f00::1', '1fff::1'],
-  ...['fc00::1', 'fd00:ec2::254', 'fd20:ce::254', 'fe80::1', 'fe80::1%eth0', 'fe80::1%1', '2001:4860::1%1', 'fec0::1', 'ff02::1', 'ff0e::1'],
+  ...[
+    '2001:0:4136:e378:8000:63bf:80ff:fffe',
+    '2001::',
+    '2001:1ff:ffff::',
+    '2001:20::1',
+    '2001:db8::1',
+    '2001:db8:ffff:ffff::',
+  ],
+  ...[
+    '2002::',
+    '2002:7f00:1::',
+    '2002:ffff::1',
+    '2620:4f:8000::1',
+    '3fff::1',
+    '3fff:fff:ffff::',
+    '4000::1',
+    '5f00::1',
+    '1fff::1',
+  ],
+  ...[
+    'fc00::1',
+    'fd00:ec2::254',
+    'fd20:ce::254',
+    'fe80::1',
+    'fe80::1%eth0',
+    'fe80::1%1',
+    '2001:4860::1%1',
+    'fec0::1',
+    'ff02::1',
+    'ff0e::1',
+  ],
 ]
 const IPV6_PUBLIC = [
   ...['2000::1', '2001:200::1', '2001:4860:4860::8888', '2003::1', '2606:4700:4700::1111', '2a00:1450:4001::1'],
@@ -39,7 +67,8 @@ const IPV6_PUBLIC = [
 ]
 
 describe('isPublicAddress', () => {
-  it.each(IPV4_EDGES)('G9: refuses %s to %s and stops right there', (first, last, before, after) => {
+  it.each(IPV4_EDGES)('G9: refuses %s to %s and stops right there', (...edge) => {
+    const [first, last, before, after] = edge
     expect(isPublicAddress(first)).toBe(false)
     expect(isPublicAddress(last)).toBe(false)
     if (before) expect(isPublicAddress(before)).toBe(true)
@@ -67,11 +96,21 @@ describe('isPublicAddress', () => {
     const unicast = new BlockList()
     unicast.addSubnet('2000::', 3, 'ipv6')
     const special = new BlockList()
-    for (const [network, prefix] of [['2001::', 23], ['2001:db8::', 32], ['2002::', 16], ['2620:4f:8000::', 48], ['3fff::', 20]] as const) {
+    for (const [network, prefix] of [
+      ['2001::', 23],
+      ['2001:db8::', 32],
+      ['2002::', 16],
+      ['2620:4f:8000::', 48],
+      ['3fff::', 20],
+    ] as const) {
       special.addSubnet(network, prefix, 'ipv6')
     }
     const nearSpecial = fc
-      .tuple(fc.constantFrom('2001', '2002', '2620', '3fff', '2001:db8', '2620:4f', '2a00', '1fff', '4000'), fc.nat(0xffff), fc.nat(0xffff))
+      .tuple(
+        fc.constantFrom('2001', '2002', '2620', '3fff', '2001:db8', '2620:4f', '2a00', '1fff', '4000'),
+        fc.nat(0xffff),
+        fc.nat(0xffff),
+      )
       .map(([start, middle, end]) => `${start}:${middle.toString(16)}::${end.toString(16)}`)
 
     fc.assert(

@@ -97,10 +97,12 @@ export interface Step {
   readonly connectionId: ConnectionId
   readonly epoch: number
   readonly at: Instant
-  readonly close: { readonly attempt: AttemptRecord; readonly then: Disposition } | null
+  readonly close: { readonly attempt: AttemptRecord; readonly disposition: Disposition } | null
   /** A message that is settled without an attempt of this step (expired, bad media, damaged). */
   readonly drop: { readonly sequence: Sequence; readonly as: SettledState; readonly reason: string; readonly words: string | null } | null
   readonly open: { readonly sequence: Sequence; readonly number: number } | null
+  /** Everything in the lane up to and with this message is settled now, so storage need not look at it again. */
+  readonly settledThrough: Sequence | null
   /** Written only when it changed; undefined leaves it. */
   readonly memory?: LaneMemory
 }

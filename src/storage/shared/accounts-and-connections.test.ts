@@ -73,7 +73,11 @@ describe('connections', () => {
   })
 
   it.each([
-    ['the wait of the lane', { reason: 'retrying', until: NOON + 1_000, words: '503' }, ['retrying', '503', NOON + 1_000]],
+    [
+      'the wait of the lane',
+      { reason: 'retrying', until: NOON + 1_000, words: '503' },
+      ['retrying', '503', NOON + 1_000],
+    ],
     ['nothing once the wait is over', { reason: 'retrying', until: NOON - 1 }, [null, null, null]],
     ['a wait without end', { reason: 'credentials_refused' }, ['credentials_refused', null, null]],
     ['a worker that is gone', { owner: 'dead' }, ['worker_gone', null, null]],
@@ -112,7 +116,11 @@ describe('connections', () => {
     const id = await world.connection(acme)
     const policy = { ...DEFAULT_LANE_POLICY, leastGapMs: 500 }
 
-    const view = await world.administration.changeConnection(id, { policy, channelSettings: { secret: 'hush' } }, 'test')
+    const view = await world.administration.changeConnection(
+      id,
+      { policy, channelSettings: { secret: 'hush' } },
+      'test',
+    )
 
     assert.equal(view.policy.leastGapMs, 500)
     assert.deepEqual(view.channelSettings, { secret: 'hush' })
@@ -165,10 +173,16 @@ describe('removing a connection', () => {
     world.database.exec('commit')
 
     assert.equal(await world.administration.removeConnection(id, true, 'test'), 4_500)
-    assert.deepEqual(world.audit().slice(-3), ['connection.cancel-waiting', 'connection.cancel-waiting', 'connection.remove'])
+    assert.deepEqual(world.audit().slice(-3), [
+      'connection.cancel-waiting',
+      'connection.cancel-waiting',
+      'connection.remove',
+    ])
   })
 
   it('is refused for a connection nobody knows', async () => {
-    await assert.rejects(world.administration.removeConnection('con_none' as ConnectionId, true, 'test'), { code: 'connection_unknown' })
+    await assert.rejects(world.administration.removeConnection('con_none' as ConnectionId, true, 'test'), {
+      code: 'connection_unknown',
+    })
   })
 })

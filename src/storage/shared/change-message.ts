@@ -1,7 +1,7 @@
 import type { MessageId } from '../../core/ids.ts'
 import type { Actor, MessageView } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
-import { type MessageRow, selectMessages, shownState, toMessageView } from './message-view.ts'
+import { type MessageRow, selectMessages, shownState, toMessageViews } from './message-view.ts'
 import { sendAgain } from './send-again.ts'
 import { addMoment, type Change, change, type Reader, type Store, touchLane, writeAudit } from './store.ts'
 
@@ -131,7 +131,9 @@ async function finish(
 }
 
 async function view({ tables, at }: Change, id: MessageId): Promise<MessageView> {
-  return toMessageView(await find(tables, id), at)
+  const [message] = await toMessageViews(tables, [await find(tables, id)], at)
+  if (!message) throw new Error('A message that was just changed has gone')
+  return message
 }
 
 async function find(tables: Reader, id: MessageId): Promise<MessageRow> {

@@ -3,9 +3,11 @@ import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../core/connection/lane
 import type { AccountId, ConnectionId, Instant } from '../../core/ids.ts'
 import type { Actor, ConnectionView } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
+import { UNFINISHED_OF_C } from './lane-order.ts'
 import { whyStandsStill } from './lane-reason.ts'
 import { newConnectionId } from './new-id.ts'
 import { change, type Reader, type Store, touchLane, writeAudit } from './store.ts'
+import type { Tables } from './tables.ts'
 
 export interface WantedConnection {
   readonly accountId: AccountId
@@ -128,9 +130,6 @@ export function changeConnection(
 
 /** Connections that are not removed, with how their lanes stand. */
 export function selectConnections(tables: Reader) {
-  // A literal, not a parameter: the engine uses the partial index of the lane only when it can see the state. The
-  // message that is being handed over counts too, because it has not come to its end.
-  const waiting = sql`message q where q.connection_id = c.id and q.state = 'QUEUED'`
   return tables
     .selectFrom('connection as c')
     .innerJoin('account as a', 'a.id', 'c.account_id')
@@ -155,13 +154,17 @@ export function selectConnections(tables: Reader) {
       'l.wait_words',
       'l.wait_until',
       'w.heartbeat_until as owner_until',
-      sql<number>`(select count(*) from ${waiting})`.as('waiting'),
-      sql<Instant | null>`(select q.accepted_at from ${waiting} order by q.sequence limit 1)`.as('oldest_waiting_at'),
-      sql<
-        'pending' | 'ready' | 'failed' | 'forgotten' | null
-      >`(select x.state from media x where x.message_sequence = (select min(q.sequence) from ${waiting}))`.as('head_media'),
+      // The message that is being handed over counts too, because it has not come to its end.
+      sql<number>`(select count(*) from ${UNFINISHED_OF_C})`.as('waiting'),
+      sql<Instant | null>`(select q.accepted_at from ${UNFINISHED_OF_C} order by e.sequence limit 1)`.as(
+        'oldest_waiting_at',
+      ),
+      sql<MediaState | null>`(select (select x.state from media x where x.message_sequence = e.sequence)
+        from ${UNFINISHED_OF_C} order by e.sequence limit 1)`.as('head_media'),
     ])
 }
+
+type MediaState = Tables['media']['state']
 
 type ConnectionRow = Awaited<ReturnType<ReturnType<typeof selectConnections>['execute']>>[number]
 

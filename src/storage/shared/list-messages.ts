@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { AccountId } from '../../core/ids.ts'
 import type { MessageFilter, MessageView } from '../../core/ports/administration.ts'
-import { selectMessages, toMessageView } from './message-view.ts'
+import { selectMessages, toMessageViews } from './message-view.ts'
 import type { Reader, Store } from './store.ts'
 
 /** A page is read in one go, so nobody who prints a long list slowly keeps a transaction open. */
@@ -13,8 +13,7 @@ export async function* listMessages(store: Store, filter: MessageFilter): AsyncI
   while (left > 0) {
     const limit: number = Math.min(left, PAGE)
     const rows = await page(store.database, filter, { before, limit }).execute()
-    const now = store.now()
-    for (const row of rows) yield toMessageView(row, now)
+    yield* await toMessageViews(store.database, rows, store.now())
     const last = rows.at(-1)
     if (!last || rows.length < limit) return
     before = last.sequence
@@ -22,7 +21,11 @@ export async function* listMessages(store: Store, filter: MessageFilter): AsyncI
   }
 }
 
-function page(tables: Reader, filter: MessageFilter, { before, limit }: { before: number | null; limit: number }) {
+function page(
+  tables: Reader,
+  filter: MessageFilter,
+  { before, limit }: { readonly before: number | null; readonly limit: number },
+) {
   let query = selectMessages(tables).orderBy('m.sequence', 'desc').limit(limit)
   if (before !== null) query = query.where('m.sequence', '<', before)
   if (filter.accountId !== null) query = query.where('m.account_id', '=', filter.accountId)
@@ -31,9 +34,11 @@ function page(tables: Reader, filter: MessageFilter, { before, limit }: { before
     case null:
       return query
     case 'QUEUED':
-      return query.where('m.state', '=', sql.lit('QUEUED')).where('o.message_sequence', 'is', null)
+      return query.where('m.state', '=', 'QUEUED').where('o.message_sequence', 'is', null)
     case 'SENDING':
-      return query.where('m.state', '=', sql.lit('QUEUED')).where('o.message_sequence', 'is not', null)
+      return query
+        .where('m.state', '=', 'QUEUED')
+        .where('m.sequence', 'in', (open) => open.selectFrom('open_attempt').select('message_sequence'))
     default:
       return query.where('m.state', '=', filter.state)
   }
@@ -46,6 +51,5 @@ export async function listUnresolved(store: Store, accountId: AccountId | null):
     .orderBy('m.sequence')
   if (accountId !== null) query = query.where('m.account_id', '=', accountId)
   const rows = await query.execute()
-  const now = store.now()
-  return rows.map((row) => toMessageView(row, now))
+  return toMessageViews(store.database, rows, store.now())
 }

@@ -16,14 +16,23 @@ beforeEach(async () => {
 function attempt(sequence: number, row: { number: number; at: number; outcome: string; code?: string }): void {
   world.run(
     'insert into attempt (message_sequence, number, started_at, ended_at, outcome, code) values (?, ?, ?, ?, ?, ?)',
-    sequence, row.number, row.at, row.at + 20, row.outcome, row.code ?? null,
+    sequence,
+    row.number,
+    row.at,
+    row.at + 20,
+    row.outcome,
+    row.code ?? null,
   )
 }
 
 describe('G10: the story of a message', () => {
   it('tells its whole life in order of time', async () => {
     const { id, sequence } = world.accept({ connectionId, type: 'image', state: 'PUBLISHED' })
-    world.run('insert into accept_commit (last_sequence, first_sequence, took_us) values (?, ?, 900)', sequence, sequence)
+    world.run(
+      'insert into accept_commit (last_sequence, first_sequence, took_us) values (?, ?, 900)',
+      sequence,
+      sequence,
+    )
     world.run(
       `update media set state = 'forgotten', sha256 = 'abc', size_bytes = 7, mime = 'image/png', took_ms = 12, ended_at = ?`,
       NOON + 100,
@@ -33,9 +42,15 @@ describe('G10: the story of a message', () => {
     world.run(
       `insert into request (account_id, token_id, request_id, received_at, took_us, status, code, message_id)
        values (?, 'tok', 'again', ?, 1, 200, 'HC-1', ?)`,
-      acme, NOON + 300, id,
+      acme,
+      NOON + 300,
+      id,
     )
-    world.run(`insert into timeline (message_sequence, position, at, kind) values (?, 1, ?, 'receipt-read')`, sequence, NOON + 9_000)
+    world.run(
+      `insert into timeline (message_sequence, position, at, kind) values (?, 1, ?, 'receipt-read')`,
+      sequence,
+      NOON + 9_000,
+    )
 
     const story = await world.administration.explainMessage(id)
 
@@ -54,7 +69,10 @@ describe('G10: the story of a message', () => {
       ],
     )
     assert.equal(story.timeline[0]?.facts['tookMs'], 1.6)
-    assert.deepEqual([story.requestId, story.position, story.laneWait, story.expiresAt], ['request-1', null, null, null])
+    assert.deepEqual(
+      [story.requestId, story.position, story.laneWait, story.expiresAt],
+      ['request-1', null, null, null],
+    )
   })
 
   it('tells where a waiting message stands, why its lane waits, and when it expires', async () => {
@@ -103,17 +121,21 @@ describe('G10: the story of a message', () => {
   })
 
   it.each([
-    ['FAILED', null, 'receipt-failed', 'UNCONFIRMED'],
-    ['DELIVERED', NOON + 5_000, 'receipt-delivered', 'UNCONFIRMED'],
-    ['PUBLISHED', NOON + 5_000, 'receipt-contrary', 'FAILED'],
-    ['FAILED', NOON + 1_000, 'receipt-failed', 'PUBLISHED'],
-  ])('knows what a message that is %s now (published at %s, %s) was when it left its lane', async (state, publishedAt, kind, was) => {
-    const { id, sequence } = world.accept({ connectionId, state })
-    world.run('update message set published_at = ? where sequence = ?', publishedAt, sequence)
-    world.run('insert into timeline (message_sequence, position, at, kind) values (?, 1, ?, ?)', sequence, NOON + 5_000, kind)
+    { state: 'FAILED', publishedAt: null, kind: 'receipt-failed', was: 'UNCONFIRMED' },
+    { state: 'DELIVERED', publishedAt: NOON + 5_000, kind: 'receipt-delivered', was: 'UNCONFIRMED' },
+    { state: 'PUBLISHED', publishedAt: NOON + 5_000, kind: 'receipt-contrary', was: 'FAILED' },
+    { state: 'FAILED', publishedAt: NOON + 1_000, kind: 'receipt-failed', was: 'PUBLISHED' },
+  ])(
+    'knows that a message that is $state after $kind left its lane as $was',
+    async ({ state, publishedAt, kind, was }) => {
+      const { id, sequence } = world.accept({ connectionId, state })
+      world.run('update message set published_at = ? where sequence = ?', publishedAt, sequence)
+      const late = 'insert into timeline (message_sequence, position, at, kind) values (?, 1, ?, ?)'
+      world.run(late, sequence, NOON + 5_000, kind)
 
-    const { timeline } = await world.administration.explainMessage(id)
+      const { timeline } = await world.administration.explainMessage(id)
 
-    assert.equal(timeline.find((entry) => entry.kind === 'settled')?.facts['state'], was)
-  })
+      assert.equal(timeline.find((entry) => entry.kind === 'settled')?.facts['state'], was)
+    },
+  )
 })

@@ -1,11 +1,11 @@
-import { sql } from 'kysely'
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../core/connection/lane-policy.ts'
-import type { Instant, MessageId } from '../../core/ids.ts'
+import type { MessageId } from '../../core/ids.ts'
 import type { MessageStory } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
+import { findHeads, selectUnfinished } from './lane-order.ts'
 import { explainLane, type LaneReason } from './lane-reason.ts'
 import { type MessageDetails, selectDetails } from './message-details.ts'
-import { selectMessages, toMessageView } from './message-view.ts'
+import { type MessageRow, selectMessages, toMessageView } from './message-view.ts'
 import { type Reader, type Store, snapshot } from './store.ts'
 import { readTimeline } from './timeline.ts'
 
@@ -16,10 +16,12 @@ export function explainMessage(store: Store, id: MessageId): Promise<MessageStor
     if (!row) throw new Refusal('message_unknown', `There is no message with the id ${id}.`)
     const now = store.now()
     const isWaiting = row.state === 'QUEUED'
-    const lane = isWaiting ? await standingLane(tables, row, now) : null
+    const head = isWaiting ? await findHead(tables, row) : null
+    const isHead = head?.sequence === row.sequence
+    const lane = head && standing(explainLane(head, now))
     return {
-      message: toMessageView(row, now),
-      reasonWords: isWaiting ? (row.sequence === row.head_sequence ? (lane?.words ?? null) : null) : row.message_words,
+      message: toMessageView(row, isHead, now),
+      reasonWords: isWaiting ? (isHead ? (lane?.words ?? null) : null) : row.message_words,
       requestId: row.request_id,
       tokenName: row.token_name,
       position: isWaiting ? await positionOf(tables, row) : null,
@@ -33,26 +35,25 @@ export function explainMessage(store: Store, id: MessageId): Promise<MessageStor
   })
 }
 
-/** Why the lane stands still, judged by its head, whichever message is asked about. */
-async function standingLane(tables: Reader, row: MessageDetails, now: Instant): Promise<LaneReason | null> {
-  const head =
-    row.sequence === row.head_sequence
-      ? row
-      : await selectMessages(tables)
-          .where('m.sequence', '=', row.head_sequence ?? -1)
-          .executeTakeFirst()
-  if (!head) return null
-  const reason = explainLane(head, now)
-  return reason.reason === 'due' || reason.reason === 'sending' ? null : reason
+/** Why a lane stands still is judged by its head, whichever message is asked about. */
+async function findHead(tables: Reader, row: MessageDetails): Promise<MessageRow | null> {
+  const sequence = (await findHeads(tables, [row.connection_id])).get(row.connection_id)
+  if (sequence === row.sequence) return row
+  return (
+    (await selectMessages(tables)
+      .where('m.sequence', '=', sequence ?? -1)
+      .executeTakeFirst()) ?? null
+  )
+}
+
+function standing(lane: LaneReason): LaneReason | null {
+  return lane.reason === 'due' || lane.reason === 'sending' ? null : lane
 }
 
 async function positionOf(tables: Reader, row: MessageDetails): Promise<number> {
-  const { position } = await tables
-    .selectFrom('message')
+  const { position } = await selectUnfinished(tables, row.connection_id)
     .select(({ fn }) => fn.countAll<number>().as('position'))
-    .where('connection_id', '=', row.connection_id)
-    .where('state', '=', sql.lit('QUEUED'))
-    .where('sequence', '<=', row.sequence)
+    .where('e.sequence', '<=', row.sequence)
     .executeTakeFirstOrThrow()
   return position
 }

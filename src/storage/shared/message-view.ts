@@ -1,13 +1,9 @@
-import { sql } from 'kysely'
 import type { Instant } from '../../core/ids.ts'
 import type { MessageState } from '../../core/message/message.ts'
 import type { MessageView } from '../../core/ports/administration.ts'
+import { findHeads } from './lane-order.ts'
 import { explainLane, type LaneFacts } from './lane-reason.ts'
 import type { Reader } from './store.ts'
-
-// A literal, not a parameter: the engine uses the partial index of the lane only when it can see the state.
-const HEAD = sql<number | null>`case when m.state = 'QUEUED' then
-  (select min(q.sequence) from message q where q.connection_id = m.connection_id and q.state = 'QUEUED') end`
 
 /** Messages with everything that tells how they stand. */
 export function selectMessages(tables: Reader) {
@@ -50,12 +46,22 @@ export function selectMessages(tables: Reader) {
       'w.heartbeat_until as owner_until',
       'x.state as head_media',
     ])
-    .select(HEAD.as('head_sequence'))
 }
 
 export type MessageRow = Awaited<ReturnType<ReturnType<typeof selectMessages>['execute']>>[number]
 
-export function toMessageView(row: MessageRow, now: Instant): MessageView {
+/** Many at once, because the heads of their lanes are looked up once for all. */
+export async function toMessageViews(
+  tables: Reader,
+  rows: readonly MessageRow[],
+  now: Instant,
+): Promise<MessageView[]> {
+  const waiting = rows.filter(({ state }) => state === 'QUEUED').map((row) => row.connection_id)
+  const heads = await findHeads(tables, [...new Set(waiting)])
+  return rows.map((row) => toMessageView(row, row.sequence === heads.get(row.connection_id), now))
+}
+
+export function toMessageView(row: MessageRow, isHead: boolean, now: Instant): MessageView {
   return {
     id: row.id,
     account: row.account_name,
@@ -63,7 +69,7 @@ export function toMessageView(row: MessageRow, now: Instant): MessageView {
     to: row.recipient,
     type: row.type,
     state: shownState(row),
-    reason: reasonOf(row, now),
+    reason: reasonOf(row, isHead, now),
     // The open attempt is counted whether or not its row in `message` has been written yet.
     attempts: Math.max(row.attempts, row.open_number ?? 0),
     acceptedAt: row.accepted_at,
@@ -76,10 +82,9 @@ export function shownState(row: Pick<MessageRow, 'state' | 'open_sequence'>): Me
   return row.state === 'QUEUED' && row.open_sequence !== null ? 'SENDING' : row.state
 }
 
-function reasonOf(row: MessageRow, now: Instant): string | null {
+function reasonOf(row: MessageRow, isHead: boolean, now: Instant): string | null {
   if (row.state !== 'QUEUED') return row.reason
-  if (row.open_sequence === null && row.connection_state === 'active' && row.sequence !== row.head_sequence)
-    return 'behind_others'
+  if (row.open_sequence === null && row.connection_state === 'active' && !isHead) return 'behind_others'
   const lane: LaneFacts = row
   return explainLane(lane, now).reason
 }

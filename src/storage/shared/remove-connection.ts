@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { sql } from 'kysely'
 import type { AccountId, ConnectionId } from '../../core/ids.ts'
 import type { Actor } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
+import { selectUnfinished } from './lane-order.ts'
 import { type Change, change, type Reader, type Store, touchLane, writeAudit } from './store.ts'
 
 // About 20 ms of writing on a laptop: the service accepts messages at the same time and must not wait long for its turn.
@@ -68,20 +68,16 @@ async function refuseWaiting(tables: Reader, id: ConnectionId): Promise<void> {
 
 /** What waits, without the message that is just being handed over: cutting that off would leave its fate unknown. */
 function waitingOf(tables: Reader, id: ConnectionId) {
-  return tables
-    .selectFrom('message')
-    .where('connection_id', '=', id)
-    .where('state', '=', sql.lit('QUEUED'))
-    .where('sequence', 'not in', (open) =>
-      open.selectFrom('open_attempt').select('message_sequence').where('connection_id', '=', id),
-    )
+  return selectUnfinished(tables, id).where('e.sequence', 'not in', (open) =>
+    open.selectFrom('open_attempt').select('message_sequence').where('connection_id', '=', id),
+  )
 }
 
 async function cancelSome({ tables, at }: Change, id: ConnectionId): Promise<number> {
   // The last ones first, so that what is still sent meanwhile is sent in order and without gaps.
   const rows = await waitingOf(tables, id)
-    .select('sequence')
-    .orderBy('sequence', 'desc')
+    .select('e.sequence')
+    .orderBy('e.sequence', 'desc')
     .limit(CANCELLED_AT_ONCE)
     .execute()
   const sequences = rows.map((row) => row.sequence)

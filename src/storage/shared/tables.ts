@@ -57,6 +57,7 @@ export interface Tables {
     resent_as: Sequence | null
     resolved_at: Instant | null
   }
+  lane_entry: { connection_id: ConnectionId; sequence: Sequence }
   accept_commit: { last_sequence: Sequence; first_sequence: Sequence; took_us: number }
   request: {
     sequence: Generated<number>
@@ -106,6 +107,14 @@ export interface Tables {
     mime: string | null
     took_ms: number | null
     ended_at: Instant | null
+  }
+  channel_memory: {
+    position: Generated<number>
+    kind: string
+    connection_id: ConnectionId
+    key: string
+    value: string
+    at: Instant
   }
   timeline: {
     message_sequence: Sequence

@@ -35,6 +35,7 @@ export class LaneClaims {
   readonly #open: StatementSync
   readonly #hasWaiting: StatementSync
   readonly #release: StatementSync
+  readonly #clear: StatementSync
 
   constructor(database: DatabaseSync, directory: Directory, messages: QueuedMessages) {
     this.#directory = directory
@@ -43,9 +44,9 @@ export class LaneClaims {
     // no more than one.
     this.#busyConnections = database.prepare(
       `with recursive busy (id) as (
-         select (select connection_id from message where state = 'QUEUED' order by connection_id limit 1)
+         select (select connection_id from lane_entry order by connection_id limit 1)
          union all
-         select (select connection_id from message where state = 'QUEUED' and connection_id > busy.id order by connection_id limit 1)
+         select (select connection_id from lane_entry where connection_id > busy.id order by connection_id limit 1)
            from busy where busy.id is not null)
        select id from busy where id is not null union select connection_id from open_attempt`,
     )
@@ -63,7 +64,10 @@ export class LaneClaims {
       'update open_attempt set epoch = ?, crashes = crashes + (evidence_until is null) where connection_id = ?',
     )
     this.#open = database.prepare('select message_sequence, number, started_at, crashes, evidence_until from open_attempt where connection_id = ?')
-    this.#hasWaiting = database.prepare(`select 1 from message where connection_id = ? and state = 'QUEUED' limit 1`)
+    this.#hasWaiting = database.prepare(
+      'select 1 from waiting where connection_id = ? limit 1',
+    )
+    this.#clear = database.prepare('delete from lane_entry where connection_id = ?')
     this.#release = database.prepare('update lane set owner = null where connection_id = ? and epoch = ?')
   }
 
@@ -98,14 +102,22 @@ export class LaneClaims {
 
   #claimOne(id: ConnectionId, worker: WorkerId, now: Instant): ClaimedLane | null {
     const open = this.#open.get(id)
-    // What may open nothing and has nothing open has nothing to do.
-    if (!open && (this.#directory.connectionById(id)?.state !== 'active' || !this.#hasWaiting.get(id))) return null
+    if (!open && !this.#hasWork(id)) return null
     const owner = (this.#lane.get(id) as unknown as LaneRow | undefined)?.owner ?? null
     if (owner !== null && owner !== worker && this.#isAlive.get(owner, now)) return null
     this.#take.run(id, worker)
     const lane = this.#lane.get(id) as unknown as LaneRow
     if (open) this.#takeOpen.run(lane.epoch, id)
     return this.#describe(id, lane)
+  }
+
+  /** What may open nothing, or has nothing waiting, has nothing to do. */
+  #hasWork(id: ConnectionId): boolean {
+    if (this.#directory.connectionById(id)?.state !== 'active') return false
+    if (this.#hasWaiting.get(id)) return true
+    // A crash left entries of settled messages behind; without them the lane need not be looked at again.
+    this.#clear.run(id)
+    return false
   }
 
   #describe(id: ConnectionId, lane: LaneRow): ClaimedLane | null {

@@ -16,18 +16,18 @@ export class ExpirySweep {
     this.#directory = directory
     this.#lanes = database.prepare(
       `with recursive busy (id) as (
-         select (select connection_id from message where state = 'QUEUED' order by connection_id limit 1)
+         select (select connection_id from lane_entry order by connection_id limit 1)
          union all
-         select (select connection_id from message where state = 'QUEUED' and connection_id > busy.id order by connection_id limit 1)
+         select (select connection_id from lane_entry where connection_id > busy.id order by connection_id limit 1)
            from busy where busy.id is not null)
-       select busy.id, (select accepted_at from message where connection_id = busy.id and state = 'QUEUED' order by sequence limit 1) as oldest
+       select busy.id, (select accepted_at from waiting where connection_id = busy.id order by sequence limit 1) as oldest
          from busy where busy.id is not null`,
     )
     this.#expire = database.prepare(
       `update message set state = 'EXPIRED', reason = 'time_to_live_over', settled_at = ?
          where sequence in (
            select sequence from (
-             select sequence, accepted_at from message where connection_id = ? and state = 'QUEUED' order by sequence limit ?)
+             select sequence, accepted_at from waiting where connection_id = ? order by sequence limit ?)
            where accepted_at <= ? and sequence not in (select message_sequence from open_attempt))`,
     )
   }
@@ -35,11 +35,11 @@ export class ExpirySweep {
   sweep(now: Instant, limit: number): { connectionId: ConnectionId; accountId: AccountId; count: number }[] {
     const expired: { connectionId: ConnectionId; accountId: AccountId; count: number }[] = []
     let left = limit
-    for (const lane of this.#lanes.all() as { id: ConnectionId; oldest: number }[]) {
+    for (const lane of this.#lanes.all() as { id: ConnectionId; oldest: number | null }[]) {
       const connection = this.#directory.connectionById(lane.id)
       if (!connection || left <= 0) continue
       const bornBefore = now - connection.policy.timeToLiveMs
-      if (lane.oldest > bornBefore) continue
+      if (lane.oldest === null || lane.oldest > bornBefore) continue
       const count = Number(this.#expire.run(now, lane.id, left, bornBefore).changes)
       left -= count
       if (count > 0) expired.push({ connectionId: lane.id, accountId: connection.accountId, count })

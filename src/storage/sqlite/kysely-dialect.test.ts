@@ -27,7 +27,10 @@ describe('Kysely on node:sqlite', () => {
     const visitor = open(30)
     holder.database.exec('begin immediate')
 
-    await assert.rejects(visitor.kysely.transaction().execute(async () => {}), { code: 'database_busy' })
+    await assert.rejects(
+      visitor.kysely.transaction().execute(async () => {}),
+      { code: 'database_busy' },
+    )
     holder.database.exec('rollback')
     await visitor.kysely.transaction().execute(async () => {})
   })
@@ -51,11 +54,18 @@ describe('Kysely on node:sqlite', () => {
     const order: string[] = []
 
     const change = kysely.transaction().execute(async (tables) => {
-      await tables.insertInto('account').values({ id: 'acc_1' as never, name: 'A', created_at: 1 }).execute()
+      await tables
+        .insertInto('account')
+        .values({ id: 'acc_1' as never, name: 'A', created_at: 1 })
+        .execute()
       await new Promise(setImmediate)
       order.push('committing')
     })
-    const look = kysely.selectFrom('account').selectAll().execute().then((rows) => order.push(`saw ${rows.length}`))
+    const look = kysely
+      .selectFrom('account')
+      .selectAll()
+      .execute()
+      .then((rows) => order.push(`saw ${rows.length}`))
     await Promise.all([change, look])
 
     assert.deepEqual(order, ['committing', 'saw 1'])
@@ -65,7 +75,10 @@ describe('Kysely on node:sqlite', () => {
     const { kysely } = open(0)
 
     const failing = kysely.transaction().execute(async (tables) => {
-      await tables.insertInto('account').values({ id: 'acc_1' as never, name: 'A', created_at: 1 }).execute()
+      await tables
+        .insertInto('account')
+        .values({ id: 'acc_1' as never, name: 'A', created_at: 1 })
+        .execute()
       throw new Error('no')
     })
 

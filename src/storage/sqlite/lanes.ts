@@ -64,7 +64,7 @@ export class SqliteLanes implements Lanes {
 
   async record(step: Step): Promise<StepResult> {
     const result = await this.#commits.submit(() => this.#steps.write(step))
-    if (!result.fenced && (step.close?.then.do === 'settle' || step.drop)) this.#counts.settled(step.connectionId)
+    if (!result.fenced && (step.close?.disposition.do === 'settle' || step.drop)) this.#counts.settled(step.connectionId)
     return result
   }
 

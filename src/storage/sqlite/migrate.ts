@@ -1,7 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { Refusal } from '../../core/refusals.ts'
-import { APPLICATION_ID, pragma } from './open-database.ts'
+import { pragma } from './pragma.ts'
+
+/** "NCIO" in ASCII, in the header of every database of ours, so that a foreign file is known before it is touched. */
+export const APPLICATION_ID = 0x4e43494f
 
 interface Migration {
   readonly number: number
@@ -26,12 +29,10 @@ export function readMigrations(): readonly Migration[] {
  * Brings the schema up to date, each migration in a transaction of its own. When two processes start together, one
  * migrates while the other waits for its transaction and then finds nothing left to do.
  */
-export function applyMigrations(database: DatabaseSync, path: string): { readonly from: number; readonly to: number } {
-  const from = pragma(database, 'user_version')
+export function applyMigrations(database: DatabaseSync, path: string): void {
   const migrations = readMigrations()
   for (const migration of migrations) applyOne(database, migration)
   refuseNewer(database, path, migrations)
-  return { from, to: pragma(database, 'user_version') }
 }
 
 function applyOne(database: DatabaseSync, migration: Migration): void {

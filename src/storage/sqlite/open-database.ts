@@ -2,17 +2,39 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Refusal } from '../../core/refusals.ts'
-import { applyMigrations, checkMigrations } from './migrate.ts'
+import { APPLICATION_ID, applyMigrations, checkMigrations } from './migrate.ts'
+import { pragma } from './pragma.ts'
 import { translateOpenError } from './sqlite-errors.ts'
-
-/** "NCIO" in ASCII, in the header of every database of ours, so that a foreign file is known before it is touched. */
-export const APPLICATION_ID = 0x4e43494f
 
 export interface OpenOptions {
   /** Makes the file and brings the schema up to date. Without it a missing or older database is refused. */
   readonly create: boolean
   /** How long a statement waits for another process's transaction, in milliseconds. */
   readonly busyTimeoutMs?: number
+}
+
+/** Brings the database up to date, making it when there is none, and tells from which version to which. */
+export function migrateDatabase(path: string): { readonly from: number; readonly to: number } {
+  const from = existsSync(path) ? versionOf(path) : 0
+  const database = openDatabase(path, { create: true })
+  try {
+    return { from, to: pragma(database, 'user_version') }
+  } finally {
+    database.close()
+  }
+}
+
+function versionOf(path: string): number {
+  try {
+    const database = new DatabaseSync(path, { readOnly: true })
+    try {
+      return pragma(database, 'user_version')
+    } finally {
+      database.close()
+    }
+  } catch (error) {
+    throw translateOpenError(error, path)
+  }
 }
 
 /** Opens the database, durable and checked. Refuses with a sentence that says what is wrong and what to do. */
@@ -61,8 +83,4 @@ function makeDurable(database: DatabaseSync, path: string, inMemory: boolean): v
       `${path} lies on a file system that cannot keep a write-ahead log (often a network share). Move NUNCIO_DATA_DIR to a local disk.`,
     )
   }
-}
-
-export function pragma(database: DatabaseSync, name: 'application_id' | 'synchronous' | 'user_version'): number {
-  return Object.values(database.prepare(`pragma ${name}`).get() ?? {})[0] as number
 }

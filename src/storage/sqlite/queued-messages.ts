@@ -37,7 +37,11 @@ export class QueuedMessages {
   readonly #media: StatementSync
 
   constructor(database: DatabaseSync) {
-    this.#run = database.prepare(`select ${COLUMNS} from message where connection_id = ? and state = 'QUEUED' order by sequence limit ?`)
+    this.#run = database.prepare(
+      `select ${COLUMNS.split(', ').map((column) => `message.${column}`).join(', ')}
+         from lane_entry cross join message on message.sequence = lane_entry.sequence
+         where lane_entry.connection_id = ? and message.state = 'QUEUED' order by lane_entry.sequence limit ?`,
+    )
     this.#one = database.prepare(`select ${COLUMNS} from message where sequence = ?`)
     this.#media = database.prepare('select state, tries, next_try_at, words, path, size_bytes, sha256, mime from media where message_sequence = ?')
   }

@@ -22,6 +22,7 @@ export class StepWriter {
   readonly #keepQueued: StatementSync
   readonly #insertAttempt: StatementSync
   readonly #saveMemory: StatementSync
+  readonly #trim: StatementSync
   readonly #noteAttempt: StatementSync
 
   constructor(database: DatabaseSync, claims: LaneClaims, directory: Directory) {
@@ -50,6 +51,11 @@ export class StepWriter {
     this.#insertAttempt = database.prepare(
       'insert into attempt (message_sequence, number, started_at, ended_at, outcome, code, words) values (?, ?, ?, ?, ?, ?, ?)',
     )
+    // An entry that goes while its message waits would be a lost message: looked at twice rather than believed.
+    this.#trim = database.prepare(
+      `delete from lane_entry where connection_id = ? and sequence <= ?
+         and (select state from message where message.sequence = lane_entry.sequence) <> 'QUEUED'`,
+    )
     this.#saveMemory = database.prepare(
       'update lane set head = ?, trouble = ?, wait_reason = ?, wait_words = ?, wait_until = ? where connection_id = ?',
     )
@@ -59,6 +65,7 @@ export class StepWriter {
   write(step: Step): StepResult {
     const result = step.close ? this.#close(step, step.close) : this.#withoutClose(step)
     if (!result.fenced) {
+      if (step.settledThrough !== null) this.#trim.run(step.connectionId, step.settledThrough)
       if (step.memory) this.#remember(step.connectionId, step.memory)
       if (result.opened) this.#rememberPace(step)
     }
@@ -66,15 +73,15 @@ export class StepWriter {
   }
 
   #close(step: Step, close: NonNullable<Step['close']>): StepResult {
-    const { attempt, then } = close
-    if (then.do === 'await-evidence') {
-      const { changes } = this.#awaitEvidence.run(then.until, then.words, step.connectionId, step.epoch, attempt.sequence)
+    const { attempt, disposition } = close
+    if (disposition.do === 'await-evidence') {
+      const { changes } = this.#awaitEvidence.run(disposition.until, disposition.words, step.connectionId, step.epoch, attempt.sequence)
       return changes === 1 ? NOT_OPENED : FENCED
     }
     // First the open attempt, because it carries the epoch: if that is not ours, nothing else may be written.
     const result = this.#endOpen(step, attempt)
     if (result.fenced) return result
-    if (then.do === 'settle') this.#settleMessage(attempt, then)
+    if (disposition.do === 'settle') this.#settleMessage(attempt, disposition)
     else this.#keepQueued.run(attempt.number, attempt.sequence)
     this.#insertAttempt.run(
       attempt.sequence, attempt.number, attempt.startedAt, attempt.endedAt, attempt.outcome, attempt.code, attempt.words,

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { readRunArguments, reportAndExit } from '../../support/service/own-mounts.ts'
+import { readRunArguments, reportAndExit } from '../../support/black-box/own-mounts.ts'
 import { CuttableDisk, mountStore } from './cuttable-disk.ts'
 import { lookAtCopy } from './look-at-copy.ts'
 

@@ -36,7 +36,10 @@ export class AdministrationWorld {
   }
 
   all(sql: string, ...values: SQLInputValue[]): Record<string, unknown>[] {
-    return this.database.prepare(sql).all(...values).map((row) => ({ ...row }))
+    return this.database
+      .prepare(sql)
+      .all(...values)
+      .map((row) => ({ ...row }))
   }
 
   async account(name = 'Acme'): Promise<AccountId> {
@@ -60,32 +63,57 @@ export class AdministrationWorld {
       `insert into message (id, account_id, connection_id, request_id, body, body_crc, recipient, type, state, reason, accepted_at,
          settled_at, published_at, took_us)
        select ?, account_id, id, ?, ?, ?, '15550100000', ?, ?, ?, ?, ?, ?, 700 from connection where id = ?`,
-      id, `request-${this.#made}`, body, crc32(body), type, state, reason, acceptedAt,
-      settledAt, state === 'PUBLISHED' ? settledAt : null, connectionId,
+      id,
+      `request-${this.#made}`,
+      body,
+      crc32(body),
+      type,
+      state,
+      reason,
+      acceptedAt,
+      settledAt,
+      state === 'PUBLISHED' ? settledAt : null,
+      connectionId,
     )
     const sequence = Number(this.all('select sequence from message where id = ?', id)[0]?.['sequence'])
     if (type !== 'message') {
       this.run(
         `insert into media (message_sequence, account_id, connection_id, url, type, state, next_try_at)
          select ?, account_id, id, ?, ?, 'pending', ? from connection where id = ?`,
-        sequence, media.url, type, acceptedAt, connectionId,
+        sequence,
+        media.url,
+        type,
+        acceptedAt,
+        connectionId,
       )
     }
     return { id, sequence }
   }
 
   /** Opens an attempt, as a worker does before it calls the channel. */
-  openAttempt(connectionId: ConnectionId, sequence: number, more: { evidenceUntil?: number; number?: number } = {}): void {
+  openAttempt(
+    connectionId: ConnectionId,
+    sequence: number,
+    more: { evidenceUntil?: number; number?: number } = {},
+  ): void {
     this.run(
       'insert into open_attempt (connection_id, message_sequence, number, epoch, started_at, evidence_until) values (?, ?, ?, 1, ?, ?)',
-      connectionId, sequence, more.number ?? 1, this.now, more.evidenceUntil ?? null,
+      connectionId,
+      sequence,
+      more.number ?? 1,
+      this.now,
+      more.evidenceUntil ?? null,
     )
   }
 
   lane(connectionId: ConnectionId, wait: { reason?: string; until?: number; owner?: string; words?: string }): void {
     this.run(
       'insert or replace into lane (connection_id, owner, epoch, wait_reason, wait_words, wait_until) values (?, ?, 1, ?, ?, ?)',
-      connectionId, wait.owner ?? null, wait.reason ?? null, wait.words ?? null, wait.until ?? null,
+      connectionId,
+      wait.owner ?? null,
+      wait.reason ?? null,
+      wait.words ?? null,
+      wait.until ?? null,
     )
   }
 

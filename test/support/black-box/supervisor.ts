@@ -30,6 +30,7 @@ export class Supervisor {
       if (this.#isStopping) return
       this.endings.push(ending)
       await setTimeout(PAUSE_MS)
+      if (this.#isStopping) return
       this.#service.spawn()
     }
   }

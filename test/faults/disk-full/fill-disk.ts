@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { judgeRun } from '../../support/black-box/judge-run.ts'
+import { Load } from '../../support/black-box/load.ts'
+import { readRunArguments, reportAndExit } from '../../support/black-box/own-mounts.ts'
+import { waitUntil } from '../../support/black-box/wait-until.ts'
+import { openWorld } from '../../support/black-box/world.ts'
 import type { SentRequest } from '../../support/ledger/ledger-input.ts'
-import { judgeRun } from '../../support/service/judge-run.ts'
-import { Load } from '../../support/service/load.ts'
-import { readRunArguments, reportAndExit } from '../../support/service/own-mounts.ts'
-import { waitUntil } from '../../support/service/wait-until.ts'
-import { openWorld } from '../../support/service/world.ts'
 import { SlowFileHost } from './slow-file-host.ts'
 import { SmallDisk } from './small-disk.ts'
 
@@ -49,7 +49,13 @@ await load.stop()
 const { counts, states } = await judgeRun(world, [...load.requests, media])
 assert.equal(service.pid, pid)
 assert.ok(service.isRunning)
-reportAndExit({ acked: counts.acked, notAccepted: notAccepted(), states, resumedAfterMs, mediaRequests: host.requests } satisfies DiskFullReport)
+reportAndExit({
+  acked: counts.acked,
+  notAccepted: notAccepted(),
+  states,
+  resumedAfterMs,
+  mediaRequests: host.requests,
+} satisfies DiskFullReport)
 
 async function fillAndMakeRoom(round: number): Promise<number> {
   const before = notAccepted()
@@ -67,12 +73,18 @@ async function fillAndMakeRoom(round: number): Promise<number> {
   disk.makeRoom()
   const roomAt = performance.now()
   const accepted = load.ackedIds.length
-  await waitUntil('messages are accepted again', async () => load.ackedIds.length > accepted, { deadlineMs: RESUMED_WITHIN_MS, everyMs: 10 })
+  await waitUntil('messages are accepted again', async () => load.ackedIds.length > accepted, {
+    deadlineMs: RESUMED_WITHIN_MS,
+    everyMs: 10,
+  })
   return Math.round(performance.now() - roomAt)
 }
 
 function notAccepted(): number {
-  return Object.entries(load.answers).reduce((sum, [name, count]) => sum + (name.startsWith('503 not_accepted') ? count : 0), 0)
+  return Object.entries(load.answers).reduce(
+    (sum, [name, count]) => sum + (name.startsWith('503 not_accepted') ? count : 0),
+    0,
+  )
 }
 
 async function sendFile(url: string): Promise<SentRequest> {
@@ -81,6 +93,12 @@ async function sendFile(url: string): Promise<SentRequest> {
   const sentAt = performance.now()
   const answer = await client.send({ from, to, message, idempotencyKey: null })
   assert.ok(answer.kind === 'acked', JSON.stringify(answer))
-  const content = { type: 'document', name: 'file.bin', caption: 'a file', sizeBytes: host.bytes.length, sha256: host.sha256 }
+  const content = {
+    type: 'document',
+    name: 'file.bin',
+    caption: 'a file',
+    sizeBytes: host.bytes.length,
+    sha256: host.sha256,
+  }
   return { connection: from, to, content, sentAt, answer: { ...answer, at: performance.now() } }
 }

@@ -31,10 +31,18 @@ export async function collectLedger(
   { cli, dataDir }: { readonly cli: NuncioCli; readonly dataDir: string },
   requests: readonly SentRequest[],
 ): Promise<LedgerInput> {
-  const messages = await cli.json<ListedMessage[]>('message', 'list')
-  const inbox = await cli.json<DeliveredEntry[]>('sandbox', 'inbox')
-  return { requests, messages, inbox, attempts: readAttempts(dataDir) }
+  const messages = await cli.json<Dated<ListedMessage, 'acceptedAt'>[]>('message', 'list')
+  const inbox = await cli.json<Dated<DeliveredEntry, 'deliveredAt'>[]>('sandbox', 'inbox')
+  return {
+    requests,
+    messages: messages.map((message) => ({ ...message, acceptedAt: Date.parse(message.acceptedAt) })),
+    inbox: inbox.map((entry) => ({ ...entry, deliveredAt: Date.parse(entry.deliveredAt) })),
+    attempts: readAttempts(dataDir),
+  }
 }
+
+/** As JSON carries it: with the moment as ISO 8601. */
+type Dated<Row, Moment extends keyof Row> = Omit<Row, Moment> & Readonly<Record<Moment, string>>
 
 /** Attempts have no command of their own that lists all of them, so they are read where they lie. */
 export function readAttempts(dataDir: string): RecordedAttempt[] {

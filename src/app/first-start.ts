@@ -1,0 +1,53 @@
+import { hash, randomBytes } from 'node:crypto'
+import type { Settings } from '../config/read-settings.ts'
+import { DEFAULT_LANE_POLICY } from '../core/connection/lane-policy.ts'
+import { createToken, tokenPrefix } from '../core/token/token-format.ts'
+import { openAdministration } from './open-administration.ts'
+
+const ACTOR = 'first start'
+const NUMBER = '15550001000'
+const TOKEN_DAYS = 30
+
+/** What the first start made, or null when there was an account already. */
+export interface FirstStart {
+  readonly token: string
+  readonly number: string
+}
+
+/** On an empty data directory: an account, a sandbox connection and a token, so that the first message is one paste away. */
+export async function prepareFirstStart(settings: Settings, now: number): Promise<FirstStart | null> {
+  const session = await openAdministration(settings, { create: true })
+  try {
+    const { administration } = session
+    if ((await administration.listAccounts()).length > 0) return null
+    const account = await administration.createAccount('Default', ACTOR)
+    await administration.addConnection(
+      { accountId: account.id, number: NUMBER, channel: 'sandbox', policy: DEFAULT_LANE_POLICY, channelSettings: {} },
+      ACTOR,
+    )
+    const token = createToken(randomBytes)
+    await administration.createToken(
+      {
+        accountId: account.id,
+        name: 'first token',
+        events: ['messaging.send_message'],
+        expiresAt: now + TOKEN_DAYS * 86_400_000,
+        connectionIds: null,
+        sourceRanges: null,
+        sha256: hash('sha256', token, 'buffer'),
+        prefix: tokenPrefix(token),
+      },
+      ACTOR,
+    )
+    return { token, number: NUMBER }
+  } finally {
+    await session.close()
+  }
+}
+
+/** A command ready to paste that gets 200. */
+export function firstCurl({ token, number }: FirstStart, url: string): string {
+  return `curl ${url}/chat/api/v1/public/message/send \\
+  -H 'x-api-key: ${token}' -H 'content-type: application/json' \\
+  -d '{"from":"${number}","to":"15551234567","message":{"type":"message","message":"Hello from Nuncio"}}'`
+}

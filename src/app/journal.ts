@@ -1,0 +1,44 @@
+import type { Logger } from 'pino'
+import type { Journal, JournalEvent } from '../core/ports/journal.ts'
+import type { Metrics } from './metrics.ts'
+
+type Level = 'debug' | 'info' | 'warn' | 'error'
+
+/** How loudly each kind of event is said. What goes well is quiet: the API log is the record of it. */
+function levelOf(event: JournalEvent): Level {
+  switch (event.event) {
+    case 'attempt.finished':
+      return event.outcome === 'accepted' ? 'debug' : 'info'
+    case 'lane.waiting':
+    case 'lane.claimed':
+    case 'lane.lost':
+    case 'media.fetched':
+      return 'debug'
+    case 'message.dropped':
+    case 'messages.expired':
+    case 'media.failed':
+      return 'info'
+    case 'attempt.recovered':
+    case 'claim.expired':
+    case 'media.stalled':
+    case 'storage.unavailable':
+      return 'warn'
+    case 'fault':
+      return 'error'
+  }
+}
+
+/** Writes what happens to the log, one line for each event, and counts it. */
+export function createJournal(logger: Logger, metrics: Metrics): Journal {
+  const quiet = !logger.isLevelEnabled('debug')
+  return {
+    record(event) {
+      metrics.record(event)
+      const level = levelOf(event)
+      if (quiet && level === 'debug') return
+      const { event: name, ...fields } = event
+      const { error, ...ids } = 'error' in fields ? fields : { ...fields, error: undefined }
+      logger[level](error === undefined ? ids : { ...ids, err: error }, name)
+    },
+  }
+}

@@ -1,0 +1,95 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { JournalEvent } from '../core/ports/journal.ts'
+import type { HttpObserver } from '../http/server-state.ts'
+
+const SECONDS = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+
+/** What the rest of the service counts into, and what /metrics shows. Labels come from fixed lists: their number is bounded. */
+export class Metrics implements HttpObserver {
+  readonly contentType: string
+  readonly #registry = new Registry()
+  readonly #requests = new Counter({
+    name: 'nuncio_requests_total',
+    help: 'Requests to the send endpoint, by HTTP status and outcome.',
+    labelNames: ['status', 'outcome'],
+    registers: [this.#registry],
+  })
+  readonly #requestSeconds = new Histogram({
+    name: 'nuncio_request_seconds',
+    help: 'From the arrival of a request until its reply was written.',
+    buckets: SECONDS,
+    registers: [this.#registry],
+  })
+  readonly #accepted = this.#requests.labels('200', 'accepted')
+  readonly #refusalsNotLogged = this.#counter('nuncio_refusals_not_logged_total', 'Refused requests that could not be put into the API log.')
+  readonly #dropped = this.#counter('nuncio_connections_dropped_total', 'Connections turned away because as many were open as may be.')
+  readonly #attempts = new Counter({
+    name: 'nuncio_attempts_total',
+    help: 'Attempts to hand a message to a channel, by channel and outcome.',
+    labelNames: ['channel', 'outcome'],
+    registers: [this.#registry],
+  })
+  readonly #attemptSeconds = new Histogram({
+    name: 'nuncio_attempt_seconds',
+    help: 'How long an attempt took.',
+    labelNames: ['channel'],
+    buckets: SECONDS,
+    registers: [this.#registry],
+  })
+  readonly #events = new Counter({
+    name: 'nuncio_events_total',
+    help: 'What else happened on the dispatching side, by kind.',
+    labelNames: ['event'],
+    registers: [this.#registry],
+  })
+
+  /** `now` tells, when somebody looks, what is not counted but is so. */
+  constructor(now: { readonly waiting: () => number; readonly lanes: () => number }) {
+    this.contentType = this.#registry.contentType
+    collectDefaultMetrics({ register: this.#registry })
+    this.#gauge('nuncio_messages_waiting', 'Messages that wait in their lanes.', now.waiting)
+    this.#gauge('nuncio_lanes_held', 'Lanes that this worker holds.', now.lanes)
+  }
+
+  text(): Promise<string> {
+    return this.#registry.metrics()
+  }
+
+  replied(status: number, outcome: string, tookMs: number): void {
+    if (outcome === 'accepted') this.#accepted.inc()
+    else this.#requests.labels(String(status), outcome).inc()
+    this.#requestSeconds.observe(tookMs / 1000)
+  }
+
+  refusalNotLogged(): void {
+    this.#refusalsNotLogged.inc()
+  }
+
+  connectionDropped(): void {
+    this.#dropped.inc()
+  }
+
+  record(event: JournalEvent): void {
+    if (event.event !== 'attempt.finished') {
+      this.#events.labels(event.event).inc()
+      return
+    }
+    this.#attempts.labels(event.channel, event.outcome).inc()
+    this.#attemptSeconds.labels(event.channel).observe(event.tookMs / 1000)
+  }
+
+  #counter(name: string, help: string): Counter {
+    return new Counter({ name, help, registers: [this.#registry] })
+  }
+
+  #gauge(name: string, help: string, read: () => number): void {
+    new Gauge({
+      name,
+      help,
+      registers: [this.#registry],
+      collect() {
+        this.set(read())
+      },
+    })
+  }
+}

@@ -1,0 +1,118 @@
+import type { ConnectionView, MessageView, TokenView } from '../core/ports/administration.ts'
+import { explainReason } from '../core/reasons.ts'
+import type { Cli } from './cli.ts'
+import { messageJson } from './json-shapes.ts'
+import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
+import { findAccountOrAll } from './parse/find-account.ts'
+import { printable } from './print/printable.ts'
+import { isoTime, relativeTime } from './print/times.ts'
+
+// Time enough to hand a new token to everybody who uses the old one.
+const EXPIRES_SOON_MS = 14 * 86_400_000
+
+export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
+  program
+    .command('attention')
+    .description(
+      'show everything that wants a person: unconfirmed messages, lanes that stand still and why, tokens about to expire',
+    )
+    .withAccount('only what concerns this account')
+    .withJson('{unconfirmed, lanes, tokens}')
+    .withExamples('nuncio attention', 'nuncio attention --json')
+    .action((options: CommonOptions) =>
+      cli.withAdministration(async ({ administration }) => {
+        const account = await findAccountOrAll(administration, options.account)
+        const accountId = account?.id ?? null
+        const now = cli.surroundings.now()
+        const unconfirmed = await administration.listUnresolved(accountId)
+        const lanes = (await administration.listConnections(accountId)).filter(standsStill).map(toLane)
+        const tokens = (await administration.listTokens(accountId)).filter((token) => expiresSoon(token, now))
+        if (options.json) {
+          return cli.json({
+            unconfirmed: unconfirmed.map(messageJson),
+            lanes: lanes.map(laneJson),
+            tokens: tokens.map(tokenJson),
+          })
+        }
+        await cli.say(inWords({ unconfirmed, lanes, tokens }, now))
+      }),
+    )
+}
+
+function standsStill(connection: ConnectionView): boolean {
+  return connection.waiting > 0 && connection.reason !== null && connection.reason !== 'pace'
+}
+
+function expiresSoon({ deletedAt, expiresAt }: TokenView, now: number): boolean {
+  return deletedAt === null && expiresAt > now && expiresAt - now <= EXPIRES_SOON_MS
+}
+
+function toLane(connection: ConnectionView) {
+  const reason = connection.reason ?? ''
+  const nextStep = explainReason(reason).nextStep.replace('NUMBER', connection.number)
+  return {
+    connection: connection.number,
+    account: connection.account,
+    reason,
+    words: connection.reasonWords,
+    until: connection.reasonUntil,
+    waiting: connection.waiting,
+    oldestWaitingAt: connection.oldestWaitingAt,
+    nextStep,
+  }
+}
+
+type Lane = ReturnType<typeof toLane>
+
+function laneJson(lane: Lane) {
+  return { ...lane, until: isoTime(lane.until), oldestWaitingAt: isoTime(lane.oldestWaitingAt) }
+}
+
+function tokenJson({ id, name, account, expiresAt }: TokenView) {
+  return { id, name, account, expiresAt: isoTime(expiresAt) }
+}
+
+interface Findings {
+  readonly unconfirmed: readonly MessageView[]
+  readonly lanes: readonly Lane[]
+  readonly tokens: readonly TokenView[]
+}
+
+function inWords({ unconfirmed, lanes, tokens }: Findings, now: number): string {
+  const parts = [
+    part(
+      'Unconfirmed: nobody knows whether these arrived. Ask the recipient, then: nuncio message resolve ID --arrived or --send-again',
+      unconfirmed.map((message) => messageLine(message, now)),
+    ),
+    part(
+      'Lanes that stand still',
+      lanes.map((lane) => laneLine(lane, now)),
+    ),
+    part(
+      'Tokens about to expire: make a new one and hand it out before then',
+      tokens.map((token) => tokenLine(token, now)),
+    ),
+  ].filter((text) => text !== '')
+  return parts.length === 0 ? 'Nothing wants your attention.' : parts.join('\n\n')
+}
+
+function part(title: string, lines: readonly string[]): string {
+  return lines.length === 0 ? '' : [title, ...lines.map((line) => `  ${printable(line)}`)].join('\n')
+}
+
+function messageLine({ id, connection, to, reason, acceptedAt }: MessageView, now: number): string {
+  const why = reason === null ? '' : ` ${explainReason(reason).sentence}`
+  return `${id} from ${connection} to ${to}, accepted ${relativeTime(acceptedAt, now)}.${why}`
+}
+
+function laneLine(lane: Lane, now: number): string {
+  const { connection, account, waiting, oldestWaitingAt, reason, words, until, nextStep } = lane
+  const since = oldestWaitingAt === null ? '' : `, the oldest since ${relativeTime(oldestWaitingAt, now)}`
+  const said = words === null ? '' : ` (“${words}”)`
+  const goesOn = until === null ? '' : ` It goes on ${relativeTime(until, now)}.`
+  return `${connection} (${account}): ${waiting} waiting${since}. ${explainReason(reason).sentence}${said}${goesOn} → ${nextStep}`
+}
+
+function tokenLine({ name, account, id, expiresAt }: TokenView, now: number): string {
+  return `“${name}” (${id}) of ${account} expires ${relativeTime(expiresAt, now)}.`
+}

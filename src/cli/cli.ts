@@ -1,0 +1,65 @@
+import type { AdministrationSession } from '../app/open-administration.ts'
+import { settingsOf } from '../config/load-settings.ts'
+import type { Settings } from '../config/read-settings.ts'
+import { printTable, type Table } from './print/table.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/** Who changed something, as the audit log names us. */
+export const ACTOR = 'cli'
+
+/** What every command works with: its surroundings, and the few things all commands do with them. */
+export class Cli {
+  readonly surroundings: Surroundings
+  /** Set by a command that answered but has bad news. */
+  exitCode = 0
+
+  constructor(surroundings: Surroundings) {
+    this.surroundings = surroundings
+  }
+
+  /** The settings; refuses with all that is wrong with them. Says which variables look like settings and are none. */
+  settings(): Settings {
+    const reading = this.surroundings.readSettings()
+    for (const sentence of reading.unknown) this.warn(sentence)
+    return settingsOf(reading)
+  }
+
+  /** Opens the data for one piece of work. `create` makes them when there are none. */
+  async withAdministration(
+    work: (session: AdministrationSession) => Promise<void>,
+    { create = false } = {},
+  ): Promise<void> {
+    const session = await this.surroundings.openAdministration(this.settings(), { create })
+    try {
+      await work(session)
+    } finally {
+      await session.close()
+    }
+  }
+
+  say(text: string): Promise<void> {
+    return this.surroundings.out(`${text}\n`)
+  }
+
+  warn(sentence: string): void {
+    this.surroundings.err(`nuncio: warning: ${sentence}\n`)
+  }
+
+  json(value: unknown): Promise<void> {
+    return this.surroundings.out(`${JSON.stringify(value)}\n`)
+  }
+
+  /** An array, one entry in a line, written while it is read: it may be longer than memory. */
+  async jsonList(entries: AsyncIterable<unknown> | Iterable<unknown>): Promise<void> {
+    let before = '[\n'
+    for await (const entry of entries) {
+      await this.surroundings.out(before + JSON.stringify(entry))
+      before = ',\n'
+    }
+    await this.surroundings.out(before === '[\n' ? '[]\n' : '\n]\n')
+  }
+
+  table(table: Table): Promise<void> {
+    return printTable(table, this.surroundings)
+  }
+}

@@ -1,0 +1,93 @@
+import type { InboxEntry } from '../app/open-administration.ts'
+import { TIMELINE_KINDS } from '../core/message/timeline.ts'
+import type {
+  AccountView,
+  ConnectionView,
+  MessageStory,
+  MessageView,
+  TimelineEntry,
+  TokenView,
+} from '../core/ports/administration.ts'
+import { explainReason } from '../core/reasons.ts'
+import { isoTime } from './print/times.ts'
+
+// What --json prints. Programs rely on it: fields may be added, never renamed or taken away.
+
+export function accountJson({ id, name, createdAt }: AccountView) {
+  return { id, name, createdAt: isoTime(createdAt) }
+}
+
+export function connectionJson(view: ConnectionView) {
+  const { id, number, account, channel, state, waiting, oldestWaitingAt, reason } = view
+  return { id, number, account, channel, state, waiting, oldestWaitingAt: isoTime(oldestWaitingAt), reason }
+}
+
+export function tokenJson(view: TokenView) {
+  const { id, name, prefix, events, expiresAt, lastUsedAt, deletedAt } = view
+  return {
+    id,
+    name,
+    prefix,
+    events,
+    expiresAt: isoTime(expiresAt),
+    lastUsedAt: isoTime(lastUsedAt),
+    deletedAt: isoTime(deletedAt),
+  }
+}
+
+export function messageJson(view: MessageView) {
+  const { id, account, connection, to, type, state, reason, attempts, acceptedAt, publishedAt } = view
+  return {
+    id,
+    account,
+    connection,
+    to,
+    type,
+    state,
+    reason,
+    attempts,
+    acceptedAt: isoTime(acceptedAt),
+    publishedAt: isoTime(publishedAt),
+  }
+}
+
+export function inboxJson(entry: InboxEntry) {
+  const { messageId, connection, to, type, text, caption, name, sizeBytes, sha256, deliveredAt } = entry
+  return { messageId, connection, to, type, text, caption, name, sizeBytes, sha256, deliveredAt: isoTime(deliveredAt) }
+}
+
+export function storyJson(story: MessageStory) {
+  const { message, laneWait, resendOf, resentAs, requestId, tokenName, position, connectionState, reasonWords } = story
+  return {
+    ...messageJson(message),
+    reasonText: message.reason && explainReason(message.reason).sentence,
+    reasonWords,
+    nextStep: message.reason && explainReason(message.reason).nextStep,
+    requestId,
+    token: tokenName,
+    position,
+    laneWait: laneWait && { ...laneWait, until: isoTime(laneWait.until) },
+    connectionState,
+    expiresAt: isoTime(story.expiresAt),
+    resendOf,
+    resentAs,
+    timeline: story.timeline.map(momentJson),
+  }
+}
+
+function momentJson({ at, kind, code, words, facts }: TimelineEntry) {
+  return {
+    at: isoTime(at),
+    kind,
+    text: momentText(kind),
+    code,
+    codeText: code && explainReason(code).sentence,
+    words,
+    facts,
+  }
+}
+
+/** A kind of a newer version reads as itself. */
+export function momentText(kind: string): string {
+  return Object.hasOwn(TIMELINE_KINDS, kind) ? TIMELINE_KINDS[kind as keyof typeof TIMELINE_KINDS] : kind
+}

@@ -1,0 +1,95 @@
+import type { LanePolicy } from '../../core/connection/lane-policy.ts'
+import { formatDuration, parseDurationMs } from '../../core/duration.ts'
+import { Refusal } from '../../core/refusals.ts'
+
+type Pairs = Readonly<Record<string, string>>
+type DurationField = Exclude<keyof LanePolicy, 'onUnconfirmed'>
+
+const HOUR_MS = 3_600_000
+
+/** Settings of the lane itself, which every channel has, with the least and the most they may be. */
+const DURATIONS: Readonly<
+  Record<string, { readonly field: DurationField; readonly least: number; readonly most: number }>
+> = {
+  head_budget: { field: 'headBudgetMs', least: 1_000, most: 24 * HOUR_MS },
+  time_to_live: { field: 'timeToLiveMs', least: 1_000, most: 30 * 24 * HOUR_MS },
+  least_gap: { field: 'leastGapMs', least: 0, most: 24 * HOUR_MS },
+  gap_jitter: { field: 'gapJitterMs', least: 0, most: 24 * HOUR_MS },
+}
+const ON_UNCONFIRMED = 'on_unconfirmed'
+
+export const LANE_SETTINGS_HELP = `Settings of every lane:
+  on_unconfirmed=leave|resend  what becomes of a message whose fate nobody knows (resend may make a duplicate)
+  head_budget=15m              how long one message may hold up its lane with failures of its own
+  time_to_live=24h             how long a message may wait before it expires
+  least_gap=0s                 least time between two messages
+  gap_jitter=0s                up to this much is added to the gap, by lot
+Settings of the sandbox:
+  latency=200ms                how long each delivery takes
+  delivered_after=1s           when the receipt “delivered” comes (never: not at all)
+  read_after=3s                when the receipt “read” comes (never: not at all)`
+
+/** Splits `key=value` arguments into what is the lane's and what is the channel's. */
+export function splitSettings(given: readonly string[]): { readonly lane: Pairs; readonly channel: Pairs } {
+  const lane: Record<string, string> = {}
+  const channel: Record<string, string> = {}
+  for (const text of given) {
+    const [, key, value] = /^([a-z][a-z0-9_]*)=(.*)$/s.exec(text) ?? []
+    if (key === undefined || value === undefined) {
+      throw new Refusal('argument_invalid', `“${text}” is no setting. Write key=value, such as least_gap=2s.`)
+    }
+    if (Object.hasOwn(lane, key) || Object.hasOwn(channel, key)) {
+      throw new Refusal(
+        'argument_invalid',
+        `The setting ${key} is given twice, so it is not clear which value is meant.`,
+      )
+    }
+    const target = key === ON_UNCONFIRMED || Object.hasOwn(DURATIONS, key) ? lane : channel
+    target[key] = value
+  }
+  return { lane, channel }
+}
+
+export function changePolicy(policy: LanePolicy, pairs: Pairs): LanePolicy {
+  const changed: { -readonly [Field in keyof LanePolicy]: LanePolicy[Field] } = { ...policy }
+  for (const [key, text] of Object.entries(pairs)) {
+    const rule = DURATIONS[key]
+    if (rule) changed[rule.field] = parseDuration(key, text, rule)
+    else changed.onUnconfirmed = parseOnUnconfirmed(text)
+  }
+  return changed
+}
+
+/** A policy as one would write it. */
+export function policyText(policy: LanePolicy): string {
+  const durations = Object.entries(DURATIONS).map(([key, { field }]) => `${key}=${durationText(policy[field])}`)
+  return [`${ON_UNCONFIRMED}=${policy.onUnconfirmed}`, ...durations].join(', ')
+}
+
+function durationText(ms: number): string {
+  return ms === 0 ? '0s' : formatDuration(ms)
+}
+
+function parseDuration(
+  key: string,
+  text: string,
+  { least, most }: { readonly least: number; readonly most: number },
+): number {
+  const ms = parseDurationMs(text)
+  if (ms !== null && ms >= least && ms <= most) return ms
+  const range = `from ${durationText(least)} to ${durationText(most)}`
+  throw new Refusal(
+    'argument_invalid',
+    `${key} must be a time such as 500ms, 30s, 15m or 24h, ${range}; “${text}” is not.`,
+    key,
+  )
+}
+
+function parseOnUnconfirmed(text: string): LanePolicy['onUnconfirmed'] {
+  if (text === 'leave' || text === 'resend') return text
+  throw new Refusal(
+    'argument_invalid',
+    `${ON_UNCONFIRMED} must be leave or resend, and “${text}” is neither.`,
+    ON_UNCONFIRMED,
+  )
+}

@@ -1,0 +1,27 @@
+import type { AccountView, Administration } from '../../core/ports/administration.ts'
+import { Refusal } from '../../core/refusals.ts'
+
+/** The account that `--account` names by name or id; without it the only one there is. */
+export async function findAccount(administration: Administration, wanted: string | undefined): Promise<AccountView> {
+  const accounts = await administration.listAccounts()
+  const names = accounts.map(({ name }) => name).join(', ')
+  if (wanted !== undefined) {
+    const found = accounts.find(({ id }) => id === wanted) ?? accounts.find(({ name }) => name === wanted)
+    if (found) return found
+    const others = accounts.length > 0 ? `There are: ${names}.` : 'There is none yet.'
+    throw new Refusal('account_unknown', `There is no account “${wanted}”. ${others}`, '--account')
+  }
+  const [only, ...others] = accounts
+  if (!only) throw new Refusal('account_unknown', 'There is no account yet. Make one: nuncio account create NAME')
+  if (others.length > 0)
+    throw new Refusal('account_ambiguous', `There are several accounts: say which one with --account (${names}).`)
+  return only
+}
+
+/** As `findAccount`, but null, meaning all accounts, when none is named. */
+export async function findAccountOrAll(
+  administration: Administration,
+  wanted: string | undefined,
+): Promise<AccountView | null> {
+  return wanted === undefined ? null : findAccount(administration, wanted)
+}

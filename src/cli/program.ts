@@ -1,0 +1,46 @@
+import packageFile from '../../package.json' with { type: 'json' }
+import { addAccountCommands } from './account-commands.ts'
+import { addAttentionCommand } from './attention-command.ts'
+import type { Cli } from './cli.ts'
+import { addConfigCommand } from './config-command.ts'
+import { addConnectionCommands } from './connection-commands.ts'
+import { addMessageCommands } from './message-commands.ts'
+import { NuncioCommand } from './nuncio-command.ts'
+import { addSandboxCommands } from './sandbox-commands.ts'
+import { addSendCommand } from './send-command.ts'
+import { addServiceCommands } from './service-commands.ts'
+import { addTokenCommands } from './token-commands.ts'
+
+/** All commands. Building them does nothing else, so that the manual can be printed from them too. */
+export function createProgram(cli: Cli): NuncioCommand {
+  const { surroundings } = cli
+  const program = new NuncioCommand('nuncio')
+    .description(
+      'Nuncio sends chat messages for you: one HTTP call, a durable lane per number, and a log that never lies.',
+    )
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void surroundings.out(text).catch(() => {}),
+      writeErr: (text) => surroundings.err(text),
+      outputError: (text, write) => write(text.replace(/^error: /, 'nuncio: ')),
+    })
+    .showHelpAfterError('Add --help to see how the command is used.')
+    .version(packageFile.version, '-V, --version', 'print the version')
+    .addHelpText('after', `\n${ABOUT}`)
+  addServiceCommands(program, cli)
+  addSendCommand(program, cli)
+  addAccountCommands(program, cli)
+  addConnectionCommands(program, cli)
+  addTokenCommands(program, cli)
+  addMessageCommands(program, cli)
+  addAttentionCommand(program, cli)
+  addSandboxCommands(program, cli)
+  addConfigCommand(program, cli)
+  return program
+}
+
+const ABOUT = `In a clone, write: npm run -s nuncio -- COMMAND
+
+Exit codes: 0 done, 1 refused or failed, 2 used wrongly.
+Commands work while the service runs on the same data, and take effect at once.
+With --json a command prints one object or one array; times are ISO 8601 in UTC.`

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto'
+import { styleText } from 'node:util'
+import type { AdministrationSession } from '../app/open-administration.ts'
+import { loadSettings } from '../config/load-settings.ts'
+import type { Settings, SettingsReading } from '../config/read-settings.ts'
+import type { Instant } from '../core/ids.ts'
+
+/** All that commands need from outside. */
+export interface Surroundings {
+  /** Resolves when more may be written. Rejects with `OutputClosed` when nobody reads any more. */
+  readonly out: (text: string) => Promise<void>
+  readonly err: (text: string) => void
+  readonly heading: (text: string) => string
+  readonly now: () => Instant
+  readonly drawBytes: (count: number) => Uint8Array
+  readonly readSettings: () => SettingsReading
+  readonly openAdministration: (
+    settings: Settings,
+    options: { readonly create: boolean },
+  ) => Promise<AdministrationSession>
+  readonly serve: (settings: Settings) => Promise<void>
+  readonly migrate: (settings: Settings) => Promise<{ readonly from: number; readonly to: number }>
+  readonly fetch: (url: string, request: RequestInit) => Promise<Response>
+}
+
+/** The reader of our output has gone, such as `head` after ten lines. Nobody is left to tell. */
+export class OutputClosed extends Error {}
+
+export function openSurroundings(): Surroundings {
+  // Without a listener the error of a closed pipe would end the process with a stack trace.
+  process.stdout.on('error', () => {})
+  return {
+    out: (text) =>
+      new Promise((resolve, reject) => {
+        process.stdout.write(text, (error) => (error ? reject(new OutputClosed('', { cause: error })) : resolve()))
+      }),
+    err: (text) => void process.stderr.write(text),
+    heading: (text) => styleText('bold', text, { stream: process.stdout }),
+    now: () => Date.now(),
+    drawBytes: (count) => randomBytes(count),
+    readSettings: loadSettings,
+    async openAdministration(settings, options) {
+      const { openAdministration } = await import('../app/open-administration.ts')
+      return openAdministration(settings, options)
+    },
+    async serve(settings) {
+      const { serve } = await import('../app/serve.ts')
+      await serve(settings)
+    },
+    async migrate(settings) {
+      const { migrate } = await import('../app/migrate.ts')
+      return migrate(settings)
+    },
+    fetch: (url, request) => fetch(url, request),
+  }
+}

@@ -1,0 +1,136 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { refusalBody } from '../contract/replies.ts'
+import { MAX_BODY_BYTES } from './http-limits.ts'
+import { type Problem, problem } from './problem.ts'
+import { replyOf } from './refusal-replies.ts'
+import type { HeaderSet } from './repeated-headers.ts'
+import type { HttpObserver, ServerState } from './server-state.ts'
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
+const EXCHANGE = Symbol('exchange')
+type Carrier = (IncomingMessage | Socket) & { [EXCHANGE]?: Exchange }
+
+/** Whoever took a request on, and wants to be asked when it must be refused. */
+export interface ExchangeOwner {
+  refuse(problems: readonly Problem[]): void
+}
+
+/**
+ * One request and its reply.
+ *
+ * It writes to Node's response directly. Fastify's way through hooks and serialisation takes as long as all our checks
+ * together, and one writer for all replies is also the only way to be sure that each of them carries its id.
+ */
+export class Exchange {
+  readonly server: ServerState
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly requestId: string
+  readonly receivedAt: number
+  readonly receivedMonotonic: number
+  repeatedHeaders: HeaderSet = 0
+  /** True while the caller holds the body back until we ask for it. */
+  awaitsContinue = false
+  /** True when nothing that follows on this connection may be taken for a request. */
+  endsConnection = false
+  isReplied = false
+  owner: ExchangeOwner | null = null
+
+  constructor(server: ServerState, request: IncomingMessage, response: ServerResponse) {
+    this.server = server
+    this.request = request
+    this.response = response
+    this.requestId = server.nextRequestId()
+    this.receivedAt = server.clock.now()
+    this.receivedMonotonic = server.clock.monotonic()
+    const onRequest: Carrier = request
+    const onSocket: Carrier = request.socket
+    onRequest[EXCHANGE] = this
+    onSocket[EXCHANGE] = this
+  }
+
+  /** `head` is names and values by turns; it is added to. Only the first reply counts. */
+  reply(status: number, head: string[], body: string): void {
+    if (this.isReplied) return
+    this.isReplied = true
+    head.push('x-request-id', this.requestId, 'x-content-type-options', 'nosniff', 'cache-control', 'no-store')
+    const leavesUnread = this.#leavesUnread()
+    if (leavesUnread || this.server.isClosing) this.endsConnection = true
+    if (this.endsConnection) head.push('connection', 'close')
+    this.response.writeHead(status, head)
+    if (leavesUnread) this.#linger(body)
+    else this.response.end(body)
+  }
+
+  refuse(problems: readonly Problem[]): void {
+    const code = problems[0]?.code ?? 'internal_error'
+    const { kind, status, retryAfterSeconds } = replyOf(code)
+    const body = JSON.stringify(refusalBody(kind, problems))
+    const head = ['content-type', JSON_TYPE, 'content-length', String(Buffer.byteLength(body))]
+    if (retryAfterSeconds !== null) head.push('retry-after', String(retryAfterSeconds))
+    if (code === 'method_unsupported') head.push('allow', 'GET, HEAD, POST')
+    this.reply(status, head, body)
+    this.count(status, code)
+  }
+
+  count(status: number, outcome: Parameters<HttpObserver['replied']>[1]): void {
+    this.server.observer.replied(status, outcome, this.server.clock.monotonic() - this.receivedMonotonic)
+  }
+
+  /** The rest of the request will never come. Nothing after it can be understood either. */
+  breakOff(cause: Problem): void {
+    this.endsConnection = true
+    if (this.owner) this.owner.refuse([cause])
+    else this.refuse([cause])
+  }
+
+  fail(error: unknown): void {
+    this.refuse([this.explainFault(error)])
+  }
+
+  /**
+   * Logs a fault of ours and returns what the caller is told. The fault's own words may name tables, paths or
+   * numbers, so they never leave.
+   */
+  explainFault(error: unknown): Problem {
+    this.server.log.error({ requestId: this.requestId, err: error }, 'A request met a fault')
+    const detail = `Something went wrong on our side. Quote the request id ${this.requestId}: it finds the cause in our log.`
+    return problem('internal_error', null, detail)
+  }
+
+  /** Whether a body is still under way that is not worth waiting for. A short one Node reads away by itself. */
+  #leavesUnread(): boolean {
+    const { complete, headers } = this.request
+    if (complete) return false
+    if (this.awaitsContinue || this.endsConnection || headers['transfer-encoding'] !== undefined) return true
+    return Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES
+  }
+
+  /**
+   * Sends the whole reply, but goes on reading for a while before it ends the connection. Otherwise the caller, still
+   * writing, is told that the connection broke, and its system throws our reply away.
+   */
+  #linger(body: string): void {
+    const { request, response, server } = this
+    response.write(body)
+    const stopWaiting = server.clock.after(server.limits.lingerMs, end)
+    request.once('end', end).once('close', end).resume()
+    function end() {
+      stopWaiting()
+      response.end()
+    }
+  }
+}
+
+export function exchangeOf(request: Carrier): Exchange {
+  const exchange = request[EXCHANGE]
+  if (!exchange) throw new Error('A request came past the front door')
+  return exchange
+}
+
+/** The newest request of a connection; earlier ones may still wait for their replies. */
+export function latestExchange(socket: Carrier): Exchange | null {
+  return socket[EXCHANGE] ?? null
+}

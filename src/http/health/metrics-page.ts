@@ -1,0 +1,56 @@
+import { hash, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance } from 'fastify'
+import { type AddressRange, isWithin, parseAddressRange, parseIpAddress } from '../../core/media-address/ip-address.ts'
+import { type Exchange, exchangeOf } from '../exchange.ts'
+import { problem } from '../problem.ts'
+import { isAmong } from '../repeated-headers.ts'
+import { peerAddress } from '../source-address.ts'
+import { takeOver } from '../take-over.ts'
+
+export interface Metrics {
+  readonly contentType: string
+  text(): Promise<string>
+}
+
+export interface MetricsReaders {
+  /** Besides this machine itself. */
+  readonly allowed: readonly AddressRange[]
+  readonly bearerSecret: string | null
+}
+
+const LOOPBACK = ['127.0.0.0/8', '::1'].map(parseAddressRange).filter((range) => range !== null)
+// A proxy on this machine makes everybody look like this machine. Such a header takes the right away; none gives it.
+const SIGNS_OF_A_PROXY = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'] as const
+
+export function addMetricsPage(app: FastifyInstance, metrics: Metrics, readers: MetricsReaders): void {
+  app.get('/metrics', async (request, reply) => {
+    if (!mayRead(exchangeOf(request.raw), readers)) return takeOver(reply).refuse([problem('metrics_not_allowed')])
+    const text = await metrics.text()
+    const head = ['content-type', metrics.contentType, 'content-length', String(Buffer.byteLength(text))]
+    takeOver(reply).reply(200, head, text)
+  })
+}
+
+function mayRead({ request, repeatedHeaders }: Exchange, readers: MetricsReaders): boolean {
+  if (!isAmong(repeatedHeaders, 'authorization') && bringsSecret(request, readers)) return true
+  return isAllowedPeer(request, readers)
+}
+
+function isAllowedPeer(request: IncomingMessage, { allowed }: MetricsReaders): boolean {
+  const address = parseIpAddress(peerAddress(request))
+  if (!address) return false
+  if (isWithin(address, allowed)) return true
+  return isWithin(address, LOOPBACK) && SIGNS_OF_A_PROXY.every((name) => request.headers[name] === undefined)
+}
+
+function bringsSecret({ headers }: IncomingMessage, { bearerSecret }: MetricsReaders): boolean {
+  const given = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
+  if (bearerSecret === null || given === undefined) return false
+  // Hashes have one length, so the comparison tells nothing about the secret, not even how long it is.
+  return timingSafeEqual(sha256(given), sha256(bearerSecret))
+}
+
+function sha256(text: string): Buffer {
+  return hash('sha256', text, 'buffer')
+}

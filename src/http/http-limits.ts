@@ -1,0 +1,39 @@
+/** What one caller may cost us. Tests make the times shorter. */
+export interface HttpLimits {
+  /** All headers of a request must have come by then. */
+  readonly headersTimeoutMs: number
+  /** The whole request must have come by then. */
+  readonly requestTimeoutMs: number
+  /** How often the two above are looked at, so how late they may be noticed. */
+  readonly checkIntervalMs: number
+  /** How long an idle connection is kept; null: as `front-door.ts` finds right. */
+  readonly keepAliveMs: number | null
+  readonly maxConnections: number
+  /** Request line and headers together. */
+  readonly maxHeaderBytes: number
+  readonly maxHeaders: number
+  /** How long a reply that ends the connection goes on reading what the caller still sends. */
+  readonly lingerMs: number
+  /** How long a request waits for storage before it is answered with 503. */
+  readonly storageWaitMs: number
+  /** How long `close` waits for open requests before it cuts them off. */
+  readonly closeGraceMs: number
+}
+
+// Each is far more than an honest request needs, and far less than what makes an attack by slow or huge requests
+// worth while. A connection costs about 30 KB, so that 2,000 of them cost 60 MB.
+export const DEFAULT_HTTP_LIMITS: HttpLimits = {
+  headersTimeoutMs: 5000,
+  requestTimeoutMs: 10_000,
+  checkIntervalMs: 1000,
+  keepAliveMs: null,
+  maxConnections: 2000,
+  maxHeaderBytes: 8192,
+  maxHeaders: 64,
+  lingerMs: 1000,
+  storageWaitMs: 5000,
+  closeGraceMs: 10_000,
+}
+
+/** The contract's limit, not a setting: the OpenAPI document names it. */
+export const MAX_BODY_BYTES = 65_536

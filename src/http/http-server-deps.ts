@@ -1,0 +1,28 @@
+import type { AddressRange } from '../core/media-address/ip-address.ts'
+import type { Clock } from '../core/ports/clock.ts'
+import type { Intake } from '../core/ports/intake.ts'
+import type { Metrics, MetricsReaders } from './health/metrics-page.ts'
+import type { HttpLimits } from './http-limits.ts'
+import type { HttpLog, HttpObserver } from './server-state.ts'
+
+/** All that the HTTP side needs of the others. `app` hands it over. */
+export interface HttpServerDeps {
+  readonly intake: Intake
+  readonly clock: Clock
+  readonly log: HttpLog
+  readonly observer: HttpObserver
+  /** Where callers reach us, without a slash at the end; for the OpenAPI document. */
+  readonly publicUrl: string
+  /** Private ranges that media may be fetched from all the same. */
+  readonly allowedPrivate: readonly AddressRange[]
+  /** Empty: forwarded addresses are not believed. */
+  readonly trustedProxies: readonly AddressRange[]
+  /** Messages per second; 0 means no limit. */
+  readonly acceptRatePerAccount: number
+  readonly metrics: Metrics & MetricsReaders
+  /** False once the service is to stop: requests are then answered with 503. */
+  isAccepting(): boolean
+  /** Names of what does not work at the moment. Empty: ready. */
+  findTroubles(): Promise<readonly string[]>
+  readonly limits?: Partial<HttpLimits>
+}

@@ -1,0 +1,78 @@
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { Refusal } from '../core/refusals.ts'
+import { createFrontDoor } from './front-door.ts'
+import { DEFAULT_HTTP_LIMITS } from './http-limits.ts'
+import type { HttpServerDeps } from './http-server-deps.ts'
+import { createRequestIds } from './request-ids.ts'
+import { createRoutes } from './routes.ts'
+import type { ServerState } from './server-state.ts'
+
+interface ListenAt {
+  readonly host: string
+  readonly port: number
+}
+
+/** Makes the server of all surfaces: the public endpoint, health, metrics, and the description of the API. */
+export function createHttpServer(deps: HttpServerDeps): HttpServer {
+  return new HttpServer(deps)
+}
+
+export class HttpServer {
+  readonly #state: ServerState
+  readonly #routes: FastifyInstance
+  readonly #door: Server
+  #closed: Promise<void> | null = null
+
+  constructor(deps: HttpServerDeps) {
+    this.#state = {
+      clock: deps.clock,
+      log: deps.log,
+      observer: deps.observer,
+      limits: { ...DEFAULT_HTTP_LIMITS, ...deps.limits },
+      nextRequestId: createRequestIds(deps.clock),
+      isClosing: false,
+    }
+    const routes = createRoutes(this.#state, deps)
+    this.#routes = routes
+    this.#door = createFrontDoor(this.#state, deps.trustedProxies.length > 0, ({ request, response }) =>
+      routes.routing(request, response),
+    )
+  }
+
+  /** Resolves with the address once connections are taken. Port 0 takes any free one. */
+  async listen(at: ListenAt): Promise<AddressInfo> {
+    await this.#routes.ready()
+    await new Promise<void>((resolve, reject) => {
+      this.#door.once('error', (error: NodeJS.ErrnoException) => reject(explainListenError(error, at)))
+      this.#door.listen(at, resolve)
+    })
+    return this.#door.address() as AddressInfo
+  }
+
+  /**
+   * Takes no more connections, lets open requests end, and cuts off what takes too long. Calling it twice, or before
+   * `listen`, is harmless.
+   */
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    this.#state.isClosing = true
+    const { clock, limits } = this.#state
+    const stopWaiting = clock.after(limits.closeGraceMs, () => this.#door.closeAllConnections())
+    if (this.#door.listening) await new Promise((resolve) => this.#door.close(resolve))
+    stopWaiting()
+    await this.#routes.close()
+  }
+}
+
+function explainListenError(error: NodeJS.ErrnoException, { host, port }: ListenAt): Error {
+  if (error.code !== 'EADDRINUSE') return error
+  return new Refusal('address_in_use', `Another program listens on ${host}:${port} already.`, 'NUNCIO_PORT', {
+    cause: error,
+  })
+}

@@ -1,0 +1,86 @@
+import { judgeNumber } from '../../contract/field-rules.ts'
+import { type FieldError, parseSendMessage, type SendMessageRequest } from '../../contract/send-message.ts'
+import type { AddressRange } from '../../core/media-address/ip-address.ts'
+import { judgeMediaUrl } from '../../core/media-address/judge-url.ts'
+import type { MessageContent } from '../../core/message/message.ts'
+import { type Problem, problem } from '../problem.ts'
+import { parseStrictJson } from '../strict-json.ts'
+
+export type JudgedBody =
+  | {
+      readonly ok: true
+      readonly text: string
+      readonly from: string
+      readonly to: string
+      readonly content: MessageContent
+    }
+  | {
+      readonly ok: false
+      /** Null when the body is no text. */
+      readonly text: string | null
+      /** The sender number, when at least that is in order. */
+      readonly from: string | null
+      readonly problems: readonly Problem[]
+    }
+
+const URL_FIELD = 'message.media.url'
+
+/** Judges everything about a body that needs no storage. All that is wrong with its fields is reported together. Null: too large. */
+export function judgeBody(bytes: Buffer | null, allowedPrivate: readonly AddressRange[]): JudgedBody {
+  if (bytes === null) return { ok: false, text: null, from: null, problems: [problem('body_too_large')] }
+  if (bytes.length === 0) return { ok: false, text: null, from: null, problems: [problem('body_missing')] }
+  const json = parseStrictJson(bytes)
+  if (!json.ok) {
+    const { code, field, detail, text } = json
+    return { ok: false, text, from: null, problems: [problem(code, field, detail)] }
+  }
+
+  const parsed = parseSendMessage(json.value)
+  if (!parsed.ok) return refuseFields(json, parsed.errors, allowedPrivate)
+  const { from, to, message } = parsed.request
+  if (message.type === 'message') {
+    return { ok: true, text: json.text, from, to, content: { type: 'message', text: message.message } }
+  }
+  const url = judgeMediaUrl(message.media.url, allowedPrivate)
+  if (!url.ok) return { ok: false, text: json.text, from, problems: [problem(url.code, URL_FIELD, url.detail)] }
+  return { ok: true, text: json.text, from, to, content: mediaContent(message, url.url) }
+}
+
+type MediaMessage = Exclude<SendMessageRequest['message'], { readonly type: 'message' }>
+
+function mediaContent({ type, media }: MediaMessage, url: string): MessageContent {
+  // Audio has no caption, and an empty one means none.
+  const caption = type === 'audio' ? null : media.caption || null
+  return { type, name: media.name, url, caption }
+}
+
+function refuseFields(
+  json: { readonly text: string; readonly value: unknown },
+  errors: readonly FieldError[],
+  allowedPrivate: readonly AddressRange[],
+): JudgedBody {
+  const problems: Problem[] = [...errors]
+  // The contract cannot judge addresses, so this one is still to be judged, if the shape got as far as to a URL.
+  const url = fieldAt(json.value, URL_FIELD)
+  if (typeof url === 'string' && !errors.some(({ field }) => field !== null && isAtOrAbove(field, URL_FIELD))) {
+    const judged = judgeMediaUrl(url, allowedPrivate)
+    if (!judged.ok) problems.push(problem(judged.code, URL_FIELD, judged.detail))
+  }
+  const from = fieldAt(json.value, 'from')
+  const isNumber = typeof from === 'string' && judgeNumber(from) === null
+  return { ok: false, text: json.text, from: isNumber ? from : null, problems }
+}
+
+/** Whether an error of `field` says already that there is no use in judging `target`. */
+function isAtOrAbove(field: string, target: string): boolean {
+  return field === 'message.type' || field === target || target.startsWith(`${field}.`)
+}
+
+function fieldAt(value: unknown, path: string): unknown {
+  let found = value
+  for (const step of path.split('.')) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step)) return undefined
+    found = (found as Record<string, unknown>)[step]
+  }
+  return found
+}

@@ -1,0 +1,216 @@
+import { REPLIES } from '../../contract/replies.ts'
+import type { AddressRange } from '../../core/media-address/ip-address.ts'
+import type { AcceptResult, Intake, RequestFacts } from '../../core/ports/intake.ts'
+import { isUsable, type Token } from '../../core/token/token.ts'
+import type { Exchange, ExchangeOwner } from '../exchange.ts'
+import type { OverdueWatch, Waiting } from '../overdue-watch.ts'
+import { type Problem, problem } from '../problem.ts'
+import { replyOf } from '../refusal-replies.ts'
+import type { AcceptRate } from './accept-rate.ts'
+import { fingerprint } from './fingerprint.ts'
+import { type JudgedBody, judgeBody } from './judge-body.ts'
+import { judgeHeaders } from './judge-headers.ts'
+import { readBody } from './read-body.ts'
+import type { SourceRanges } from './source-ranges.ts'
+import { replySuccess, stateOfReplay } from './success-reply.ts'
+
+/** What all submissions share. */
+export interface SubmissionDesk {
+  readonly intake: Intake
+  readonly watch: OverdueWatch
+  readonly rate: AcceptRate
+  readonly ranges: SourceRanges
+  readonly allowedPrivate: readonly AddressRange[]
+  isAccepting(): boolean
+}
+
+export interface SubmissionInput {
+  readonly exchange: Exchange
+  readonly token: Token
+  readonly remoteAddress: string
+  /** Null when none was sent, or none that can be used. */
+  readonly idempotencyKey: string | null
+}
+
+/**
+ * A request with a known token, on its way to becoming a message.
+ *
+ *   admitted ──▶ body read ──▶ judged ──▶ accepted by storage ──▶ 200
+ *      │             │            │               │
+ *      └─────────────┴────────────┴───────────────┴──▶ refused: into the API log, then answered
+ *
+ * - The order of the checks is part of the contract: 401, 403, 429, 400, 403 for the connection, 404.
+ * - Nothing of the body is read before the token, its events and the limits have been judged.
+ * - Whatever storage does, the caller has an answer within seconds.
+ */
+export class Submission implements ExchangeOwner, Waiting {
+  readonly #desk: SubmissionDesk
+  readonly #exchange: Exchange
+  readonly #token: Token
+  readonly #facts: RequestFacts
+  readonly #idempotencyKey: string | null
+  /** The key names a message already, so that limits do not apply: the caller only asks for its answer again. */
+  #isRepeat = false
+  #body: string | null = null
+  #isRefused = false
+
+  constructor(desk: SubmissionDesk, { exchange, token, remoteAddress, idempotencyKey }: SubmissionInput) {
+    const { requestId, receivedAt, receivedMonotonic, request } = exchange
+    const userAgent = request.headers['user-agent']?.slice(0, 256) ?? null
+    this.#desk = desk
+    this.#exchange = exchange
+    this.#token = token
+    this.#idempotencyKey = idempotencyKey
+    this.#facts = { requestId, receivedAt, receivedMonotonic, remoteAddress, userAgent }
+    exchange.owner = this
+  }
+
+  start(): void {
+    const denied = this.#judgeToken() ?? this.#judgeLimits()
+    if (denied) this.refuse([denied])
+    else readBody(this.#exchange, (bytes) => this.#guard(() => this.#receive(bytes)))
+  }
+
+  /** Only the first refusal counts. */
+  refuse(problems: readonly Problem[]): void {
+    if (this.#isRefused) return
+    this.#isRefused = true
+    const { watch } = this.#desk
+    const answer = (isLogged: boolean) => {
+      if (!isLogged) this.#exchange.server.observer.refusalNotLogged()
+      this.#exchange.refuse(problems)
+    }
+    const waiting = { giveUp: () => answer(false) }
+    watch.begin(waiting)
+    this.#log(problems).then(
+      (isLogged) => watch.end(waiting) && answer(isLogged),
+      () => watch.end(waiting) && answer(false),
+    )
+  }
+
+  /** Storage has not answered in time. What it was given may still be committed. */
+  giveUp(): void {
+    this.#exchange.refuse([problem('commit_unknown')])
+  }
+
+  fail(error: unknown): void {
+    this.refuse([this.#exchange.explainFault(error)])
+  }
+
+  #judgeToken(): Problem | null {
+    if (!isUsable(this.#token, this.#facts.receivedAt)) return problem('unauthorized', 'x-api-key')
+    if (!this.#token.events.includes('messaging.send_message')) return problem('event_missing')
+    return this.#desk.ranges.allow(this.#token, this.#facts.remoteAddress) ? null : problem('source_not_allowed')
+  }
+
+  #judgeLimits(): Problem | null {
+    const { intake, rate, isAccepting } = this.#desk
+    const { accountId } = this.#token
+    if (!isAccepting()) return problem('shutting_down')
+    this.#isRepeat = this.#idempotencyKey !== null && intake.namesMessage(accountId, this.#idempotencyKey)
+    if (this.#isRepeat) return null
+    if (!rate.take(accountId)) return problem('rate_exceeded')
+    return this.#judgeBacklog(null)
+  }
+
+  #judgeBacklog(from: string | null): Problem | null {
+    const full = this.#desk.intake.isBacklogFull(this.#token.accountId, from)
+    return full && problem(full)
+  }
+
+  #receive(bytes: Buffer | null): void {
+    const ofHeaders = judgeHeaders(this.#exchange)
+    const judged = judgeBody(bytes, this.#desk.allowedPrivate)
+    this.#body = judged.text
+    const full = judged.from === null || this.#isRepeat ? null : this.#judgeBacklog(judged.from)
+    if (full) this.refuse([full])
+    else if (judged.ok && ofHeaders.length === 0) this.#accept(judged)
+    else this.refuse(judged.ok || !saysHowToRead(ofHeaders) ? ofHeaders : [...ofHeaders, ...judged.problems])
+  }
+
+  #accept({ text, from, to, content }: Extract<JudgedBody, { ok: true }>): void {
+    const { intake, watch } = this.#desk
+    const key = this.#idempotencyKey
+    watch.begin(this)
+    intake
+      .accept({
+        facts: this.#facts,
+        tokenId: this.#token.id,
+        accountId: this.#token.accountId,
+        from,
+        to,
+        content,
+        body: text,
+        idempotency: key === null ? null : { key, fingerprint: fingerprint(from, to, content) },
+      })
+      .then(
+        (result) => watch.end(this) && this.#guard(() => this.#answer(result)),
+        (error: unknown) => watch.end(this) && this.fail(error),
+      )
+  }
+
+  #answer(result: AcceptResult): void {
+    switch (result.kind) {
+      case 'accepted':
+        replySuccess(this.#exchange, 'accepted', { messageId: result.messageId, state: 'QUEUED' })
+        break
+      case 'replayed': {
+        const state = stateOfReplay(result.state)
+        replySuccess(this.#exchange, 'replayed', { messageId: result.messageId, state })
+        break
+      }
+      case 'refused':
+        this.refuse([problem(result.code, fieldOf(result.code))])
+        break
+      case 'unavailable':
+        // Storage has just failed to write, so it is not asked to write a log row about it.
+        this.#exchange.refuse([problem(result.code)])
+        break
+    }
+  }
+
+  async #log(problems: readonly Problem[]): Promise<boolean> {
+    const code = problems[0]?.code ?? 'internal_error'
+    const { kind, status } = replyOf(code)
+    return this.#desk.intake.logRefused({
+      facts: this.#facts,
+      accountId: this.#token.accountId,
+      tokenId: this.#token.id,
+      status,
+      code: REPLIES[kind].code,
+      errors: JSON.stringify(problems),
+      body: this.#body,
+    })
+  }
+
+  /** Nobody above us on the stack would answer for a fault. */
+  #guard(step: () => void): void {
+    try {
+      step()
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+}
+
+/** A body of another kind than announced is not read, so there is nothing to say about its fields. */
+function saysHowToRead(ofHeaders: readonly Problem[]): boolean {
+  return !ofHeaders.some(({ field }) => field === 'content-type' || field === 'content-encoding')
+}
+
+/** Where to look when storage refuses. */
+function fieldOf(code: Extract<AcceptResult, { kind: 'refused' }>['code']): string | null {
+  switch (code) {
+    case 'connection_not_found':
+    case 'connection_not_allowed':
+      return 'from'
+    case 'type_unsupported_by_channel':
+      return 'message.type'
+    case 'idempotency_key_reused':
+      return 'idempotency-key'
+    case 'unauthorized':
+      return 'x-api-key'
+    case 'event_missing':
+      return null
+  }
+}

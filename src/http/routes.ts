@@ -1,0 +1,60 @@
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { exchangeOf } from './exchange.ts'
+import { addHealthPages } from './health/health-pages.ts'
+import { addMetricsPage } from './health/metrics-page.ts'
+import type { HttpServerDeps } from './http-server-deps.ts'
+import { problem } from './problem.ts'
+import { addOpenApiPage } from './public/openapi-page.ts'
+import { SEND_PATH, SendEndpoint } from './public/send-endpoint.ts'
+import type { ServerState } from './server-state.ts'
+import { takeOver } from './take-over.ts'
+
+const API_PREFIX = '/chat/api/'
+
+/** Who answers which path. */
+export function createRoutes(state: ServerState, deps: HttpServerDeps): FastifyInstance {
+  const app = fastify({
+    logger: false,
+    genReqId: (request) => exchangeOf(request).requestId,
+    frameworkErrors: (_error, request, reply) => refuseRoute(request, reply),
+  })
+  // Every body is read by its own surface, under its own rules.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+  app.setNotFoundHandler(refuseRoute)
+  app.setErrorHandler((error, request, reply) => {
+    // Fastify judges the content type of a request before it finds that there is nobody to read it.
+    if (request.is404) refuseRoute(request, reply)
+    else takeOver(reply).fail(error)
+  })
+
+  addSendEndpoint(app, new SendEndpoint({ ...deps, server: state, isAccepting: () => deps.isAccepting() }))
+  addHealthPages(app, deps)
+  addMetricsPage(app, deps.metrics, deps.metrics)
+  addOpenApiPage(app, deps.publicUrl)
+  return app
+}
+
+/**
+ * The whole exchange happens in the hook, which never calls on. Behind it Fastify would read the body, and make an
+ * async resource and several closures to do so: that alone takes longer than the reading and judging of ours.
+ */
+function addSendEndpoint(app: FastifyInstance, endpoint: SendEndpoint): void {
+  app.post(SEND_PATH, {
+    onRequest: (request) => {
+      const exchange = exchangeOf(request.raw)
+      try {
+        endpoint.receive(exchange)
+      } catch (error) {
+        exchange.fail(error)
+      }
+    },
+    handler: () => undefined,
+  })
+}
+
+function refuseRoute(request: FastifyRequest, reply: FastifyReply): void {
+  const { method, url = '' } = request.raw
+  const isTrace = method === 'TRACE' && !url.startsWith(API_PREFIX)
+  takeOver(reply).refuse([problem(isTrace ? 'method_unsupported' : 'route_not_found')])
+}

@@ -1,0 +1,30 @@
+import type { Clock } from '../core/ports/clock.ts'
+import type { RefusalCode } from '../core/refusals.ts'
+import type { HttpLimits } from './http-limits.ts'
+
+/** Where faults are written: the logger of `app`. */
+export interface HttpLog {
+  error(fields: { readonly requestId: string; readonly err: unknown }, message: string): void
+}
+
+/** Counts what leaves, for the metrics. Called on the hot path: it must be quick and never throw. */
+export interface HttpObserver {
+  /** Once for each reply of the send endpoint, and for what is refused before a path is known. */
+  replied(status: number, outcome: 'accepted' | 'replayed' | RefusalCode, tookMs: number): void
+  /** A refusal could not be put into the API log. */
+  refusalNotLogged(): void
+  /** A connection was turned away, because as many were open as may be. */
+  connectionDropped(): void
+}
+
+/** What all requests of a server share. */
+export interface ServerState {
+  readonly clock: Clock
+  readonly log: HttpLog
+  readonly observer: HttpObserver
+  readonly limits: HttpLimits
+  /** Makes the next request id. */
+  nextRequestId(): string
+  /** True from the moment the server is to stop: from then on every reply ends its connection. */
+  isClosing: boolean
+}

@@ -1,0 +1,50 @@
+import type { AddressRange } from '../core/media-address/ip-address.ts'
+import type { MediaType } from '../core/message/message.ts'
+import type { MediaFetcher } from '../core/ports/media.ts'
+import { createAddressGuard } from './address-guard.ts'
+import { createDial } from './dial.ts'
+import { fetchMedia, type MediaParts } from './fetch-media.ts'
+import { DEFAULT_TIMING, type FetchTiming } from './fetch-timing.ts'
+import { createNameResolver } from './resolve-name.ts'
+import { Spool } from './spool.ts'
+
+export interface MediaFetcherOptions {
+  /** Where fetched files wait. One folder for one process: what it finds there at `sweep` and does not know, it removes. */
+  readonly spoolDir: string
+  /** Largest file of each type. */
+  readonly maxBytes: Readonly<Record<MediaType, number>>
+  /** Private ranges that the operator opened. The same list must be given to `judgeMediaUrl` where messages are accepted. */
+  readonly allowedPrivate?: readonly AddressRange[]
+  /** DNS servers such as `9.9.9.9` or `127.0.0.1:5353`; null or absent means those of the system. */
+  readonly dnsServers?: readonly string[] | null
+  readonly timing?: Partial<FetchTiming>
+  readonly userAgent?: string
+  /** Certificate authorities in PEM form, in place of those that come with Node. */
+  readonly trustedCertificates?: readonly string[]
+}
+
+/** `replaced` puts single parts in the place of ours: tests prove with it that each guard is needed. */
+export function createMediaFetcher(options: MediaFetcherOptions, replaced: Partial<MediaParts> = {}): MediaFetcher {
+  const timing = { ...DEFAULT_TIMING, ...options.timing }
+  const allowedPrivate = options.allowedPrivate ?? []
+  const guard = createAddressGuard(allowedPrivate)
+  const parts: MediaParts = {
+    maxBytes: options.maxBytes,
+    timing,
+    allowedPrivate,
+    guard,
+    resolveName: createNameResolver({ servers: options.dnsServers ?? null, timeoutMs: timing.dnsMs }),
+    dial: createDial({ guard, connectMs: timing.connectMs, trustedCertificates: options.trustedCertificates }),
+    headersMs: timing.headersMs,
+    userAgent: options.userAgent ?? 'Nuncio (fetches media for a message)',
+    spool: new Spool(options.spoolDir),
+    ...replaced,
+  }
+  return {
+    fetch: (wanted, signal) => fetchMedia(wanted, parts, signal),
+    discard: (path) => parts.spool.discard(path),
+    sweep: (known) => parts.spool.sweep(known),
+    // Each fetch has a connection of its own and ends it, so nothing is idle.
+    close: async () => {},
+  }
+}

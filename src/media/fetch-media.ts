@@ -1,0 +1,60 @@
+import type { MediaType } from '../core/message/message.ts'
+import type { FetchedMedia, MediaFailure, MediaWanted } from '../core/ports/media.ts'
+import { totalTimeMs } from './fetch-timing.ts'
+import { type FollowRules, followUrl } from './follow-url.ts'
+import { MediaProblem } from './media-problem.ts'
+import { type ReceiveRules, receiveFile } from './receive-file.ts'
+
+export interface MediaParts extends FollowRules, Omit<ReceiveRules, 'capBytes'> {
+  readonly maxBytes: Readonly<Record<MediaType, number>>
+}
+
+/**
+ * Fetches one file, from the URL to the spool.
+ *
+ *   judge URL ▶ look up ▶ judge addresses ▶ connect ▶ judge peer ▶ ask ▶ judge headers ▶ receive ▶ keep
+ *       ▲                                                            │
+ *       └───────────────────── redirect (at most 5) ─────────────────┘
+ *
+ * Whatever ends it early (the caller, the whole time, a stage's time, a host that crawls) ends one `AbortController`
+ * with its reason. Every stage watches that signal, so there is one way out and nothing to forget.
+ */
+export async function fetchMedia(
+  wanted: MediaWanted,
+  parts: MediaParts,
+  caller: AbortSignal,
+): Promise<FetchedMedia | MediaFailure> {
+  caller.throwIfAborted()
+  const startedAtMs = performance.now()
+  const capBytes = parts.maxBytes[wanted.type]
+  const totalMs = totalTimeMs(capBytes, parts.timing)
+  const ending = new AbortController()
+  const passOn = () => ending.abort(caller.reason)
+  caller.addEventListener('abort', passOn, { once: true })
+  const timer = setTimeout(() => ending.abort(tookTooLong(totalMs)), totalMs)
+  try {
+    const response = await followUrl(wanted.url, parts, ending)
+    try {
+      const file = await receiveFile(
+        { response, wanted },
+        { spool: parts.spool, timing: parts.timing, capBytes },
+        ending,
+      )
+      return { kind: 'fetched', file, tookMs: Math.round(performance.now() - startedAtMs) }
+    } finally {
+      response.close()
+    }
+  } catch (thrown) {
+    // Once it was ended, whatever broke after that broke because of it.
+    const cause: unknown = ending.signal.aborted ? ending.signal.reason : thrown
+    if (cause instanceof MediaProblem) return cause.failure
+    throw cause
+  } finally {
+    clearTimeout(timer)
+    caller.removeEventListener('abort', passOn)
+  }
+}
+
+function tookTooLong(totalMs: number): MediaProblem {
+  return new MediaProblem('media_timeout', `The whole file did not arrive within ${totalMs} ms.`)
+}

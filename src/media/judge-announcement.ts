@@ -1,0 +1,40 @@
+import type { MediaType } from '../core/message/message.ts'
+import { MediaProblem, quote } from './media-problem.ts'
+
+interface Announcement {
+  header(name: string): string | null
+}
+
+/** Judges what the headers say about the body that follows. Null when it may be read. */
+export function judgeAnnouncement(
+  response: Announcement,
+  { type, capBytes }: { readonly type: MediaType; readonly capBytes: number },
+): MediaProblem | null {
+  // We asked for no coding, and unpack none: 50 KB can unpack to gigabytes. What is packed would also be kept packed.
+  const coding = response.header('content-encoding')
+  if (coding !== null && namesOther(coding, 'identity')) {
+    return new MediaProblem(
+      'media_protocol',
+      `The media host compressed the file (${quote(coding)}), though asked not to.`,
+    )
+  }
+  const transfer = response.header('transfer-encoding')
+  if (transfer !== null && namesOther(transfer, 'chunked')) {
+    return new MediaProblem(
+      'media_protocol',
+      `The media host used the transfer coding ${quote(transfer)}; only chunked is read.`,
+    )
+  }
+  const length = response.header('content-length')
+  if (length === null) return null
+  if (!/^\d+$/.test(length))
+    return new MediaProblem('media_protocol', `The media host sent the length ${quote(length)}.`)
+  if (Number(length) > capBytes) {
+    return new MediaProblem('media_too_big', `The file has ${length} bytes; type ${type} may have at most ${capBytes}.`)
+  }
+  return null
+}
+
+function namesOther(list: string, harmless: string): boolean {
+  return list.split(',').some((name) => !['', harmless].includes(name.trim().toLowerCase()))
+}

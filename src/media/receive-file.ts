@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto'
+import type { MediaFile } from '../core/message/message.ts'
+import type { MediaWanted } from '../core/ports/media.ts'
+import type { FetchTiming } from './fetch-timing.ts'
+import { judgeAnnouncement } from './judge-announcement.ts'
+import { judgeHead, judgeWhole } from './judge-content.ts'
+import { MediaProblem } from './media-problem.ts'
+import type { OpenResponse } from './open-response.ts'
+import { HEAD_BYTES } from './sniff-type.ts'
+import { SpeedFloor } from './speed-floor.ts'
+import type { Spool, SpoolFile } from './spool.ts'
+
+export interface ReceiveRules {
+  readonly spool: Spool
+  readonly capBytes: number
+  readonly timing: FetchTiming
+}
+
+// Headers, and the framing of pieces that are not absurdly small, fit in this. One byte of content in a piece of its
+// own costs six on the wire and as much work for us as a full one.
+const MOST_OVERHEAD_BYTES = 1024 * 1024
+const MOST_OVERHEAD_FACTOR = 2
+
+/**
+ * Streams the body of a response into the spool, counting and hashing on the way. The host is read only as fast as the
+ * disk takes it, so the size of the file does not matter to memory. Whatever goes wrong, no file stays behind.
+ */
+export async function receiveFile(
+  { response, wanted }: { readonly response: OpenResponse; readonly wanted: MediaWanted },
+  rules: ReceiveRules,
+  ending: AbortController,
+): Promise<MediaFile> {
+  const problem = judgeAnnouncement(response, { type: wanted.type, capBytes: rules.capBytes })
+  if (problem) throw problem
+  const file = await rules.spool.create(wanted.spoolName)
+  try {
+    const received = await pour(response, { file, wanted, rules }, ending)
+    ending.signal.throwIfAborted()
+    const path = await file.keep()
+    // Ended while the disk was busy: the caller no longer waits for this file and would never discard it.
+    ending.signal.throwIfAborted()
+    return { path, ...received }
+  } catch (error) {
+    await file.abandon()
+    throw error
+  }
+}
+
+interface Pouring {
+  readonly file: SpoolFile
+  readonly wanted: MediaWanted
+  readonly rules: ReceiveRules
+}
+
+async function pour(
+  response: OpenResponse,
+  { file, wanted, rules }: Pouring,
+  ending: AbortController,
+): Promise<Omit<MediaFile, 'path'>> {
+  const hash = createHash('sha256')
+  const progress = { bytes: 0, isWaitingForHost: true }
+  const stopWatching = watchSpeed(progress, rules.timing, ending)
+  let head: Buffer = Buffer.alloc(0)
+  let mime: string | null = null
+  try {
+    for await (const chunk of chunksOf(response)) {
+      progress.isWaitingForHost = false
+      progress.bytes += chunk.length
+      if (progress.bytes > rules.capBytes) throw tooBig(progress.bytes, wanted, rules)
+      refuseCrumbs(response.receivedBytes(), progress.bytes)
+      hash.update(chunk)
+      await file.write(chunk)
+      // Looked at as early as can be: a wrong file is not downloaded to its end.
+      if (head.length < HEAD_BYTES) {
+        head = Buffer.concat([head, chunk]).subarray(0, HEAD_BYTES)
+        if (head.length === HEAD_BYTES) mime = judgeHead(wanted.type, head)
+      }
+      progress.isWaitingForHost = true
+    }
+  } finally {
+    stopWatching()
+  }
+  if (progress.bytes === 0) throw new MediaProblem('media_truncated', 'The media host sent an empty file (0 bytes).')
+  mime ??= await judgeWhole(wanted.type, { head, sizeBytes: progress.bytes, read: file.read })
+  return { sizeBytes: progress.bytes, sha256: hash.digest('hex'), mime }
+}
+
+async function* chunksOf(response: OpenResponse): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of response.body) yield chunk as Buffer
+  } catch (error) {
+    throw response.explain(error)
+  }
+}
+
+function watchSpeed(
+  progress: { readonly bytes: number; readonly isWaitingForHost: boolean },
+  timing: FetchTiming,
+  ending: AbortController,
+): () => void {
+  const floor = new SpeedFloor(
+    { bytesPerSecond: timing.slowBytesPerSecond, afterMs: timing.slowAfterMs, windowMs: timing.slowWindowMs },
+    performance.now(),
+  )
+  const timer = setInterval(() => {
+    const nowMs = performance.now()
+    if (!progress.isWaitingForHost) return floor.restart(nowMs, progress.bytes)
+    const bytesPerSecond = floor.findCrawl(nowMs, progress.bytes)
+    if (bytesPerSecond !== null) ending.abort(tooSlow(bytesPerSecond, progress.bytes, timing))
+  }, timing.slowWindowMs / 10)
+  return () => clearInterval(timer)
+}
+
+/** Ends a transfer that is mostly framing: every byte wrapped on its own, or comments between the pieces. */
+function refuseCrumbs(receivedBytes: number, contentBytes: number): void {
+  if (receivedBytes <= MOST_OVERHEAD_BYTES + MOST_OVERHEAD_FACTOR * contentBytes) return
+  throw new MediaProblem(
+    'media_protocol',
+    `The media host sent ${receivedBytes} bytes to carry ${contentBytes} bytes of content.`,
+  )
+}
+
+function tooBig(seenBytes: number, wanted: MediaWanted, rules: ReceiveRules): MediaProblem {
+  const words = `The file has at least ${seenBytes} bytes; type ${wanted.type} may have at most ${rules.capBytes}.`
+  return new MediaProblem('media_too_big', words)
+}
+
+function tooSlow(bytesPerSecond: number, bytes: number, timing: FetchTiming): MediaProblem {
+  const words = `The media host sent ${bytesPerSecond} bytes per second after ${bytes} bytes; at least ${timing.slowBytesPerSecond} are needed.`
+  return new MediaProblem('media_timeout', words)
+}

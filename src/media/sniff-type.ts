@@ -1,0 +1,73 @@
+import { sniffAudioFrames } from './sniff-audio-frames.ts'
+import { sniffContainer } from './sniff-containers.ts'
+import { sniffText } from './sniff-text.ts'
+
+export interface Found {
+  readonly mime: string
+  /** With its article, as it stands in a sentence: "The file is a PNG image". */
+  readonly words: string
+}
+
+/** How much of a file is looked at. An office document names its parts within this. */
+export const HEAD_BYTES = 8 * 1024
+
+/** Files that begin with bytes of their own. `null` stands for any byte. */
+const SIGNATURES: readonly (readonly [bytes: readonly (number | null)[], mime: string, words: string])[] = [
+  [[0xff, 0xd8, 0xff], 'image/jpeg', 'a JPEG image'],
+  [[0x89, ...ascii('PNG\r\n'), 0x1a, 0x0a], 'image/png', 'a PNG image'],
+  [ascii('GIF87a'), 'image/gif', 'a GIF image'],
+  [ascii('GIF89a'), 'image/gif', 'a GIF image'],
+  [[...ascii('II'), 0x2a, 0x00], 'image/tiff', 'a TIFF image'],
+  [[...ascii('MM'), 0x00, 0x2a], 'image/tiff', 'a TIFF image'],
+  [[...ascii('BM'), null, null, null, null, 0, 0, 0, 0], 'image/bmp', 'a BMP image'],
+  [[0x00, 0x00, 0x01, 0x00], 'image/x-icon', 'an icon'],
+  [ascii('8BPS'), 'image/vnd.adobe.photoshop', 'a Photoshop image'],
+  [[0xff, 0x0a], 'image/jxl', 'a JPEG XL image'],
+  [[0, 0, 0, 0x0c, ...ascii('JXL ')], 'image/jxl', 'a JPEG XL image'],
+  [ascii('#!AMR\n'), 'audio/amr', 'an AMR recording'],
+  [ascii('#!AMR-WB\n'), 'audio/amr-wb', 'an AMR recording'],
+  [ascii('ID3'), 'audio/mpeg', 'an MP3 recording'],
+  [ascii('fLaC'), 'audio/flac', 'a FLAC recording'],
+  [ascii('MThd'), 'audio/midi', 'a MIDI file'],
+  [[...ascii('FORM'), null, null, null, null, ...ascii('AIF')], 'audio/aiff', 'an AIFF recording'],
+  [ascii('FLV'), 'video/x-flv', 'a Flash video'],
+  [[0x30, 0x26, 0xb2, 0x75, 0x8e, 0x66, 0xcf, 0x11], 'video/x-ms-asf', 'a Windows Media file'],
+  [[0x00, 0x00, 0x01, 0xba], 'video/mpeg', 'an MPEG video'],
+  [ascii('%PDF-'), 'application/pdf', 'a PDF document'],
+  [ascii('{\\rtf'), 'application/rtf', 'an RTF document'],
+  [ascii('%!PS'), 'application/postscript', 'a PostScript document'],
+  [[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1], 'application/x-cfb', 'an old Office document'],
+  [[0x1f, 0x8b, 0x08], 'application/gzip', 'a gzip archive'],
+  [ascii('BZh'), 'application/x-bzip2', 'a bzip2 archive'],
+  [[0xfd, ...ascii('7zXZ'), 0x00], 'application/x-xz', 'an xz archive'],
+  [[0x28, 0xb5, 0x2f, 0xfd], 'application/zstd', 'a Zstandard archive'],
+  [[...ascii('7z'), 0xbc, 0xaf, 0x27, 0x1c], 'application/x-7z-compressed', 'a 7-Zip archive'],
+  [[...ascii('Rar!'), 0x1a, 0x07], 'application/vnd.rar', 'a RAR archive'],
+  [[0x7f, ...ascii('ELF')], 'application/x-elf', 'a program'],
+  [[...ascii('MZ')], 'application/x-msdownload', 'a program'],
+]
+
+/**
+ * Finds out what a file is by its first bytes, never by its name or by what the host calls it. Never fails: what nobody
+ * recognises is `application/octet-stream`. Pure. Only tells kinds apart; nothing is unpacked or decoded, so a small
+ * picture of a billion pixels or a zip bomb costs nothing here.
+ */
+export function sniffType(head: Uint8Array): Found {
+  return (
+    sniffSignature(head) ??
+    sniffContainer(head) ??
+    sniffAudioFrames(head) ??
+    sniffText(head) ?? { mime: 'application/octet-stream', words: 'of a kind that is not recognised' }
+  )
+}
+
+function sniffSignature(head: Uint8Array): Found | null {
+  const found = SIGNATURES.find(([bytes]) =>
+    bytes.every((byte, index) => (byte === null ? index < head.length : head[index] === byte)),
+  )
+  return found ? { mime: found[1], words: found[2] } : null
+}
+
+function ascii(text: string): readonly number[] {
+  return [...Buffer.from(text, 'latin1')]
+}

@@ -1,0 +1,12 @@
+import type { Clock } from '../../../src/core/ports/clock.ts'
+
+/** Sockets live in real time, so tests over them do, too. */
+export const realClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after: (delayMs, call) => {
+    const timer = setTimeout(call, delayMs)
+    return () => clearTimeout(timer)
+  },
+  random: () => Math.random(),
+}

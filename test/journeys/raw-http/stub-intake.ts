@@ -1,0 +1,95 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { AccountId, ConnectionId, Instant, MessageId, TokenId } from '../../../src/core/ids.ts'
+import type { MessageState } from '../../../src/core/message/message.ts'
+import type { AcceptResult, Candidate, Intake, RefusedRequest } from '../../../src/core/ports/intake.ts'
+import { createToken } from '../../../src/core/token/token-format.ts'
+import type { Token } from '../../../src/core/token/token.ts'
+
+export const ACCOUNT = 'account-1' as AccountId
+export const FROM = '14155550100'
+const CONNECTION = 'connection-1' as ConnectionId
+
+/** An intake that keeps everything in memory and does as it is told. */
+export class StubIntake implements Intake {
+  readonly accepted: Candidate[] = []
+  readonly refused: RefusedRequest[] = []
+  readonly connections = new Map([[FROM, CONNECTION]])
+  /** Full lanes by number, and the whole account under its own id. */
+  readonly full = new Set<string>()
+  /** Overrides what `accept` comes to. */
+  answer: ((candidate: Candidate) => AcceptResult | Promise<AcceptResult>) | null = null
+  canLog = true
+  /** What a repeat finds its message in. */
+  stateOfMessages: MessageState = 'QUEUED'
+  lookUps = 0
+  readonly #tokens = new Map<string, Token>()
+  readonly #keys = new Map<string, { readonly fingerprint: string; readonly messageId: MessageId }>()
+
+  /** Adds a token and returns its text. */
+  addToken(facts: Partial<Token> = {}): string {
+    const text = createToken(randomBytes)
+    const token: Token = {
+      id: `token-${this.#tokens.size + 1}` as TokenId,
+      accountId: ACCOUNT,
+      events: ['messaging.send_message'],
+      expiresAt: Number.MAX_SAFE_INTEGER as Instant,
+      deletedAt: null,
+      connectionIds: null,
+      sourceRanges: null,
+      ...facts,
+    }
+    this.#tokens.set(createHash('sha256').update(text).digest('hex'), token)
+    return text
+  }
+
+  findToken(tokenSha256: Buffer): Token | null {
+    this.lookUps += 1
+    return this.#tokens.get(tokenSha256.toString('hex')) ?? null
+  }
+
+  namesMessage(accountId: AccountId, key: string): boolean {
+    return this.#keys.has(`${accountId} ${key}`)
+  }
+
+  isBacklogFull(accountId: AccountId, from: string | null): 'connection_backlog_full' | 'account_backlog_full' | null {
+    if (this.full.has(accountId)) return 'account_backlog_full'
+    return from !== null && this.full.has(from) ? 'connection_backlog_full' : null
+  }
+
+  async accept(candidate: Candidate): Promise<AcceptResult> {
+    // As storage does: the answer comes in a later turn, and many calls of one turn get theirs together.
+    await new Promise(setImmediate)
+    return this.answer ? this.answer(candidate) : this.#judge(candidate)
+  }
+
+  async logRefused(request: RefusedRequest): Promise<boolean> {
+    await new Promise(setImmediate)
+    if (this.canLog) this.refused.push(request)
+    return this.canLog
+  }
+
+  #judge(candidate: Candidate): AcceptResult {
+    const { accountId, idempotency, from } = candidate
+    const earlier = idempotency && this.#keys.get(`${accountId} ${idempotency.key}`)
+    if (earlier && earlier.fingerprint !== idempotency?.fingerprint) {
+      return { kind: 'refused', code: 'idempotency_key_reused' }
+    }
+    if (earlier) return { kind: 'replayed', messageId: earlier.messageId, state: this.stateOfMessages }
+    const connectionId = this.connections.get(from)
+    const { connectionIds } = this.#tokenOf(candidate.tokenId)
+    if (connectionIds && (!connectionId || !connectionIds.includes(connectionId))) {
+      return { kind: 'refused', code: 'connection_not_allowed' }
+    }
+    if (!connectionId) return { kind: 'refused', code: 'connection_not_found' }
+    this.accepted.push(candidate)
+    const messageId = `message-${this.accepted.length}` as MessageId
+    if (idempotency) this.#keys.set(`${accountId} ${idempotency.key}`, { fingerprint: idempotency.fingerprint, messageId })
+    return { kind: 'accepted', messageId, connectionId }
+  }
+
+  #tokenOf(id: TokenId): Token {
+    const token = [...this.#tokens.values()].find((each) => each.id === id)
+    if (!token) throw new Error(`No token ${id}`)
+    return token
+  }
+}

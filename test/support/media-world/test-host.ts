@@ -1,0 +1,114 @@
+import { once } from 'node:events'
+import { createServer, type Server, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
+import type { Certificate } from './certificates.ts'
+
+/** What a host does with one connection, once the request's headers have come. */
+export type Script = (socket: Socket, request: string) => void
+
+export interface TestHostOptions {
+  readonly script: Script
+  /** Absent: an address of its own in 127.0.0.0/8, so that hosts of tests that run side by side never meet. */
+  readonly address?: string
+  readonly port?: number
+  readonly certificate?: Certificate
+  /** Called at once, before any request has come. */
+  readonly onConnect?: (socket: Socket) => void
+}
+
+/** A server that says exactly what a test wants, byte for byte, on a loopback address that plays the internet. */
+export class TestHost {
+  readonly address: string
+  readonly port: number
+  /** The text of each request that came. */
+  readonly requests: string[] = []
+  /** Connections that were made, with or without a request. */
+  connects = 0
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+
+  private constructor(server: Server, address: string) {
+    this.#server = server
+    this.address = address
+    this.port = (server.address() as { port: number }).port
+  }
+
+  static async open(options: TestHostOptions): Promise<TestHost> {
+    for (let tries = 1; ; tries += 1) {
+      const address = options.address ?? randomLoopback()
+      const server = options.certificate ? createTlsServer({ ...options.certificate }) : createServer()
+      try {
+        server.listen(options.port ?? 0, address)
+        await once(server, 'listening')
+      } catch (error) {
+        if (options.address || tries === 10) throw error
+        continue
+      }
+      const host = new TestHost(server, address)
+      host.#serve(options)
+      return host
+    }
+  }
+
+  /** Connections that are open now. */
+  get open(): number {
+    return this.#sockets.size
+  }
+
+  url(path = '/file', scheme = 'http'): string {
+    return `${scheme}://${this.address.includes(':') ? `[${this.address}]` : this.address}:${this.port}${path}`
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy()
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()))
+  }
+
+  #serve({ script, onConnect, certificate }: TestHostOptions): void {
+    this.#server.on('connection', () => {
+      this.connects += 1
+    })
+    this.#server.on('tlsClientError', () => {})
+    this.#server.on(certificate ? 'secureConnection' : 'connection', (socket: Socket) => {
+      this.#sockets.add(socket)
+      socket.on('close', () => this.#sockets.delete(socket))
+      socket.on('error', () => {})
+      onConnect?.(socket)
+      let request = ''
+      socket.on('data', (chunk) => {
+        const hadAll = request.includes('\r\n\r\n')
+        request += chunk.toString('latin1')
+        if (hadAll || !request.includes('\r\n\r\n')) return
+        this.requests.push(request)
+        script(socket, request)
+      })
+    })
+  }
+}
+
+export function randomLoopback(): string {
+  const part = () => 2 + Math.floor(Math.random() * 252)
+  return `127.${part()}.${part()}.${part()}`
+}
+
+/** A whole response, as text or bytes. `content-length` is added unless given. */
+export function response(
+  status: number | string,
+  headers: Readonly<Record<string, string>>,
+  body: string | Uint8Array = '',
+): Buffer {
+  const content = Buffer.from(body as string)
+  const all = { 'content-length': String(content.length), ...headers }
+  const lines = Object.entries(all).filter(([, value]) => value !== '')
+  const head = `HTTP/1.1 ${status} X\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
+  return Buffer.concat([Buffer.from(head), content])
+}
+
+/** A host that answers every request with this and closes. */
+export function answering(...args: Parameters<typeof response>): Script {
+  return (socket) => socket.end(response(...args))
+}
+
+export function redirecting(location: string, status = 302): Script {
+  return answering(status, { location }, '')
+}
