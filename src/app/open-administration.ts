@@ -54,7 +54,7 @@ export async function openAdministration(
   settings: Settings,
   { create }: { readonly create: boolean },
 ): Promise<AdministrationSession> {
-  const storage = openSqlite(settings.database.path, { create, now: systemClock.now })
+  const storage = openSqlite(settings.database.path, { create, now: () => systemClock.now() })
   return {
     administration: storage.administration,
     channels: Object.keys(PARSERS),

@@ -104,12 +104,15 @@ export function parseSendMessage(body: unknown): ParsedSendMessage {
   return { ok: false, errors: parsed.error.issues.map(toFieldError) }
 }
 
+/** What our own rules tell zod beside the message. */
+type RuleParams = Pick<Finding, 'code'>
+
 function ruled(judge: (value: string) => Finding | null) {
   return z.string().check((context) => {
     const finding = judge(context.value)
     if (!finding) return
     const { code, message } = finding
-    context.issues.push({ code: 'custom', input: context.value, message, params: { code } })
+    context.issues.push({ code: 'custom', input: context.value, message, params: { code } satisfies RuleParams })
   })
 }
 
@@ -121,7 +124,7 @@ function toFieldError(issue: z.core.$ZodIssue): FieldError {
 function toFinding(issue: z.core.$ZodIssue, field: string | null): Finding {
   switch (issue.code) {
     case 'custom':
-      return { code: issue.params?.['code'], message: issue.message }
+      return { ...(issue.params as RuleParams), message: issue.message }
     case 'invalid_type':
       return wrongType(issue.expected, issue.input, field)
     // The only literal values that are not the discriminator are those of an unused field.

@@ -34,6 +34,8 @@ export function createFrontDoor(
   // Node would drop the headers beyond a limit and go on without them. `judgeFraming` refuses instead.
   server.maxHeadersCount = 0
   server.maxConnections = limits.maxConnections
+  // A caller may end its side once it has sent its request, and wait for the reply all the same.
+  Object.assign(server, { httpAllowHalfOpen: true })
 
   function receive(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void {
     // What follows on a connection that is to end is not looked at: it may be the smuggled half of a bad request.

@@ -25,7 +25,7 @@ describe('the strict JSON reader', () => {
         const text = JSON.stringify(value)
         const key = path.at(-1)!
         const twin = escaped ? escapeAll(key) : JSON.stringify(key)
-        const marked = JSON.stringify(value, (name, item: unknown) =>
+        const marked = JSON.stringify(value, (_key, item: unknown) =>
           isHolderOf(item, path, value) ? { ...item, [MARK]: 0 } : item,
         )
         fc.pre(marked !== text)

@@ -88,10 +88,10 @@ function stallingSpool(
       const file = await super.create(name)
       return {
         ...file,
-        write: async (chunk: Uint8Array) => {
+        write: async (pieces: readonly Uint8Array[]) => {
           if (written.bytes >= bytes) await released
-          written.bytes += chunk.length
-          await file.write(chunk)
+          for (const piece of pieces) written.bytes += piece.length
+          await file.write(pieces)
         },
       }
     }

@@ -5,14 +5,15 @@ import type { JudgedUrl } from '../core/media-address/judge-url.ts'
 import type { Dial } from './dial.ts'
 import { explainBrokenExchange } from './explain-broken-exchange.ts'
 import { MediaProblem } from './media-problem.ts'
+import { MeteredConnection } from './metered-connection.ts'
 
 export interface OpenResponse {
   readonly status: number
   /** The value of a header; several of one name are joined with a comma. Null when absent. */
   header(name: string): string | null
   readonly body: Readable
-  /** Bytes that came over the connection so far: headers, framing and content, after decryption. */
-  receivedBytes(): number
+  /** Holds the host back, and counts all that came from it: headers, framing and content, after decryption. */
+  readonly connection: Pick<MeteredConnection, 'hold' | 'release' | 'receivedBytes'>
   /** Turns what the body stream failed with into words. */
   explain(error: unknown): MediaProblem
   /** Ends the connection. Harmless when called twice, or with the body half read. */
@@ -41,15 +42,16 @@ export async function openResponse(
   rules: RequestRules,
   ending: AbortController,
 ): Promise<OpenResponse> {
-  const socket = await rules.dial(target, addresses, ending.signal)
-  const exchange = { socket, peerHasEnded: false, hasAnswered: false }
-  socket.once('end', () => {
+  const connection = new MeteredConnection(await rules.dial(target, addresses, ending.signal))
+  const exchange = { peerHasEnded: false, hasAnswered: false }
+  connection.once('end', () => {
     exchange.peerHasEnded = true
   })
-  const client = clientOver(socket, new URL(target.url).origin)
+  connection.on('error', () => {})
+  const client = clientOver(connection, new URL(target.url).origin)
   const close = () => {
     void client.destroy().catch(() => {})
-    socket.destroy()
+    connection.destroy()
   }
   // The client itself would only notice once the request is under way.
   ending.signal.addEventListener('abort', close, { once: true })
@@ -57,13 +59,15 @@ export async function openResponse(
   try {
     const answer = await request(client, { target, userAgent: rules.userAgent }, ending)
     exchange.hasAnswered = true
+    // Until somebody is ready to take the body.
+    connection.hold()
     // The body may fail before anybody listens; unheard, that would end the process.
     answer.body.on('error', () => {})
     return {
       status: answer.statusCode,
       header: (name) => joined(answer.headers[name]),
       body: answer.body,
-      receivedBytes: () => socket.bytesRead,
+      connection,
       explain: (error) => explainBrokenExchange(error, exchange),
       close,
     }
@@ -77,15 +81,16 @@ export async function openResponse(
 }
 
 /** An HTTP client that has this one connection and can never make another. */
-function clientOver(socket: Socket, origin: string): Client {
-  let unused: Socket | null = socket
+function clientOver(connection: MeteredConnection, origin: string): Client {
+  let unused: MeteredConnection | null = connection
   return new Client(origin, {
     connect: (_options, callback) => {
       const given = unused
       unused = null
       // Not at once: the client does not notice a connection that is there before it has finished asking for it.
       queueMicrotask(() => {
-        if (given) callback(null, given)
+        // The library uses it as a stream and nothing more, though its type asks for a socket.
+        if (given) callback(null, given as unknown as Socket)
         else callback(new Error('A fetch has one connection and makes no second one'), null)
       })
     },
@@ -112,6 +117,8 @@ function request(
     // Asks the host to close the connection afterwards.
     reset: true,
     signal: ending.signal,
+    // Never pauses by itself: see MeteredConnection.
+    highWaterMark: Number.MAX_SAFE_INTEGER,
     onInfo: () => {
       interim += 1
       if (interim > MOST_INTERIM_RESPONSES) {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { MediaFile } from '../core/message/message.ts'
 import type { MediaWanted } from '../core/ports/media.ts'
+import { batchesOf, freePiece } from './body-batches.ts'
 import type { FetchTiming } from './fetch-timing.ts'
 import { judgeAnnouncement } from './judge-announcement.ts'
 import { judgeHead, judgeWhole } from './judge-content.ts'
@@ -63,18 +64,21 @@ async function pour(
   let head: Buffer = Buffer.alloc(0)
   let mime: string | null = null
   try {
-    for await (const chunk of chunksOf(response)) {
+    for await (const batch of arriving(response)) {
       progress.isWaitingForHost = false
-      progress.bytes += chunk.length
+      for (const piece of batch) {
+        progress.bytes += piece.length
+        hash.update(piece)
+      }
       if (progress.bytes > rules.capBytes) throw tooBig(progress.bytes, wanted, rules)
-      refuseCrumbs(response.receivedBytes(), progress.bytes)
-      hash.update(chunk)
-      await file.write(chunk)
+      refuseCrumbs(response.connection.receivedBytes, progress.bytes)
       // Looked at as early as can be: a wrong file is not downloaded to its end.
       if (head.length < HEAD_BYTES) {
-        head = Buffer.concat([head, chunk]).subarray(0, HEAD_BYTES)
+        head = Buffer.concat([head, ...batch]).subarray(0, HEAD_BYTES)
         if (head.length === HEAD_BYTES) mime = judgeHead(wanted.type, head)
       }
+      await file.write(batch)
+      batch.forEach(freePiece)
       progress.isWaitingForHost = true
     }
   } finally {
@@ -85,9 +89,9 @@ async function pour(
   return { sizeBytes: progress.bytes, sha256: hash.digest('hex'), mime }
 }
 
-async function* chunksOf(response: OpenResponse): AsyncGenerator<Buffer> {
+async function* arriving(response: OpenResponse): AsyncGenerator<readonly Buffer[]> {
   try {
-    for await (const chunk of response.body) yield chunk as Buffer
+    yield* batchesOf(response.body, response.connection)
   } catch (error) {
     throw response.explain(error)
   }

@@ -18,12 +18,12 @@ afterEach(() => rm(join(directory, '..'), { recursive: true, force: true }))
 
 async function keepOne(name: string, content = 'content'): Promise<string> {
   const file = await spool.create(name)
-  await file.write(Buffer.from(content))
+  await file.write([Buffer.from(content)])
   return file.keep()
 }
 
 /** A disk on which one operation of every file fails. */
-function brokenDisk(operation: 'write' | 'sync', code: string): Spool {
+function brokenDisk(operation: 'writev' | 'sync', code: string): Spool {
   const openBroken = (async (...args: Parameters<typeof open>) => {
     const handle = await open(...args)
     handle[operation] = async () => {
@@ -46,7 +46,7 @@ describe('the spool', () => {
 
   it('shows an unfinished file as such, and removes an abandoned one', async () => {
     const file = await spool.create('m-1')
-    await file.write(Buffer.from('half'))
+    await file.write([Buffer.from('half')])
 
     expect(await readdir(directory)).toEqual(['m-1.part'])
     await file.abandon()
@@ -124,16 +124,16 @@ describe('the spool', () => {
   })
 
   it.each([
-    ['write', 'ENOSPC'],
-    ['write', 'EIO'],
-    ['write', 'EDQUOT'],
+    ['writev', 'ENOSPC'],
+    ['writev', 'EIO'],
+    ['writev', 'EDQUOT'],
     ['sync', 'EIO'],
   ] as const)(
     'G11: says that the spool is unavailable when %s fails with %s, and leaves nothing',
     async (operation, code) => {
       const file = await brokenDisk(operation, code).create('m-1')
 
-      const working = file.write(Buffer.from('x')).then(() => file.keep())
+      const working = file.write([Buffer.from('x')]).then(() => file.keep())
 
       await expect(working).rejects.toThrow(SpoolUnavailable)
       await expect(working).rejects.toMatchObject({ cause: { code } })
@@ -156,7 +156,7 @@ describe('a fetch on a broken disk', () => {
   })
   afterEach(() => world.close())
 
-  it.each(['write', 'sync'] as const)('G11: fails nothing and leaves nothing when %s fails', async (operation) => {
+  it.each(['writev', 'sync'] as const)('G11: fails nothing and leaves nothing when %s fails', async (operation) => {
     const host = await world.host(answering(200, {}, Buffer.alloc(200_000, 'x')))
     const replaced = { spool: brokenDisk(operation, 'ENOSPC') }
 

@@ -7,7 +7,7 @@ const SPOOL_FILE = /^[A-Za-z0-9-]{1,200}\.(part|media)$/
 
 /** A file that is being written. Either `keep` or `abandon` ends it. */
 export interface SpoolFile {
-  write(chunk: Uint8Array): Promise<void>
+  write(pieces: readonly Uint8Array[]): Promise<void>
   read(position: number, length: number): Promise<Buffer>
   /** Makes the file permanent and returns its path: from then on it survives a power cut, whole. */
   keep(): Promise<string>
@@ -58,7 +58,7 @@ export class Spool {
 
   #writer(handle: FileHandle, { part, path }: { readonly part: string; readonly path: string }): SpoolFile {
     return {
-      write: (chunk) => onDisk(() => writeAll(handle, chunk)),
+      write: (pieces) => onDisk(() => writeAll(handle, pieces)),
       read: (position, length) =>
         onDisk(async () => {
           const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, position)
@@ -125,11 +125,21 @@ async function listFiles(directory: string): Promise<readonly string[]> {
   }
 }
 
-/** A nearly full disk takes a part of a chunk and refuses the rest only at the next write. */
-async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
+async function writeAll(handle: FileHandle, pieces: readonly Uint8Array[]): Promise<void> {
+  // The system takes so many pieces in one call and no more.
+  for (let at = 0; at < pieces.length; at += 1000) {
+    const some = pieces.slice(at, at + 1000)
+    const wanted = some.reduce((sum, piece) => sum + piece.length, 0)
+    const { bytesWritten } = await handle.writev(some)
+    // A nearly full disk takes a part, and refuses the rest only at the next call.
+    if (bytesWritten < wanted) await writeRest(handle, Buffer.concat(some).subarray(bytesWritten))
+  }
+}
+
+async function writeRest(handle: FileHandle, rest: Uint8Array): Promise<void> {
   let written = 0
-  while (written < chunk.length) {
-    const { bytesWritten } = await handle.write(chunk, written, chunk.length - written)
+  while (written < rest.length) {
+    const { bytesWritten } = await handle.write(rest, written)
     written += bytesWritten
   }
 }

@@ -202,17 +202,23 @@ export class Lane {
     }
   }
 
-  /** The lowest unfinished message, leaving out the one that is just being settled. */
+  /** The lowest unfinished message, as it will be once `close` is committed. */
   async #head(close: Close | null): Promise<QueuedMessage | null> {
     const settled = close?.disposition.do === 'settle' ? close.attempt.sequence : null
     if (settled !== null && this.#run[this.#at]?.sequence === settled) this.#at += 1
-    const next = this.#run[this.#at]
-    if (next) return next
-    this.#settledThrough = settled
-    const run = await this.#parts.lanes.loadRun(this.connectionId, RUN_LENGTH)
-    this.#run = settled === null ? run : run.filter((message) => message.sequence !== settled)
+    if (this.#at >= this.#run.length) {
+      this.#settledThrough = settled
+      const run = await this.#parts.lanes.loadRun(this.connectionId, RUN_LENGTH)
+      this.#run = settled === null ? run : run.filter((message) => message.sequence !== settled)
+      this.#at = 0
+    }
+    const head = this.#run[this.#at]
+    if (!head || head.sequence !== close?.attempt.sequence) return head ?? null
+    // It stays the head of its lane, one attempt older.
+    const older = { ...head, attempts: close.attempt.number }
+    this.#run = [older, ...this.#run.slice(this.#at + 1)]
     this.#at = 0
-    return this.#run[0] ?? null
+    return older
   }
 
   #decide(head: QueuedMessage): HeadDecision {
@@ -282,7 +288,6 @@ export class Lane {
   async #interrupted(begun: Begun): Promise<Closing> {
     this.#parts.journal.record({ event: 'claim.expired' })
     await this.#parts.claim.held()
-    this.#keepHead(begun)
     const { message, number, startedAt } = begun
     const endedAt = this.#parts.clock.now()
     const attempt: AttemptRecord = {
@@ -305,17 +310,10 @@ export class Lane {
       evidenceWaitMs: channel.capabilities.evidenceWaitMs,
     })
     this.#memory = memory
-    if (disposition.do === 'keep-queued') this.#keepHead(begun)
     const attempt = recordOf(ended)
-    journal.record(finished(this.connectionId, channel.name, message, attempt, disposition))
+    // A lane that was given up records nothing, so it tells nothing either.
+    if (!this.#gone) journal.record(finished(this.connectionId, channel.name, message, attempt, disposition))
     return { ...begun, close: { attempt, disposition } }
-  }
-
-  /** The message stays the head of its lane, one attempt older. */
-  #keepHead({ message, number }: Begun): void {
-    if (this.#run[this.#at]?.sequence !== message.sequence) return
-    this.#run = [{ ...message, attempts: number }, ...this.#run.slice(this.#at + 1)]
-    this.#at = 0
   }
 
   /** Brings an attempt to an end that another worker, or this one before, left open. */

@@ -30,23 +30,17 @@ export class SendEndpoint {
   readonly #trustedProxies: readonly AddressRange[]
   readonly #desk: SubmissionDesk
 
-  constructor({
-    server,
-    intake,
-    allowedPrivate,
-    trustedProxies,
-    acceptRatePerAccount,
-    isAccepting,
-  }: SendEndpointInput) {
+  constructor(input: SendEndpointInput) {
+    const { server, intake, allowedPrivate } = input
     this.#authenticator = new Authenticator(intake)
-    this.#trustedProxies = trustedProxies
+    this.#trustedProxies = input.trustedProxies
     this.#desk = {
       intake,
       watch: new OverdueWatch(server.clock, server.limits.storageWaitMs),
-      rate: new AcceptRate(server.clock, acceptRatePerAccount),
+      rate: new AcceptRate(server.clock, input.acceptRatePerAccount),
       ranges: new SourceRanges(),
       allowedPrivate,
-      isAccepting,
+      isAccepting: () => input.isAccepting(),
     }
   }
 

@@ -81,10 +81,10 @@ export class Submission implements ExchangeOwner, Waiting {
       this.#exchange.refuse(problems)
     }
     const waiting = { giveUp: () => answer(false) }
-    watch.begin(waiting)
+    const ticket = watch.begin(waiting)
     this.#log(problems).then(
-      (isLogged) => watch.end(waiting) && answer(isLogged),
-      () => watch.end(waiting) && answer(false),
+      (isLogged) => watch.end(ticket, waiting) && answer(isLogged),
+      () => watch.end(ticket, waiting) && answer(false),
     )
   }
 
@@ -104,9 +104,9 @@ export class Submission implements ExchangeOwner, Waiting {
   }
 
   #judgeLimits(): Problem | null {
-    const { intake, rate, isAccepting } = this.#desk
+    const { intake, rate } = this.#desk
     const { accountId } = this.#token
-    if (!isAccepting()) return problem('shutting_down')
+    if (!this.#desk.isAccepting()) return problem('shutting_down')
     this.#isRepeat = this.#idempotencyKey !== null && intake.namesMessage(accountId, this.#idempotencyKey)
     if (this.#isRepeat) return null
     if (!rate.take(accountId)) return problem('rate_exceeded')
@@ -131,7 +131,7 @@ export class Submission implements ExchangeOwner, Waiting {
   #accept({ text, from, to, content }: Extract<JudgedBody, { ok: true }>): void {
     const { intake, watch } = this.#desk
     const key = this.#idempotencyKey
-    watch.begin(this)
+    const ticket = watch.begin(this)
     intake
       .accept({
         facts: this.#facts,
@@ -144,8 +144,8 @@ export class Submission implements ExchangeOwner, Waiting {
         idempotency: key === null ? null : { key, fingerprint: fingerprint(from, to, content) },
       })
       .then(
-        (result) => watch.end(this) && this.#guard(() => this.#answer(result)),
-        (error: unknown) => watch.end(this) && this.fail(error),
+        (result) => watch.end(ticket, this) && this.#guard(() => this.#answer(result)),
+        (error: unknown) => watch.end(ticket, this) && this.fail(error),
       )
   }
 

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { AccountId, ConnectionId, Instant, MessageId, TokenId } from '../../../src/core/ids.ts'
+import type { AccountId, ConnectionId, MessageId, TokenId } from '../../../src/core/ids.ts'
 import type { MessageState } from '../../../src/core/message/message.ts'
 import type { AcceptResult, Candidate, Intake, RefusedRequest } from '../../../src/core/ports/intake.ts'
-import { createToken } from '../../../src/core/token/token-format.ts'
 import type { Token } from '../../../src/core/token/token.ts'
+import { createToken } from '../../../src/core/token/token-format.ts'
 
 export const ACCOUNT = 'account-1' as AccountId
 export const FROM = '14155550100'
@@ -32,7 +32,7 @@ export class StubIntake implements Intake {
       id: `token-${this.#tokens.size + 1}` as TokenId,
       accountId: ACCOUNT,
       events: ['messaging.send_message'],
-      expiresAt: Number.MAX_SAFE_INTEGER as Instant,
+      expiresAt: Number.MAX_SAFE_INTEGER,
       deletedAt: null,
       connectionIds: null,
       sourceRanges: null,
@@ -83,7 +83,8 @@ export class StubIntake implements Intake {
     if (!connectionId) return { kind: 'refused', code: 'connection_not_found' }
     this.accepted.push(candidate)
     const messageId = `message-${this.accepted.length}` as MessageId
-    if (idempotency) this.#keys.set(`${accountId} ${idempotency.key}`, { fingerprint: idempotency.fingerprint, messageId })
+    if (idempotency)
+      this.#keys.set(`${accountId} ${idempotency.key}`, { fingerprint: idempotency.fingerprint, messageId })
     return { kind: 'accepted', messageId, connectionId }
   }
 

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import { NOON } from '../../test/support/administration-world/open-administration-world.ts'
+import { CliWorld } from '../../test/support/administration-world/run-cli.ts'
+import type { ConnectionId } from '../core/ids.ts'
+
+let world: CliWorld
+let connectionId: ConnectionId
+
+beforeEach(async () => {
+  world = new CliWorld()
+  connectionId = await world.connection(await world.account())
+})
+
+describe('messages', () => {
+  it('are listed with exactly the promised fields', async () => {
+    const { id } = world.accept({ connectionId })
+
+    assert.deepEqual(await world.json('message', 'list'), [
+      {
+        id,
+        account: 'Acme',
+        connection: '15550001000',
+        to: '15550100000',
+        type: 'message',
+        state: 'QUEUED',
+        reason: 'due',
+        attempts: 0,
+        acceptedAt: '2026-01-15T12:00:00.000Z',
+        publishedAt: null,
+      },
+    ])
+    assert.match((await world.cli('message', 'list')).stdout, /^ID +FROM +TO .*\nmessage-1 +15550001000/)
+  })
+
+  it('are listed completely unless there is a limit', async () => {
+    for (let index = 0; index < 5; index++) world.accept({ connectionId })
+    world.accept({ connectionId, state: 'FAILED', reason: 'media_dns' })
+
+    const count = async (...args: string[]) => (await world.json<unknown[]>('message', 'list', ...args)).length
+    assert.equal(await count(), 6)
+    assert.equal(await count('--limit', '2'), 2)
+    assert.equal(await count('--state', 'failed'), 1)
+    assert.equal(await count('--connection', '15550001000', '--account', 'Acme'), 6)
+  })
+
+  it.each([
+    [['message', 'list', '--state', 'lost'], 2, 'argument_invalid'],
+    [['message', 'list', '--limit', '0'], 2, 'argument_invalid'],
+    [['message', 'list', '--connection', '15559999999'], 1, 'connection_unknown'],
+    [['message', 'cancel', 'none'], 1, 'message_unknown'],
+    [['message', 'retry', 'none'], 1, 'message_unknown'],
+    [['message', 'resolve', 'none', '--arrived'], 1, 'message_unknown'],
+    [['message', 'resolve', 'none'], 2, 'argument_invalid'],
+    [['message', 'resolve', 'none', '--arrived', '--send-again'], 2, 'argument_invalid'],
+  ])('refuse %j', async (args, code, refusal) => {
+    const answer = await world.cli(...args)
+
+    assert.deepEqual([answer.code, answer.stdout], [code, ''])
+    assert.match(answer.stderr, new RegExp(`\\(${refusal}\\)\n$`))
+  })
+
+  it('are cancelled, retried and resolved', async () => {
+    const { id } = world.accept({ connectionId })
+    const unconfirmed = world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+
+    assert.equal((await world.json('message', 'cancel', id))['state'], 'CANCELLED')
+    const resent = await world.json<{ id: string; state: string }>('message', 'retry', id)
+    assert.equal(resent.state, 'QUEUED')
+    assert.notEqual(resent.id, id)
+    assert.match((await world.cli('message', 'cancel', resent.id)).stdout, /^Cancelled the message/)
+    assert.equal((await world.json('message', 'resolve', unconfirmed.id, '--arrived'))['state'], 'PUBLISHED')
+  })
+})
+
+describe('explain', () => {
+  it('tells the life of a message in plain words, with the next step', async () => {
+    const { id } = world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+
+    const { stdout } = await world.cli('message', 'explain', id)
+
+    assert.match(stdout, /^Message message-1\nmessage from 15550001000 to 15550100000, of the account “Acme”\n/)
+    assert.match(stdout, /\nState: UNCONFIRMED \(fate_unknown\)\nWhy: The line broke after/)
+    assert.match(stdout, /\nWhat to do: .*nuncio message resolve message-1 --arrived/)
+    assert.match(stdout, /\n2026-01-15 12:00:00\.000 UTC {6}\+0 ms {2}Accepted and stored \[requestId request-1\]\n/)
+    assert.match(stdout, /\+1\.0 s {2}Came to its end: The line broke/)
+  })
+
+  it('tells why a lane stands still to those behind', async () => {
+    world.accept({ connectionId })
+    const { id } = world.accept({ connectionId })
+    world.lane(connectionId, { reason: 'connection_away', words: 'no route\u001b[0m', until: NOON + 5_000 })
+
+    const { stdout } = await world.cli('message', 'explain', id)
+
+    assert.match(stdout, /Place in its lane: 2\n/)
+    assert.match(
+      stdout,
+      /The lane stands still: The connection cannot reach its network right now\. “no route\\u001b\[0m”\n/,
+    )
+    assert.match(stdout, /Goes on: in 5 seconds, at 2026-01-15 12:00:05\.000 UTC\n/)
+    assert.match(stdout, /Expires: in 1 day/)
+  })
+
+  it('gives programs all of it', async () => {
+    const { id } = world.accept({ connectionId })
+
+    const story = await world.json<{ timeline: unknown[] }>('message', 'explain', id)
+
+    assert.deepEqual(story.timeline, [
+      {
+        at: '2026-01-15T12:00:00.000Z',
+        kind: 'accepted',
+        text: 'Accepted and stored',
+        code: null,
+        codeText: null,
+        words: null,
+        facts: { requestId: 'request-1', token: null, from: null, userAgent: null, tookMs: null },
+      },
+    ])
+    assert.equal((story as unknown as { expiresAt: string }).expiresAt, '2026-01-16T12:00:00.000Z')
+  })
+})
+
+describe('attention', () => {
+  it('says that nothing wants it', async () => {
+    world.accept({ connectionId })
+
+    assert.equal((await world.cli('attention')).stdout, 'Nothing wants your attention.\n')
+    assert.deepEqual(await world.json('attention'), { unconfirmed: [], lanes: [], tokens: [] })
+  })
+
+  it('shows unconfirmed messages, lanes that stand still, and tokens about to expire', async () => {
+    const { id } = world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    world.accept({ connectionId })
+    world.lane(connectionId, { reason: 'credentials_refused', words: '401' })
+    await world.cli('token', 'create', '--name', 'soon', '--expires', '7d')
+    await world.cli('token', 'create', '--name', 'later', '--expires', '30d')
+
+    const found = await world.json<{ unconfirmed: { id: string }[]; lanes: unknown[]; tokens: { name: string }[] }>(
+      'attention',
+    )
+    const { stdout } = await world.cli('attention')
+
+    assert.deepEqual(
+      found.unconfirmed.map((message) => message.id),
+      [id],
+    )
+    assert.deepEqual(found.lanes, [
+      {
+        connection: '15550001000',
+        account: 'Acme',
+        reason: 'credentials_refused',
+        words: '401',
+        until: null,
+        waiting: 1,
+        oldestWaitingAt: '2026-01-15T12:00:00.000Z',
+        nextStep: 'Give the connection valid credentials, then resume it.',
+      },
+    ])
+    assert.deepEqual(
+      found.tokens.map(({ name }) => name),
+      ['soon'],
+    )
+    assert.match(
+      stdout,
+      /Unconfirmed.*\n {2}message-1 from .*\n\nLanes that stand still\n {2}15550001000 \(Acme\): 1 waiting/,
+    )
+  })
+
+  it('leaves out a lane that only keeps its pace, and one that is paused with nothing to do', async () => {
+    world.lane(connectionId, { reason: 'pace', until: NOON + 1_000 })
+    const other = await world.connection((await world.administration.listAccounts())[0]!.id, '15550001001')
+    await world.administration.setConnectionState(other, 'paused', 'test')
+    world.accept({ connectionId })
+
+    assert.deepEqual((await world.json<{ lanes: unknown[] }>('attention')).lanes, [])
+  })
+})
+
+describe('the sandbox inbox', () => {
+  const delivery = {
+    messageId: 'm-1',
+    connection: '15550001000',
+    to: '15550100000',
+    type: 'image',
+    text: null,
+    caption: 'Our cat',
+    name: 'cat.jpg',
+    sizeBytes: 1_234,
+    sha256: 'ab'.repeat(32),
+    deliveredAt: NOON,
+  }
+
+  it('shows deliveries with exactly the promised fields', async () => {
+    world.inbox = [delivery]
+
+    assert.deepEqual(await world.json('sandbox', 'inbox'), [{ ...delivery, deliveredAt: '2026-01-15T12:00:00.000Z' }])
+    assert.match(
+      (await world.cli('sandbox', 'inbox')).stdout,
+      /now +15550001000 +15550100000 +image +cat\.jpg: Our cat +1234 B +abababababab\n$/,
+    )
+  })
+
+  it('says what to do while it is empty', async () => {
+    assert.match((await world.cli('sandbox', 'inbox')).stdout, /^Nothing was delivered yet\./)
+    assert.deepEqual(await world.json('sandbox', 'inbox'), [])
+    assert.equal((await world.cli('sandbox', 'inbox', '--connection', '+1')).code, 2)
+  })
+})

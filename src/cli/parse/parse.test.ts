@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { DEFAULT_LANE_POLICY } from '../../core/connection/lane-policy.ts'
+import { parseEvents, parseLimit, parseName, parseSources, parseState } from './argument.ts'
+import { changePolicy, policyText, splitSettings } from './connection-settings.ts'
+import { parseExpiry } from './expiry.ts'
+
+const NOON = Date.UTC(2026, 0, 15, 12)
+const DAY = 86_400_000
+
+describe('an expiration', () => {
+  it.each([
+    ['7d', NOON + 7 * DAY],
+    ['30d', NOON + 30 * DAY],
+    ['60d', NOON + 60 * DAY],
+    ['90d', NOON + 90 * DAY],
+    ['1y', NOON + 365 * DAY],
+    ['2026-01-15', Date.UTC(2026, 0, 16)],
+    ['2028-01-15', Date.UTC(2028, 0, 16)],
+    ['2026-01-15T12:00:01Z', NOON + 1_000],
+    ['2026-01-15T14:00+01:00', NOON + 3_600_000],
+  ])('%s is read', (text, at) => {
+    assert.equal(parseExpiry(text, NOON), at)
+  })
+
+  it.each([
+    '',
+    '45d',
+    '7',
+    'never',
+    '2y',
+    '0d',
+    '2026-01-14',
+    '2028-01-17',
+    '2026-02-30',
+    '2026-13-01',
+    '15.01.2027',
+    'constructor',
+  ])('%j is refused', (text) => {
+    assert.throws(() => parseExpiry(text, NOON), { code: 'expiry_invalid' })
+  })
+})
+
+describe('settings of a connection', () => {
+  it('are split into the lane’s and the channel’s', () => {
+    assert.deepEqual(splitSettings(['least_gap=2s', 'latency=1s', 'read_after=']), {
+      lane: { least_gap: '2s' },
+      channel: { latency: '1s', read_after: '' },
+    })
+  })
+
+  it.each([[['latency']], [['=1s']], [['Latency=1s']], [['latency=1s', 'latency=2s']]])('%j are refused', (given) => {
+    assert.throws(() => splitSettings(given), { code: 'argument_invalid' })
+  })
+
+  it('change a policy and leave the rest as it is', () => {
+    const pairs = {
+      on_unconfirmed: 'resend',
+      head_budget: '1m',
+      time_to_live: '36h',
+      least_gap: '1.5s',
+      gap_jitter: '0s',
+    }
+
+    assert.deepEqual(changePolicy(DEFAULT_LANE_POLICY, pairs), {
+      onUnconfirmed: 'resend',
+      headBudgetMs: 60_000,
+      timeToLiveMs: 36 * 3_600_000,
+      leastGapMs: 1_500,
+      gapJitterMs: 0,
+    })
+    assert.deepEqual(changePolicy(DEFAULT_LANE_POLICY, {}), DEFAULT_LANE_POLICY)
+  })
+
+  it.each([
+    ['on_unconfirmed', 'perhaps'],
+    ['head_budget', '0s'],
+    ['time_to_live', '31d'],
+    ['least_gap', '2'],
+    ['gap_jitter', '-1s'],
+  ])('%s=%s is refused', (key, text) => {
+    assert.throws(() => changePolicy(DEFAULT_LANE_POLICY, { [key]: text }), { code: 'argument_invalid' })
+  })
+
+  it('are written as they are read', () => {
+    const [first, ...others] = policyText(DEFAULT_LANE_POLICY).split(', ')
+
+    assert.equal(first, 'on_unconfirmed=leave')
+    assert.deepEqual(
+      changePolicy({ ...DEFAULT_LANE_POLICY, headBudgetMs: 1 }, splitSettings(others).lane),
+      DEFAULT_LANE_POLICY,
+    )
+  })
+})
+
+describe('arguments', () => {
+  it('names are trimmed, readable and short', () => {
+    assert.equal(parseName('  Büro 1 ', 'an account'), 'Büro 1')
+    for (const text of ['', '   ', 'x'.repeat(61), 'a\nb', 'a\u202eb', '\ud800']) {
+      assert.throws(() => parseName(text, 'an account'), { code: 'argument_invalid' })
+    }
+  })
+
+  it('events are all there are unless some are named', () => {
+    assert.deepEqual(parseEvents(undefined), ['messaging.send_message'])
+    assert.deepEqual(parseEvents(['messaging.send_message', 'messaging.send_message']), ['messaging.send_message'])
+    assert.throws(() => parseEvents(['messaging.fly']), { code: 'event_unknown' })
+  })
+
+  it('sources are ranges of addresses', () => {
+    assert.equal(parseSources(undefined), null)
+    assert.deepEqual(parseSources(['10.0.0.0/8', '::1']), ['10.0.0.0/8', '::1/128'])
+    assert.throws(() => parseSources(['office']), { code: 'argument_invalid' })
+  })
+
+  it('states may be written small', () => {
+    assert.equal(parseState('failed'), 'FAILED')
+    assert.throws(() => parseState('lost'), { code: 'argument_invalid' })
+  })
+
+  it('limits are whole numbers from 1', () => {
+    assert.equal(parseLimit('20'), 20)
+    for (const text of ['0', '-1', '1.5', 'all', '1e3'])
+      assert.throws(() => parseLimit(text), { code: 'argument_invalid' })
+  })
+})

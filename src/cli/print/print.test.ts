@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { printable, shorten } from './printable.ts'
+import { printTable } from './table.ts'
+import { plainTime, relativeTime } from './times.ts'
+
+const NOON = Date.UTC(2026, 0, 15, 12)
+
+describe('text from outside', () => {
+  it('cannot drive the terminal', () => {
+    assert.equal(printable('a\u001b[31mb\tc\nd\u202ee'), 'a\\u001b[31mb c⏎d\\u202ee')
+  })
+
+  it('is cut by characters, not in the middle of one', () => {
+    assert.equal(shorten('👍👍👍👍', 3), '👍👍…')
+    assert.equal(shorten('abc', 3), 'abc')
+  })
+})
+
+describe('times', () => {
+  it.each([
+    [NOON, 'now'],
+    [NOON - 3 * 60_000, '3 minutes ago'],
+    [NOON + 30 * 86_400_000 - 5, 'in 30 days'],
+    [NOON - 1_000, '1 second ago'],
+  ])('%d is %s at noon', (at, text) => {
+    assert.equal(relativeTime(at, NOON), text)
+  })
+
+  it('are plain to the millisecond', () => {
+    assert.equal(plainTime(NOON + 5), '2026-01-15 12:00:00.005 UTC')
+  })
+})
+
+describe('a table', () => {
+  async function print(rows: string[][]): Promise<string> {
+    let text = ''
+    const out = async (part: string) => {
+      text += part
+    }
+    await printTable({ columns: ['A', 'LONGER'], rows, whenEmpty: 'Nothing.' }, { out, heading: (line) => line })
+    return text
+  }
+
+  it('is aligned, also under characters of several bytes', async () => {
+    assert.equal(
+      await print([
+        ['äöü', 'x'],
+        ['a', 'yy'],
+      ]),
+      'A    LONGER\näöü  x\na    yy\n',
+    )
+  })
+
+  it('says what to do when it is empty', async () => {
+    assert.equal(await print([]), 'Nothing.\n')
+  })
+
+  it('begins before it has read a long list, and loses no row', async () => {
+    const rows = Array.from({ length: 450 }, (_, index) => [String(index), 'x'])
+
+    assert.equal((await print(rows)).split('\n').length, 452)
+  })
+})

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, describe, it } from 'vitest'
+import { openDatabase } from '../../../src/storage/sqlite/open-database.ts'
+import { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
+import { nuncioEnvironment, nuncioMain } from '../../support/black-box/nuncio-environment.ts'
+
+let folder: string
+let dataDir: string
+let cli: NuncioCli
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'nuncio-cli-'))
+  dataDir = join(folder, 'data')
+  cli = new NuncioCli({ dataDir, workDir: folder })
+})
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+function openData(): DatabaseSync {
+  return openDatabase(join(dataDir, 'nuncio.db'), { create: true })
+}
+
+describe('the command line as a process', () => {
+  it('leads from nothing to a token, and lists what it made', async () => {
+    const early = await cli.run('account', 'list')
+    await cli.json('account', 'create', 'Acme')
+    const connection = await cli.json<{ id: string }>('connection', 'add', '15550001000', '--channel', 'sandbox')
+    const { token } = await cli.json<{ token: string }>('token', 'create', '--name', 'shop', '--expires', '30d')
+
+    assert.equal(early.code, 1)
+    assert.match(early.stderr, /^nuncio: There is no database at .* \(database_unavailable\)\n$/)
+    assert.match(token, /^nco_[0-9A-Za-z]{38}$/)
+    assert.deepEqual(
+      (await cli.json<{ id: string }[]>('connection', 'list')).map(({ id }) => id),
+      [connection.id],
+    )
+    const table = await cli.run('connection', 'list')
+    assert.match(table.stdout, /^NUMBER +ACCOUNT +CHANNEL +STATE +WAITING +OLDEST +STANDS STILL BECAUSE\n15550001000 /)
+  })
+
+  it('waits for another writer, and is seen by others at once', async () => {
+    await cli.json('account', 'create', 'Acme')
+    await cli.json('token', 'create', '--name', 'shop', '--expires', '7d')
+    const service = openData()
+    service.exec('begin immediate')
+
+    const deleting = cli.json('token', 'delete', 'shop')
+    await promisify(setTimeout)(700)
+    service.exec('rollback')
+    await deleting
+
+    const row = service.prepare('select deleted_at from token').get()
+    assert.equal(typeof row?.['deleted_at'], 'number')
+    service.close()
+  })
+
+  it('shows what the sandbox delivered, in order, a second delivery too', async () => {
+    await cli.json('account', 'create', 'Acme')
+    const { id } = await cli.json<{ id: string }>('connection', 'add', '15550001000', '--channel', 'sandbox')
+    const service = openData()
+    const value = {
+      to: '15550100000',
+      type: 'message',
+      text: 'Hello',
+      caption: null,
+      name: null,
+      sizeBytes: null,
+      sha256: null,
+    }
+    const remember = service.prepare(
+      `insert into channel_memory (kind, connection_id, key, value, at) values ('sandbox.inbox', ?, ?, ?, ?)`,
+    )
+    for (const key of ['m-2#1', 'm-1#1', 'm-1#2'])
+      remember.run(id, key, JSON.stringify({ ...value, mime: null, path: null }), 0)
+    service.close()
+
+    const entries = await cli.json<{ messageId: string }[]>('sandbox', 'inbox', '--connection', '15550001000')
+    const elsewhere = await cli.run('sandbox', 'inbox', '--connection', '15550001001')
+
+    assert.deepEqual(
+      entries.map(({ messageId }) => messageId),
+      ['m-2', 'm-1', 'm-1'],
+    )
+    assert.deepEqual(entries[0], {
+      messageId: 'm-2',
+      connection: '15550001000',
+      ...value,
+      deliveredAt: '1970-01-01T00:00:00.000Z',
+    })
+    assert.match(elsewhere.stderr, /connection_unknown/)
+  })
+
+  it('reads a .env file in its folder, behind the environment', async () => {
+    writeFileSync(join(folder, '.env'), 'NUNCIO_PORT=9000\nNUNCIO_LOG_LEVEL=debug\nNUNCIO_PROT=1\n')
+
+    const { code, stdout, stderr } = await cli.run('config')
+
+    assert.equal(code, 0)
+    assert.match(stdout, /NUNCIO_PORT +9000 +\.env file/)
+    assert.match(stdout, /NUNCIO_LOG_LEVEL +warn +environment/)
+    assert.match(stderr, /NUNCIO_PROT \(\.env file\) is no setting .* Did you mean NUNCIO_PORT\?/)
+  })
+
+  it('refuses to serve on wrong settings, with all of them in one answer', async () => {
+    writeFileSync(join(folder, '.env'), 'NUNCIO_PORT=x\nNUNCIO_DATABASE_URL=postgres://anna:hunter2@db/x\n')
+
+    const { code, stdout, stderr } = await cli.run('serve')
+
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.match(stderr, /NUNCIO_PORT .*setting_invalid\)\n.*NUNCIO_DATABASE_URL .*PostgreSQL is not built yet/)
+    assert.doesNotMatch(stderr, /hunter2/)
+  })
+
+  it('tells of a damaged database, of one of a newer version and of a foreign file, and changes none', async () => {
+    await cli.json('account', 'create', 'Acme')
+    const file = join(dataDir, 'nuncio.db')
+    const newer = openData()
+    newer.exec(
+      `insert into migration (number, name, breaking) values (9999, 'far-ahead', 1); pragma user_version = 9999`,
+    )
+    newer.close()
+    const fromNewer = await cli.run('account', 'list')
+    truncateSync(file, 5_000)
+    const damaged = await cli.run('account', 'list')
+    writeFileSync(file, 'This is a letter, not a database. '.repeat(100))
+    const foreign = await cli.run('account', 'list')
+
+    assert.match(fromNewer.stderr, /^nuncio: .*\(database_newer\)\n$/)
+    assert.match(damaged.stderr, /^nuncio: .*\(database_\w+\)\n$/)
+    assert.match(foreign.stderr, /^nuncio: .*\(database_foreign\)\n$/)
+    assert.deepEqual([fromNewer.code, damaged.code, foreign.code], [1, 1, 1])
+  })
+
+  it('ends quietly when its reader has gone', async () => {
+    const command = `'${process.execPath}' '${nuncioMain}' config --json | true`
+
+    const { stderr } = await promisify(execFile)('sh', ['-c', command], {
+      cwd: folder,
+      env: nuncioEnvironment(dataDir),
+    })
+
+    assert.equal(stderr, '')
+  })
+})

@@ -1,0 +1,117 @@
+import { type HttpServer, createHttpServer } from '../../../src/http/http-server.ts'
+import type { HttpServerDeps } from '../../../src/http/http-server-deps.ts'
+import { RawConnection, type RawReply } from './raw-connection.ts'
+import { realClock } from './real-clock.ts'
+import { FROM, StubIntake } from './stub-intake.ts'
+
+export const PATH = '/chat/api/v1/public/message/send'
+export const GOOD_BODY = JSON.stringify({
+  from: FROM,
+  to: '14155550123',
+  message: { type: 'message', message: 'Hello' },
+})
+
+/** Header name → value; a list sends the header several times, null leaves a usual one out. */
+export type HeaderLines = Readonly<Record<string, string | readonly string[] | null>>
+
+export interface RequestFacts {
+  readonly method?: string
+  readonly target?: string
+  readonly version?: string
+  readonly headers?: HeaderLines
+  readonly body?: string | Buffer
+}
+
+/** The real server over a stub intake, with what it counted and logged. */
+export class ServerUnderTest {
+  readonly intake = new StubIntake()
+  readonly token = this.intake.addToken()
+  readonly counted: string[] = []
+  readonly faults: unknown[] = []
+  notLogged = 0
+  dropped = 0
+  isAccepting = true
+  troubles: readonly string[] = []
+  port = 0
+  readonly server: HttpServer
+  readonly #open: RawConnection[] = []
+
+  constructor(overrides: Partial<HttpServerDeps> = {}) {
+    this.server = createHttpServer({
+      intake: this.intake,
+      clock: realClock,
+      log: { error: ({ err }) => this.faults.push(err) },
+      observer: {
+        replied: (status, outcome) => this.counted.push(`${status} ${outcome}`),
+        refusalNotLogged: () => {
+          this.notLogged += 1
+        },
+        connectionDropped: () => {
+          this.dropped += 1
+        },
+      },
+      publicUrl: 'https://send.example.com',
+      allowedPrivate: [],
+      trustedProxies: [],
+      acceptRatePerAccount: 0,
+      metrics: { contentType: 'text/plain', text: async () => 'up 1\n', allowed: [], bearerSecret: null },
+      isAccepting: () => this.isAccepting,
+      findTroubles: async () => this.troubles,
+      ...overrides,
+      limits: { lingerMs: 50, ...overrides.limits },
+    })
+  }
+
+  async start(): Promise<this> {
+    this.port = (await this.server.listen({ host: '127.0.0.1', port: 0 })).port
+    return this
+  }
+
+  async stop(): Promise<void> {
+    for (const connection of this.#open) connection.close()
+    await this.server.close()
+  }
+
+  async connect(): Promise<RawConnection> {
+    const connection = await RawConnection.open(this.port)
+    this.#open.push(connection)
+    return connection
+  }
+
+  /** Sends one good request, but for what the facts change. */
+  async ask(facts: RequestFacts = {}): Promise<RawReply | null> {
+    const connection = await this.connect()
+    connection.send(this.write(facts))
+    return connection.nextReply()
+  }
+
+  /** The bytes of one good request, but for what the facts change. */
+  write({ method = 'POST', target = PATH, version = 'HTTP/1.1', headers = {}, body = GOOD_BODY }: RequestFacts = {}): Buffer {
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body
+    const all: HeaderLines = {
+      Host: 'send.example.com',
+      'x-api-key': this.token,
+      'Content-Type': 'application/json',
+      'Content-Length': String(bytes.length),
+      ...headers,
+    }
+    const lines = Object.entries(all).flatMap(([name, value]) =>
+      value === null ? [] : [value].flat().map((each) => `${name}: ${each}`),
+    )
+    const head = [`${method} ${target} ${version}`, ...lines, '', ''].join('\r\n')
+    return Buffer.concat([Buffer.from(head, 'latin1'), bytes])
+  }
+}
+
+/** Starts a server, gives it to the test, and stops it whatever happens. */
+export async function withServer(
+  overrides: Partial<HttpServerDeps>,
+  test: (server: ServerUnderTest) => Promise<void>,
+): Promise<void> {
+  const server = await new ServerUnderTest(overrides).start()
+  try {
+    await test(server)
+  } finally {
+    await server.stop()
+  }
+}
