@@ -1,5 +1,5 @@
-import type { Clock } from '../core/ports/clock.ts'
 import type { ChannelEvents } from '../core/ports/channel.ts'
+import type { Clock } from '../core/ports/clock.ts'
 import type { Lanes } from '../core/ports/lanes.ts'
 
 // A report may overtake the answer to our own call. It is brought again until that call's outcome is recorded.
@@ -11,7 +11,8 @@ export function deliverReceipt(lanes: Pick<Lanes, 'applyReceipt'>, clock: Clock)
   return async (receipt) => {
     const started = clock.monotonic()
     while ((await lanes.applyReceipt(receipt)) === 'too-early') {
-      if (clock.monotonic() - started > GIVE_UP_AFTER_MS) throw new Error(`the attempt of message ${receipt.messageId} does not end`)
+      if (clock.monotonic() - started > GIVE_UP_AFTER_MS)
+        throw new Error(`the attempt of message ${receipt.messageId} does not end`)
       await new Promise<void>((resolve) => clock.after(AGAIN_AFTER_MS, resolve))
     }
   }

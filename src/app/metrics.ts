@@ -21,8 +21,14 @@ export class Metrics implements HttpObserver {
     registers: [this.#registry],
   })
   readonly #accepted = this.#requests.labels('200', 'accepted')
-  readonly #refusalsNotLogged = this.#counter('nuncio_refusals_not_logged_total', 'Refused requests that could not be put into the API log.')
-  readonly #dropped = this.#counter('nuncio_connections_dropped_total', 'Connections turned away because as many were open as may be.')
+  readonly #refusalsNotLogged = this.#counter(
+    'nuncio_refusals_not_logged_total',
+    'Refused requests that could not be put into the API log.',
+  )
+  readonly #dropped = this.#counter(
+    'nuncio_connections_dropped_total',
+    'Connections turned away because as many were open as may be.',
+  )
   readonly #attempts = new Counter({
     name: 'nuncio_attempts_total',
     help: 'Attempts to hand a message to a channel, by channel and outcome.',

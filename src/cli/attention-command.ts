@@ -107,7 +107,7 @@ function messageLine({ id, connection, to, reason, acceptedAt }: MessageView, no
 
 function laneLine(lane: Lane, now: number): string {
   const { connection, account, waiting, oldestWaitingAt, reason, words, until, nextStep } = lane
-  const since = oldestWaitingAt === null ? '' : `, the oldest since ${relativeTime(oldestWaitingAt, now)}`
+  const since = oldestWaitingAt === null ? '' : `, the oldest accepted ${relativeTime(oldestWaitingAt, now)}`
   const said = words === null ? '' : ` (“${words}”)`
   const goesOn = until === null ? '' : ` It goes on ${relativeTime(until, now)}.`
   return `${connection} (${account}): ${waiting} waiting${since}. ${explainReason(reason).sentence}${said}${goesOn} → ${nextStep}`

@@ -7,6 +7,9 @@ import type { Surroundings } from './surroundings.ts'
 /** Who changed something, as the audit log names us. */
 export const ACTOR = 'cli'
 
+// A write for each entry of a list of millions would take longer than reading them.
+const WRITTEN_AT_ONCE = 65_536
+
 /** What every command works with: its surroundings, and the few things all commands do with them. */
 export class Cli {
   readonly surroundings: Surroundings
@@ -51,12 +54,16 @@ export class Cli {
 
   /** An array, one entry in a line, written while it is read: it may be longer than memory. */
   async jsonList(entries: AsyncIterable<unknown> | Iterable<unknown>): Promise<void> {
+    let text = ''
     let before = '[\n'
     for await (const entry of entries) {
-      await this.surroundings.out(before + JSON.stringify(entry))
+      text += before + JSON.stringify(entry)
       before = ',\n'
+      if (text.length < WRITTEN_AT_ONCE) continue
+      await this.surroundings.out(text)
+      text = ''
     }
-    await this.surroundings.out(before === '[\n' ? '[]\n' : '\n]\n')
+    await this.surroundings.out(text + (before === '[\n' ? '[]\n' : '\n]\n'))
   }
 
   table(table: Table): Promise<void> {

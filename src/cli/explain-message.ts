@@ -6,7 +6,7 @@ import { plainTime, relativeTime } from './print/times.ts'
 
 /** The whole life of a message in plain words, for a person at a terminal. */
 export function explainInWords(story: MessageStory, now: number): string {
-  const { message } = story
+  const { message, timeline } = story
   return [
     `Message ${message.id}`,
     `${message.type} from ${message.connection} to ${message.to}, of the account “${printable(message.account)}”`,
@@ -14,7 +14,7 @@ export function explainInWords(story: MessageStory, now: number): string {
     ...standing(story, now),
     ...links(story),
     '',
-    ...story.timeline.map((entry) => momentLine(entry, message.acceptedAt)),
+    ...timeline.map((entry, index) => momentLine(entry, timeline[index - 1], message.acceptedAt)),
   ].join('\n')
 }
 
@@ -48,12 +48,39 @@ function links({ resendOf, resentAs, connectionState }: MessageStory): readonly 
   return lines
 }
 
-function momentLine({ at, kind, code, words, facts }: TimelineEntry, acceptedAt: number): string {
-  const reason = code ? `: ${explainReason(code).sentence}` : ''
-  const known = Object.entries(facts).filter(([, value]) => value !== null)
-  const details =
-    known.length === 0 ? '' : ` [${known.map(([name, value]) => `${name} ${printable(String(value))}`).join(', ')}]`
-  return `${plainTime(at)}  ${offset(at - acceptedAt).padStart(9)}  ${momentText(kind)}${reason}${quoted(words)}${details}`
+function momentLine(entry: TimelineEntry, before: TimelineEntry | undefined, acceptedAt: number): string {
+  const { at, kind, code, words, facts } = entry
+  // An attempt that ends the message has just said why.
+  const isSaid = kind === 'settled' && before?.code === code && before.words === words
+  const why = isSaid ? '' : `${code ? `: ${explainReason(code).sentence}` : ''}${quoted(words)}`
+  const details = Object.entries(facts).flatMap(([name, value]) => (value === null ? [] : [factText(name, value)]))
+  const bracket = details.length === 0 ? '' : ` [${details.join(', ')}]`
+  return `${plainTime(at)}  ${offset(at - acceptedAt).padStart(9)}  ${ownText(entry)}${why}${bracket}`
+}
+
+function ownText({ kind, facts }: TimelineEntry): string {
+  return kind === 'sent-again' && facts['oldMessage'] ? 'Made by a person to repeat another message' : momentText(kind)
+}
+
+/** How facts read in a sentence, where their name alone does not say it. */
+const FACT_TEXTS: Readonly<Record<string, (value: string) => string>> = {
+  attempt: (value) => `attempt ${value}`,
+  tookMs: (value) => `took ${value} ms`,
+  sizeBytes: (value) => `${value} bytes`,
+  mime: (value) => value,
+  sha256: (value) => `SHA-256 ${value}`,
+  requestId: (value) => `request ${value}`,
+  token: (value) => `token “${value}”`,
+  userAgent: (value) => `by ${value}`,
+  networkId: (value) => `network id ${value}`,
+  newMessage: (value) => value,
+  oldMessage: (value) => value,
+  state: (value) => value,
+}
+
+function factText(name: string, value: string | number): string {
+  const text = printable(String(value))
+  return FACT_TEXTS[name]?.(text) ?? `${name} ${text}`
 }
 
 function offset(ms: number): string {

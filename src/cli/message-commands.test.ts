@@ -82,7 +82,7 @@ describe('explain', () => {
     assert.match(stdout, /^Message message-1\nmessage from 15550001000 to 15550100000, of the account “Acme”\n/)
     assert.match(stdout, /\nState: UNCONFIRMED \(fate_unknown\)\nWhy: The line broke after/)
     assert.match(stdout, /\nWhat to do: .*nuncio message resolve message-1 --arrived/)
-    assert.match(stdout, /\n2026-01-15 12:00:00\.000 UTC {6}\+0 ms {2}Accepted and stored \[requestId request-1\]\n/)
+    assert.match(stdout, /\n2026-01-15 12:00:00\.000 UTC {6}\+0 ms {2}Accepted and stored \[request request-1\]\n/)
     assert.match(stdout, /\+1\.0 s {2}Came to its end: The line broke/)
   })
 

@@ -95,4 +95,10 @@ describe('tokens', () => {
       assert.match((await world.cli('token', 'list')).stdout, /shop .*deleted now/)
     },
   )
+
+  it('are found by a name that looks like a token', async () => {
+    await world.cli('token', 'create', '--name', 'nco_production', '--expires', '7d')
+
+    assert.equal((await world.json('token', 'delete', 'nco_production'))['name'], 'nco_production')
+  })
 })

@@ -155,7 +155,7 @@ function addDelete(group: NuncioCommand, cli: Cli): void {
     .action((which: string, options: CommonOptions) =>
       cli.withAdministration(async ({ administration }) => {
         const account = await findAccountOrAll(administration, options.account)
-        const deleted = await administration.deleteToken(withoutStart(which), account?.id ?? null, ACTOR)
+        const deleted = await deleteToken(administration, which, account?.id ?? null)
         if (options.json) return cli.json(tokenJson(deleted))
         await cli.say(
           `Deleted the token “${deleted.name}” (${TOKEN_START}${deleted.prefix}…) of the account “${deleted.account}”.`,
@@ -164,7 +164,17 @@ function addDelete(group: NuncioCommand, cli: Cli): void {
     )
 }
 
-/** A prefix as the list shows it, or a whole token that somebody found somewhere, names the token too. */
-function withoutStart(which: string): string {
-  return which.startsWith(TOKEN_START) ? tokenPrefix(which.replace(/…$/, '')) : which
+async function deleteToken(
+  administration: Administration,
+  which: string,
+  accountId: TokenView['accountId'] | null,
+): Promise<TokenView> {
+  try {
+    return await administration.deleteToken(which, accountId, ACTOR)
+  } catch (error) {
+    const isUnknown = error instanceof Refusal && error.code === 'token_unknown'
+    if (!isUnknown || !which.startsWith(TOKEN_START)) throw error
+    // A prefix as the list shows it, or a whole token that somebody found somewhere.
+    return administration.deleteToken(tokenPrefix(which), accountId, ACTOR)
+  }
 }

@@ -7,51 +7,105 @@ export const REASONS = {
   behind_others: ['Waits for the messages before it in the same lane.', 'Nothing: it moves up by itself.'],
   due: ['It is at the head of its lane and is about to be sent.', 'Nothing.'],
   sending: ['It is being handed over right now.', 'Nothing.'],
-  awaiting_evidence: ['The line broke while it was handed over; the channel is asked whether it arrived.', 'Nothing yet: it becomes PUBLISHED or UNCONFIRMED by itself.'],
+  awaiting_evidence: [
+    'The line broke while it was handed over; the channel is asked whether it arrived.',
+    'Nothing yet: it becomes PUBLISHED or UNCONFIRMED by itself.',
+  ],
   media_pending: ['Its media has not been fetched yet.', 'Nothing; see the timeline if it takes long.'],
   retrying: ['The last attempt certainly did not send it; the next one comes by itself.', 'Nothing, or cancel it.'],
-  connection_away: ['The connection cannot reach its network right now.', 'Check the connection; the lane goes on by itself once it is back.'],
-  credentials_refused: ['The network refuses the credentials of the connection.', 'Give the connection valid credentials, then resume it.'],
+  connection_away: [
+    'The connection cannot reach its network right now.',
+    'Check the connection; the lane goes on by itself once it is back.',
+  ],
+  credentials_refused: [
+    'The network refuses the credentials of the connection.',
+    'Give the connection valid credentials, then resume it.',
+  ],
   rate_limited: ['The network asked us to slow down.', 'Nothing; raise the pace setting if it happens often.'],
-  trouble: ['Several messages failed in a row, so the whole lane pauses and probes.', 'Check the network or the channel; the lane goes on by itself.'],
+  trouble: [
+    'Several messages failed in a row, so the whole lane pauses and probes.',
+    'Check the network or the channel; the lane goes on by itself.',
+  ],
   pace: ['The least gap between two messages of this connection has not passed.', 'Nothing, or lower the least gap.'],
   paused: ['The connection is paused.', 'Resume it: nuncio connection resume NUMBER'],
   worker_gone: ['The worker that held this lane died; another one takes over within 20 seconds.', 'Nothing.'],
-  storage_unavailable: ['The database cannot be written, so nothing is sent.', 'See the log of the service: usually a full disk.'],
+  storage_unavailable: [
+    'The database cannot be written, so nothing is sent.',
+    'See the log of the service: usually a full disk.',
+  ],
 
   // How a message ended, or why an attempt failed
   recipient_refused: ['The network refuses this recipient for ever.', 'Check the number.'],
   busy: ['The network was busy and did not take the message.', 'Nothing: it is tried again.'],
-  refused_later: ['The network took the message and reported later that it failed.', 'Check the recipient, then retry the message.'],
+  refused_later: [
+    'The network took the message and reported later that it failed.',
+    'Check the recipient, then retry the message.',
+  ],
   content_refused: ['The network refuses this content.', 'Change the content and send a new message.'],
   network_error: ['The network could not be reached; nothing was sent.', 'Nothing: it is tried again.'],
-  head_budget_over: ['It kept failing for as long as one message may hold up its lane.', 'Mend the cause shown in its attempts, then retry it.'],
-  time_to_live_over: ['It waited longer than messages may live in this lane.', 'Retry it if it is still wanted, or raise the time to live.'],
+  head_budget_over: [
+    'It kept failing for as long as one message may hold up its lane.',
+    'Mend the cause shown in its attempts, then retry it.',
+  ],
+  time_to_live_over: [
+    'It waited longer than messages may live in this lane.',
+    'Retry it if it is still wanted, or raise the time to live.',
+  ],
   cancelled_by_person: ['A person took it out of the lane.', 'Retry it if it is wanted after all.'],
   connection_removed: ['Its connection was removed.', 'Add the connection again and retry the message.'],
-  fate_unknown: ['The line broke after the message was handed over, and there is no evidence whether it arrived.', 'Ask the recipient, then: nuncio message resolve ID --arrived or --send-again'],
-  worker_died: ['The worker died while the message was being handed over.', 'Ask the recipient, then: nuncio message resolve ID --arrived or --send-again'],
-  quarantined: ['A worker died three times with this message open, so it is not tried again.', 'Look at what is special about it, then resolve it: nuncio message resolve ID --arrived or --send-again'],
+  fate_unknown: [
+    'The line broke after the message was handed over, and there is no evidence whether it arrived.',
+    'Ask the recipient, then: nuncio message resolve ID --arrived or --send-again',
+  ],
+  worker_died: [
+    'The worker died while the message was being handed over.',
+    'Ask the recipient, then: nuncio message resolve ID --arrived or --send-again',
+  ],
+  quarantined: [
+    'A worker died three times with this message open, so it is not tried again.',
+    'Look at what is special about it, then resolve it: nuncio message resolve ID --arrived or --send-again',
+  ],
   says_arrived: ['A person said that it arrived.', 'Nothing.'],
   evidence_found: ['The channel showed that it arrived.', 'Nothing.'],
   evidence_not_sent: ['The channel showed that it did not leave.', 'Nothing: it is tried again, or retry it.'],
-  message_damaged: ['The stored message no longer matches its checksum, so it was not sent.', 'Check the disk; send the message again.'],
+  message_damaged: [
+    'The stored message no longer matches its checksum, so it was not sent.',
+    'Check the disk; send the message again.',
+  ],
   type_unsupported: ['The channel cannot send this type of message.', 'Send it from another connection.'],
-  call_interrupted: ['The worker lost its claim before the call, so the call was not made.', 'Nothing: it is tried again.'],
-  call_timed_out: ['The call to the channel took longer than it may.', 'Ask the recipient, then: nuncio message resolve ID --arrived or --send-again'],
+  call_interrupted: [
+    'The worker lost its claim before the call, so the call was not made.',
+    'Nothing: it is tried again.',
+  ],
+  call_timed_out: [
+    'The call to the channel took longer than it may.',
+    'Ask the recipient, then: nuncio message resolve ID --arrived or --send-again',
+  ],
   channel_fault: ['The channel failed in a way it should not.', 'See the log of the service under the message id.'],
 
   // Why media could not be had
   media_dns: ['The name in the media URL could not be resolved.', 'Check the host name in the URL.'],
-  media_connect: ['The media host did not take a connection.', 'Check that the host is up and reachable from the internet.'],
+  media_connect: [
+    'The media host did not take a connection.',
+    'Check that the host is up and reachable from the internet.',
+  ],
   media_tls: ['The media host has no valid TLS certificate.', 'Mend the certificate of the host.'],
   media_timeout: ['The media host was too slow.', 'Serve the file faster, or send a smaller one.'],
   media_status: ['The media host answered with an error status.', 'Check the URL; a signed URL may have run out.'],
   media_too_big: ['The file is larger than this type allows.', 'Send a smaller file, or as a document.'],
-  media_wrong_type: ['The content of the file is not of the type the message says.', 'Send it with the type it has, or as a document.'],
+  media_wrong_type: [
+    'The content of the file is not of the type the message says.',
+    'Send it with the type it has, or as a document.',
+  ],
   media_blocked: ['The media URL leads to an address that is not public.', 'Serve the file from a public address.'],
-  media_truncated: ['The media host ended the transfer before the whole file had arrived.', 'Check the host, then retry the message.'],
-  media_protocol: ['The media host answered in a way that cannot be used.', 'Serve the file plainly: uncompressed, over HTTP/1.1.'],
+  media_truncated: [
+    'The media host ended the transfer before the whole file had arrived.',
+    'Check the host, then retry the message.',
+  ],
+  media_protocol: [
+    'The media host answered in a way that cannot be used.',
+    'Serve the file plainly: uncompressed, over HTTP/1.1.',
+  ],
 } as const satisfies Record<string, readonly [sentence: string, nextStep: string]>
 
 export type ReasonCode = keyof typeof REASONS

@@ -9,9 +9,11 @@ export const REFUSALS = {
   source_not_allowed: 'This token may not be used from this network address.',
   connection_not_allowed: 'This token is bound to other connections and may not send from this number.',
   connection_not_found: 'The `from` number is not a connection of this account. Add it first, or check the number.',
-  route_not_found: 'There is nothing at this path and method. The one endpoint is POST /chat/api/v1/public/message/send.',
+  route_not_found:
+    'There is nothing at this path and method. The one endpoint is POST /chat/api/v1/public/message/send.',
   rate_exceeded: 'This account sends faster than its limit allows. Send again after the time in `Retry-After`.',
-  connection_backlog_full: 'Too many messages wait on this connection already. Send again after the time in `Retry-After`.',
+  connection_backlog_full:
+    'Too many messages wait on this connection already. Send again after the time in `Retry-After`.',
   account_backlog_full: 'Too many messages of this account wait already. Send again after the time in `Retry-After`.',
   not_accepted: 'The message was not accepted, because it could not be stored. It is safe to send it again.',
   commit_unknown:
@@ -41,18 +43,22 @@ export const REFUSALS = {
   text_not_unicode: 'A string holds half of a surrogate pair, which is no valid Unicode.',
   text_has_nul: 'A string holds the character U+0000, which cannot be delivered.',
   idempotency_key_malformed: 'The `Idempotency-Key` must be 1 to 255 printable ASCII characters.',
-  idempotency_key_reused: 'This `Idempotency-Key` was used before with a different message. Use a new key for a new message.',
+  idempotency_key_reused:
+    'This `Idempotency-Key` was used before with a different message. Use a new key for a new message.',
 
   // Fields
   field_required: 'This field is required.',
   field_wrong_type: 'This field has the wrong type.',
-  field_unused: 'This field is not used with this `message.type`. Leave it out, because accepting it would lose what it says.',
-  number_malformed: 'A number is its country code and digits only: 7 to 15 digits, no leading zero, no `+`, spaces or dashes.',
+  field_unused:
+    'This field is not used with this `message.type`. Leave it out, because accepting it would lose what it says.',
+  number_malformed:
+    'A number is its country code and digits only: 7 to 15 digits, no leading zero, no `+`, spaces or dashes.',
   type_unknown: 'The type must be one of: message, image, document, video, audio.',
   text_empty: 'The text must hold more than white space.',
   text_too_long: 'The text is too long.',
   text_has_control: 'The text holds a control character other than tab and line breaks.',
-  name_malformed: 'A file name is 1 to 255 bytes, has an extension, and holds no slash, backslash, control or bidi-override character.',
+  name_malformed:
+    'A file name is 1 to 255 bytes, has an extension, and holds no slash, backslash, control or bidi-override character.',
   url_malformed: 'The URL must be absolute, start with http:// or https:// and be at most 2,048 characters long.',
   url_has_credentials: 'The URL must not hold a user name or password.',
   url_port_refused: 'Media is fetched from the ports 80, 443, 8080 and 8443 only.',
@@ -80,7 +86,8 @@ export const REFUSALS = {
   message_not_ended: 'This message has not failed, expired or been cancelled, so there is nothing to retry.',
   message_sent_again: 'This message was sent again already: look at the new message instead.',
   message_not_unconfirmed: 'This message is not UNCONFIRMED, so there is nothing to resolve.',
-  database_newer: 'The database was made by a newer version of Nuncio. Run that version, or restore a backup made before the upgrade.',
+  database_newer:
+    'The database was made by a newer version of Nuncio. Run that version, or restore a backup made before the upgrade.',
   database_damaged: 'The database is damaged.',
   database_foreign: 'The file is not a database of Nuncio.',
   database_unavailable: 'The database cannot be opened.',
@@ -100,6 +107,7 @@ export class Refusal extends Error {
   readonly field: string | null
 
   /** `detail` replaces the table's sentence where a more exact one can be said. */
+  // biome-ignore lint/complexity/useMaxParams: the order of Error's own parameters, with ours before its options
   constructor(code: RefusalCode, detail?: string, field: string | null = null, options?: ErrorOptions) {
     super(detail ?? REFUSALS[code], options)
     this.name = 'Refusal'

@@ -54,12 +54,14 @@ export class Exchange {
   /** `head` is names and values by turns; it is added to. Only the first reply counts. */
   reply(status: number, head: string[], body: string): void {
     if (this.isReplied) return
-    this.isReplied = true
     head.push('x-request-id', this.requestId, 'x-content-type-options', 'nosniff', 'cache-control', 'no-store')
     const leavesUnread = this.#leavesUnread()
-    if (leavesUnread || this.server.isClosing) this.endsConnection = true
+    // Only the last of several that wait: with an earlier one, those behind it would lose their replies.
+    const isLast = this.server.isClosing && latestExchange(this.request.socket) === this
+    if (leavesUnread || isLast) this.endsConnection = true
     if (this.endsConnection) head.push('connection', 'close')
     this.response.writeHead(status, head)
+    this.isReplied = true
     if (leavesUnread) this.#linger(body)
     else this.response.end(body)
   }
@@ -82,22 +84,19 @@ export class Exchange {
   /** The rest of the request will never come. Nothing after it can be understood either. */
   breakOff(cause: Problem): void {
     this.endsConnection = true
-    if (this.owner) this.owner.refuse([cause])
-    else this.refuse([cause])
+    this.#refuseThroughOwner(cause)
   }
 
+  /** Answers a fault of ours. Its own words may name tables, paths or numbers: they go to the log, and never leave. */
   fail(error: unknown): void {
-    this.refuse([this.explainFault(error)])
-  }
-
-  /**
-   * Logs a fault of ours and returns what the caller is told. The fault's own words may name tables, paths or
-   * numbers, so they never leave.
-   */
-  explainFault(error: unknown): Problem {
     this.server.log.error({ requestId: this.requestId, err: error }, 'A request met a fault')
     const detail = `Something went wrong on our side. Quote the request id ${this.requestId}: it finds the cause in our log.`
-    return problem('internal_error', null, detail)
+    this.#refuseThroughOwner(problem('internal_error', null, detail))
+  }
+
+  #refuseThroughOwner(cause: Problem): void {
+    if (this.owner) this.owner.refuse([cause])
+    else this.refuse([cause])
   }
 
   /** Whether a body is still under way that is not worth waiting for. A short one Node reads away by itself. */

@@ -5,6 +5,7 @@ import { Refusal } from '../core/refusals.ts'
 import { createFrontDoor } from './front-door.ts'
 import { DEFAULT_HTTP_LIMITS } from './http-limits.ts'
 import type { HttpServerDeps } from './http-server-deps.ts'
+import { OpenSockets } from './open-sockets.ts'
 import { createRequestIds } from './request-ids.ts'
 import { createRoutes } from './routes.ts'
 import type { ServerState } from './server-state.ts'
@@ -23,6 +24,7 @@ export class HttpServer {
   readonly #state: ServerState
   readonly #routes: FastifyInstance
   readonly #door: Server
+  readonly #sockets: OpenSockets
   #closed: Promise<void> | null = null
 
   constructor(deps: HttpServerDeps) {
@@ -39,6 +41,7 @@ export class HttpServer {
     this.#door = createFrontDoor(this.#state, deps.trustedProxies.length > 0, ({ request, response }) =>
       routes.routing(request, response),
     )
+    this.#sockets = new OpenSockets(this.#door)
   }
 
   /** Resolves with the address once connections are taken. Port 0 takes any free one. */
@@ -64,7 +67,11 @@ export class HttpServer {
     this.#state.isClosing = true
     const { clock, limits } = this.#state
     const stopWaiting = clock.after(limits.closeGraceMs, () => this.#door.closeAllConnections())
-    if (this.#door.listening) await new Promise((resolve) => this.#door.close(resolve))
+    if (this.#door.listening) {
+      const closed = new Promise((resolve) => this.#door.close(resolve))
+      this.#sockets.endIdle()
+      await closed
+    }
     stopWaiting()
     await this.#routes.close()
   }

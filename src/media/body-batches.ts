@@ -12,8 +12,13 @@ export interface HeldBack {
  * Yields a body in batches of the pieces it came in. While the taker is busy the next batch gathers; once that is full,
  * the host is held back. So at most two batches are in memory, however large the file.
  */
-export async function* batchesOf(body: Readable, host: HeldBack): AsyncGenerator<readonly Buffer[]> {
-  const state = { batch: [] as Buffer[], bytes: 0, hasEnded: false, error: null as Error | null, wake: () => {} }
+export async function* batchesOf(
+  body: Readable,
+  host: HeldBack,
+  signal: AbortSignal,
+): AsyncGenerator<readonly Buffer[]> {
+  // It may have failed already, while nobody listened.
+  const state = { batch: [] as Buffer[], bytes: 0, hasEnded: false, error: body.errored, wake: () => {} }
   body.on('data', (chunk: Buffer) => {
     state.batch.push(chunk)
     state.bytes += chunk.length
@@ -32,8 +37,10 @@ export async function* batchesOf(body: Readable, host: HeldBack): AsyncGenerator
     if (!state.hasEnded) state.error ??= new Error('The body was closed before its end')
     state.wake()
   })
+  signal.addEventListener('abort', () => state.wake(), { once: true })
   host.release()
   for (;;) {
+    signal.throwIfAborted()
     if (state.error) throw state.error
     if (state.batch.length > 0) {
       const { batch } = state

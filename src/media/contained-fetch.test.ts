@@ -176,6 +176,15 @@ describe('addresses of a name', () => {
     expect(fine.connects).toBe(0)
   })
 
+  it('fetches over IPv6', async () => {
+    world.dns.set('six.test', { aaaa: ['::1'] })
+    const allowedPrivate = [parseAddressRange('::1')!]
+
+    expect((await world.fetch(`http://[::1]:${canary6.port}/`, { allowedPrivate })).kind).toBe('fetched')
+    expect((await world.fetch(`http://six.test:${canary6.port}/`, { allowedPrivate })).kind).toBe('fetched')
+    expect(canary6.requests[0]).toContain(`host: [::1]:${canary6.port}\r\n`)
+  })
+
   it('tries the next judged address when one takes no connection', async () => {
     const closed = await world.host(() => {})
     await closed.close()

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { MediaWorld, PNG } from '../../test/support/media-world/media-world.ts'
-import { answering, response, type Script, type TestHost } from '../../test/support/media-world/test-host.ts'
+import { answering, endless, response, type Script, type TestHost } from '../../test/support/media-world/test-host.ts'
 
 let world: MediaWorld
 beforeEach(async () => {
@@ -11,32 +11,6 @@ afterEach(() => world.close())
 
 const HEAD = 'HTTP/1.1 200 OK\r\n'
 const SMALL_CAPS = { image: 100_000, video: 100_000, audio: 100_000, document: 100_000 }
-
-/** Sends the same bytes again and again, as fast as they are taken, and counts what the system took. */
-function endless(head: string, piece: Buffer, sent: { bytes: number } = { bytes: 0 }): Script {
-  // Large writes, so that the host's own work does not slow down what it attacks: both run in this process.
-  const load = Buffer.concat(Array<Buffer>(Math.ceil(65_536 / piece.length)).fill(piece))
-  return (socket) => {
-    socket.write(head)
-    const pump = () => {
-      while (!socket.destroyed && socket.writableLength < 500_000) {
-        socket.write(load, (error) => {
-          if (!error) sent.bytes += load.length
-        })
-      }
-      if (!socket.destroyed) socket.once('drain', pump)
-    }
-    pump()
-  }
-}
-
-function drip(head: string, { piece, everyMs }: { readonly piece: Buffer; readonly everyMs: number }): Script {
-  return (socket) => {
-    socket.write(head)
-    const timer = setInterval(() => socket.write(piece), everyMs)
-    socket.on('close', () => clearInterval(timer))
-  }
-}
 
 /** A failed fetch leaves no file and no connection. */
 async function expectNothingLeft(host: TestHost): Promise<void> {
@@ -196,6 +170,7 @@ describe('answers that are not HTTP as agreed', () => {
     ],
     ['headers of a megabyte', (socket) => socket.write(`${HEAD}x: ${'x'.repeat(1_000_000)}\r\n\r\n`)],
     ['headers without end', endless(HEAD, Buffer.from(`x: ${'x'.repeat(1000)}\r\n`))],
+    ['a status line without end', endless('HTTP/1.1 200 ', Buffer.from('O'.repeat(1000)))],
     ['two lengths', (socket) => socket.end(`${HEAD}content-length: 5\r\ncontent-length: 6\r\n\r\nhello!`)],
     [
       'a length and pieces',
@@ -258,124 +233,6 @@ describe('answers that are not HTTP as agreed', () => {
   })
 })
 
-describe('hosts that are slow', () => {
-  const slow = { slowBytesPerSecond: 4096, slowAfterMs: 300, slowWindowMs: 200 }
-
-  it('ends a drip of single bytes by the low-speed rule', async () => {
-    const host = await world.host(drip(`${HEAD}content-length: 5000\r\n\r\n`, { piece: Buffer.from('x'), everyMs: 20 }))
-
-    const failed = await world.fetch(host.url(), { type: 'document', timing: slow })
-
-    expect(failed).toMatchObject({ code: 'media_timeout', mayPass: true })
-    expect((failed as { words: string }).words).toContain('bytes per second')
-    await expectNothingLeft(host)
-  })
-
-  it('ends a host that sends much and then nothing', async () => {
-    const host = await world.host((socket) =>
-      socket.write(Buffer.concat([Buffer.from(`${HEAD}content-length: 5000000\r\n\r\n`), Buffer.alloc(500_000)])),
-    )
-
-    expect(await world.fetch(host.url(), { type: 'document', timing: slow })).toMatchObject({ code: 'media_timeout' })
-    await expectNothingLeft(host)
-  })
-
-  it('lets a slow host finish that keeps to the least speed', async () => {
-    let left = 10
-    const host = await world.host((socket) => {
-      socket.write(`${HEAD}content-length: 10000\r\n\r\n`)
-      const timer = setInterval(() => {
-        socket.write(Buffer.alloc(1000, 'x'))
-        left -= 1
-        if (left === 0) clearInterval(timer)
-      }, 60)
-    })
-
-    expect((await world.fetch(host.url(), { type: 'document', timing: slow })).kind).toBe('fetched')
-  })
-
-  it('ends a drip that is fast enough by the total time', async () => {
-    const host = await world.host(drip(`${HEAD}\r\n`, { piece: Buffer.alloc(1000), everyMs: 20 }))
-
-    const failed = await world.fetch(host.url(), {
-      type: 'document',
-      timing: { leastTotalMs: 600, totalBytesPerSecond: 1e9 },
-    })
-
-    expect(failed).toMatchObject({ code: 'media_timeout', words: 'The whole file did not arrive within 600 ms.' })
-    await expectNothingLeft(host)
-  })
-
-  it('control: the same drip is still running without the total time', async () => {
-    const host = await world.host(drip(`${HEAD}\r\n`, { piece: Buffer.alloc(1000), everyMs: 20 }))
-    const caller = new AbortController()
-    setTimeout(() => caller.abort(new Error('enough')), 900)
-
-    await expect(world.fetch(host.url(), { type: 'document', signal: caller.signal })).rejects.toThrow('enough')
-  })
-
-  it.each([
-    ['no answer at all', () => {}],
-    ['a status line without end', endless('HTTP/1.1 200 ', Buffer.from('O'.repeat(1000)))],
-    ['headers one byte at a time', drip(HEAD, { piece: Buffer.from('x'), everyMs: 20 })],
-    ['interim responses one at a time', drip('', { piece: Buffer.from('HTTP/1.1 102 X\r\n\r\n'), everyMs: 100 })],
-  ] satisfies [string, Script][])('ends %s by the time for headers', async (_what, script) => {
-    const host = await world.host(script)
-
-    const failed = await world.fetch(host.url(), { timing: { headersMs: 300 } })
-
-    expect(failed).toMatchObject({
-      code: 'media_timeout',
-      mayPass: true,
-      words: 'The media host did not answer the request within 300 ms.',
-    })
-    await expectNothingLeft(host)
-  })
-
-  it('counts redirects into the total time', async () => {
-    const host: TestHost = await world.host((socket) => {
-      setTimeout(() => socket.end(response(302, { location: host.url() })), 200)
-    })
-
-    expect(await world.fetch(host.url(), { timing: { leastTotalMs: 500, totalBytesPerSecond: 1e9 } })).toMatchObject({
-      code: 'media_timeout',
-    })
-  })
-
-  it('says when nobody listens, and when nobody answers for the name', async () => {
-    const closed = await world.host(() => {})
-    await closed.close()
-    world.dns.set('silent.test', 'silence')
-    world.dns.set('broken.test', { rcode: 'SERVFAIL' })
-    world.dns.set('empty.test', {})
-
-    expect(await world.fetch(closed.url())).toMatchObject({ code: 'media_connect', mayPass: true })
-    expect(await world.fetch('http://silent.test/', { timing: { dnsMs: 300 } })).toMatchObject({
-      code: 'media_dns',
-      mayPass: true,
-      words: 'Nobody answered for the name "silent.test" within 300 ms.',
-    })
-    expect(await world.fetch('http://broken.test/')).toMatchObject({ code: 'media_dns', mayPass: true })
-    expect(await world.fetch('http://empty.test/')).toMatchObject({
-      code: 'media_dns',
-      words: 'The name "empty.test" has no address.',
-    })
-    expect(await world.fetch('http://missing.test/')).toMatchObject({
-      code: 'media_dns',
-      words: 'The name "missing.test" does not exist.',
-    })
-  })
-
-  it('uses the family that answered when the other does not', async () => {
-    const host = await world.host(answering(200, {}, PNG))
-    world.dns.set('half.test', (question) => (question === 1 ? { a: [host.address] } : 'silence'))
-
-    const fetched = await world.fetch(`http://half.test:${host.port}/`, { timing: { dnsMs: 300 } })
-
-    expect(fetched.kind).toBe('fetched')
-  })
-})
-
 describe('statuses', () => {
   it.each([400, 401, 403, 404, 410, 451, 204, 206, 300, 304])('fails for good with status %d', async (status) => {
     const host = await world.host(answering(status, {}, ''))
@@ -392,33 +249,4 @@ describe('statuses', () => {
       expect(await world.fetch(host.url())).toMatchObject({ code: 'media_status', mayPass: true, retryAfterMs: 7000 })
     },
   )
-})
-
-describe('the caller ends a fetch', () => {
-  it.each([
-    ['in the look-up', async () => `http://silent.test:${(await world.host(() => {})).port}/`],
-    ['before the headers', async () => (await world.host(() => {})).url()],
-    [
-      'in the body',
-      async () =>
-        (await world.host(drip(`${HEAD}content-length: 50000\r\n\r\n`, { piece: Buffer.alloc(10), everyMs: 5 }))).url(),
-    ],
-  ])('leaves nothing behind %s', async (_where, prepare) => {
-    world.dns.set('silent.test', 'silence')
-    const url = await prepare()
-    const caller = new AbortController()
-    setTimeout(() => caller.abort(new Error('stopping')), 150)
-
-    await expect(world.fetch(url, { type: 'document', signal: caller.signal })).rejects.toThrow('stopping')
-
-    expect(await world.spooled()).toEqual([])
-  })
-
-  it('does nothing when it was ended before it began', async () => {
-    const host = await world.host(answering(200, {}, PNG))
-
-    await expect(world.fetch(host.url(), { signal: AbortSignal.abort(new Error('over')) })).rejects.toThrow('over')
-
-    expect(host.connects).toBe(0)
-  })
 })

@@ -16,11 +16,14 @@ export class MeteredConnection extends Duplex {
   readonly #socket: Socket
   #isHeld = false
 
-  constructor(socket: Socket) {
-    super()
+  /** `onReceived` is told the sum each time that something came. */
+  constructor(socket: Socket, onReceived: (receivedBytes: number) => void) {
+    // One piece at a time, so that pieces are never joined into new ones.
+    super({ readableHighWaterMark: 1 })
     this.#socket = socket
     socket.on('data', (chunk: Buffer) => {
       this.receivedBytes += chunk.length
+      onReceived(this.receivedBytes)
       if (!this.push(chunk)) socket.pause()
     })
     socket.on('end', () => this.push(null))

@@ -30,6 +30,8 @@ export interface RequestRules {
 const MAX_HEADER_BYTES = 16 * 1024
 /** Early hints come once or twice. More is a host that keeps the connection busy without ever answering. */
 const MOST_INTERIM_RESPONSES = 8
+/** The parser does not count everything, such as the text beside the status. This does. */
+const MOST_BYTES_BEFORE_BODY = 256 * 1024
 
 /**
  * Sends one GET over a connection of its own and returns once the headers are there.
@@ -42,8 +44,10 @@ export async function openResponse(
   rules: RequestRules,
   ending: AbortController,
 ): Promise<OpenResponse> {
-  const connection = new MeteredConnection(await rules.dial(target, addresses, ending.signal))
   const exchange = { peerHasEnded: false, hasAnswered: false }
+  const connection = new MeteredConnection(await rules.dial(target, addresses, ending.signal), (receivedBytes) => {
+    if (!exchange.hasAnswered && receivedBytes > MOST_BYTES_BEFORE_BODY) ending.abort(tooWordy())
+  })
   connection.once('end', () => {
     exchange.peerHasEnded = true
   })
@@ -136,6 +140,13 @@ function request(
 function joined(value: string | string[] | undefined): string | null {
   if (value === undefined) return null
   return Array.isArray(value) ? value.join(', ') : value
+}
+
+function tooWordy(): MediaProblem {
+  return new MediaProblem(
+    'media_protocol',
+    `The media host sent more than ${MOST_BYTES_BEFORE_BODY} bytes without an answer.`,
+  )
 }
 
 function tooSlow(headersMs: number): MediaProblem {

@@ -64,7 +64,7 @@ async function pour(
   let head: Buffer = Buffer.alloc(0)
   let mime: string | null = null
   try {
-    for await (const batch of arriving(response)) {
+    for await (const batch of arriving(response, ending.signal)) {
       progress.isWaitingForHost = false
       for (const piece of batch) {
         progress.bytes += piece.length
@@ -89,10 +89,11 @@ async function pour(
   return { sizeBytes: progress.bytes, sha256: hash.digest('hex'), mime }
 }
 
-async function* arriving(response: OpenResponse): AsyncGenerator<readonly Buffer[]> {
+async function* arriving(response: OpenResponse, signal: AbortSignal): AsyncGenerator<readonly Buffer[]> {
   try {
-    yield* batchesOf(response.body, response.connection)
+    yield* batchesOf(response.body, response.connection, signal)
   } catch (error) {
+    signal.throwIfAborted()
     throw response.explain(error)
   }
 }

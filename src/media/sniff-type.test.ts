@@ -197,7 +197,8 @@ describe('sniffType', () => {
 describe('judgeHead', () => {
   const types: readonly MediaType[] = ['image', 'video', 'audio']
 
-  it.each(KNOWN)('takes %s for its type and for a document, and for nothing else', (_what, head, mime, fits) => {
+  it.each(KNOWN)('takes %s for its type and for a document, and for nothing else', (...known) => {
+    const [, head, mime, fits] = known
     expect(judgeHead('document', head)).toBe(mime)
     for (const type of types) {
       if (type === fits) expect(judgeHead(type, head)).toBe(mime)

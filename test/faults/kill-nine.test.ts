@@ -6,6 +6,7 @@ import { Load } from '../support/black-box/load.ts'
 import { printTable } from '../support/black-box/print-table.ts'
 import { createRandom, type Random } from '../support/black-box/random.ts'
 import { openWorld, type World } from '../support/black-box/world.ts'
+import { findFalseQuarantines } from './kill-nine/find-false-quarantines.ts'
 import { measureResumption, type Uptime } from './kill-nine/measure-resumption.ts'
 import { readRounds, readSeed } from './run-length.ts'
 
@@ -28,12 +29,13 @@ describe('kill -9', () => {
         const load = new Load({ client, connections, pauseMs: 80, keyedShare: 0.4, seed })
         load.start()
 
-        const uptimes = await killAgainAndAgain(world.service, createRandom(seed))
+        const { uptimes, killedAt } = await killAgainAndAgain(world.service, createRandom(seed))
 
         await load.stop()
         const { counts, states, input } = await judgeRun(world, load.requests)
         const resumption = measureResumption(uptimes, input)
         printTable('kill -9', { rounds, seed, ...counts, ...states, ...resumption })
+        assert.deepEqual(findFalseQuarantines(killedAt, input), [])
         assert.ok(resumption.lanesResumed >= rounds, `Only ${resumption.lanesResumed} lanes were seen to resume`)
         assert.ok(resumption.slowestMs <= RESUMED_WITHIN_MS, `A lane resumed after ${resumption.slowestMs} ms`)
       } finally {
@@ -47,19 +49,24 @@ describe('kill -9', () => {
 // So slow that most lanes have an attempt open, and something waiting behind it, at any moment.
 const SLOW_SANDBOX = ['--set', 'latency=30ms']
 
-async function killAgainAndAgain(service: World['service'], random: Random): Promise<Uptime[]> {
+async function killAgainAndAgain(service: World['service'], random: Random) {
   const uptimes: Uptime[] = []
+  const killedAt: number[] = []
+  const kill = async () => {
+    killedAt.push(Date.now())
+    await service.killNine()
+  }
   let readyAt = Date.now()
   for (let round = 0; round < rounds; round += 1) {
     await setTimeout(random.between(1, KILL_WITHIN_MS))
-    await service.killNine()
+    await kill()
     uptimes.push({ readyAt, endedAt: Date.now() })
     if (random.next() < SHARE_WHILE_STARTING) {
       service.spawn()
       await setTimeout(random.between(1, STARTING_MS))
-      await service.killNine()
+      await kill()
     }
     readyAt = await service.start()
   }
-  return [...uptimes, { readyAt, endedAt: Number.POSITIVE_INFINITY }]
+  return { uptimes: [...uptimes, { readyAt, endedAt: Number.POSITIVE_INFINITY }], killedAt }
 }

@@ -12,5 +12,7 @@ export const SANDBOX_COMMANDS = {
 export type SandboxCommand = (typeof SANDBOX_COMMANDS)[keyof typeof SANDBOX_COMMANDS]
 
 export function commandOf(recipient: string): SandboxCommand | null {
-  return Object.hasOwn(SANDBOX_COMMANDS, recipient) ? SANDBOX_COMMANDS[recipient as keyof typeof SANDBOX_COMMANDS] : null
+  return Object.hasOwn(SANDBOX_COMMANDS, recipient)
+    ? SANDBOX_COMMANDS[recipient as keyof typeof SANDBOX_COMMANDS]
+    : null
 }

@@ -1,7 +1,7 @@
 import type { ConnectionId, Instant, MessageId } from '../../core/ids.ts'
 import type { MediaFile } from '../../core/message/message.ts'
-import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { Handover } from '../../core/ports/channel.ts'
+import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { MediaCopies } from './media-copies.ts'
 
 const KIND = 'inbox'
@@ -35,7 +35,12 @@ export class SandboxInbox {
   async deliver(handover: Handover, at: Instant): Promise<void> {
     const path = handover.media ? await this.#copies.keep(handover.messageId, handover.media) : null
     const key = entryKey(handover.messageId, handover.attemptNumber)
-    await this.#memory.add(KIND, { connectionId: handover.connectionId, key, value: JSON.stringify(toRecord(handover, path)), at })
+    await this.#memory.add(KIND, {
+      connectionId: handover.connectionId,
+      key,
+      value: JSON.stringify(toRecord(handover, path)),
+      at,
+    })
   }
 
   /** Whether this attempt was delivered. */
@@ -56,10 +61,13 @@ export function networkIdOf(messageId: MessageId): string {
 
 function toRecord({ to, content, media }: Handover, path: string | null): InboxRecord {
   const text = content.type === 'message' ? content.text : null
-  const shown = content.type === 'message' ? { name: null, caption: null } : { name: content.name, caption: content.caption }
+  const shown =
+    content.type === 'message' ? { name: null, caption: null } : { name: content.name, caption: content.caption }
   return { to, type: content.type, text, ...shown, ...factsOf(media), path }
 }
 
 function factsOf(media: MediaFile | null): Pick<InboxRecord, 'sizeBytes' | 'sha256' | 'mime'> {
-  return media ? { sizeBytes: media.sizeBytes, sha256: media.sha256, mime: media.mime } : { sizeBytes: null, sha256: null, mime: null }
+  return media
+    ? { sizeBytes: media.sizeBytes, sha256: media.sha256, mime: media.mime }
+    : { sizeBytes: null, sha256: null, mime: null }
 }

@@ -1,7 +1,7 @@
 import type { ConnectionId } from '../../core/ids.ts'
 import { MESSAGE_TYPES } from '../../core/message/message.ts'
-import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { Channel } from '../../core/ports/channel.ts'
+import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { commandOf } from './commands.ts'
 import { networkIdOf, SandboxInbox } from './inbox.ts'
@@ -47,7 +47,9 @@ export function createSandbox(parts: SandboxParts): Channel {
       // The commands that show an unknown fate must not be found out about.
       if (command === 'unknown-delivered' || command === 'unknown-lost') return { kind: 'nothing-ever' }
       const delivered = await inbox.has(connectionId, messageId, attemptNumber)
-      return delivered ? { kind: 'accepted', networkId: networkIdOf(messageId) } : { kind: 'not-sent', words: 'it is not in the inbox' }
+      return delivered
+        ? { kind: 'accepted', networkId: networkIdOf(messageId) }
+        : { kind: 'not-sent', words: 'it is not in the inbox' }
     },
   }
 }

@@ -37,7 +37,8 @@ export class MediaCopies {
     if (this.#sizes) return this.#sizes
     await mkdir(this.#folder, { recursive: true, mode: 0o700 })
     const sizes = new Map<string, number>()
-    for (const name of (await readdir(this.#folder)).sort()) sizes.set(name, (await stat(join(this.#folder, name))).size)
+    for (const name of (await readdir(this.#folder)).sort())
+      sizes.set(name, (await stat(join(this.#folder, name))).size)
     this.#sizes = sizes
     return sizes
   }

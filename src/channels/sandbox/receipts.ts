@@ -1,6 +1,6 @@
 import type { MessageId } from '../../core/ids.ts'
-import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { ChannelEvents, Handover, Receipt } from '../../core/ports/channel.ts'
+import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 
 const KIND = 'receipt'
@@ -43,7 +43,10 @@ export class SandboxReceipts {
   }
 
   /** Durable when it resolves. */
-  async plan({ connectionId, messageId, attemptNumber }: Handover, receipt: Omit<DueReceipt, 'messageId'>): Promise<void> {
+  async plan(
+    { connectionId, messageId, attemptNumber }: Handover,
+    receipt: Omit<DueReceipt, 'messageId'>,
+  ): Promise<void> {
     const due: DueReceipt = { messageId, ...receipt }
     const key = `${messageId}#${attemptNumber}#${receipt.kind}`
     await this.#memory.add(KIND, { connectionId, key, value: JSON.stringify(due), at: this.#clock.now() })

@@ -1,11 +1,11 @@
 import type { ConnectionId } from '../../core/ids.ts'
-import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { Failure, Handover, Outcome } from '../../core/ports/channel.ts'
+import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { commandOf, type SandboxCommand } from './commands.ts'
 import { networkIdOf, type SandboxInbox } from './inbox.ts'
 import type { SandboxReceipts } from './receipts.ts'
-import { readSandboxSettings, type SandboxSettings } from './settings.ts'
+import { readSandboxSettings } from './settings.ts'
 
 const BUSY_ATTEMPTS = 2
 const SLOW_MS = 5_000
@@ -26,23 +26,28 @@ export async function sendToSandbox(parts: SendParts, handover: Handover, signal
     return await deliver(parts, handover, signal)
   } catch (error) {
     // Writing the inbox failed, and nobody knows whether it was written.
-    return { kind: 'unknown', words: `the inbox could not be written: ${error instanceof Error ? error.message : String(error)}` }
+    return {
+      kind: 'unknown',
+      words: `the inbox could not be written: ${error instanceof Error ? error.message : String(error)}`,
+    }
   }
 }
 
 async function deliver(parts: SendParts, handover: Handover, signal: AbortSignal): Promise<Outcome> {
   const command = commandOf(handover.to)
-  const settings = readSandboxSettings(handover.settings)
-  await pause(parts.clock, settings.latencyMs + (command === 'slow' ? SLOW_MS : 0), signal)
+  const { latencyMs } = readSandboxSettings(handover.settings)
+  await pause(parts.clock, latencyMs + (command === 'slow' ? SLOW_MS : 0), signal)
   const refused = await refusal(parts, handover, command)
   if (refused) return { kind: 'rejected', failure: refused }
-  if (command === 'unknown-lost') return { kind: 'unknown', words: 'the sandbox lost the line, as the recipient 0004 asks for' }
+  if (command === 'unknown-lost')
+    return { kind: 'unknown', words: 'the sandbox lost the line, as the recipient 0004 asks for' }
   if (command === 'kill-worker') return killWorker(parts, handover, signal)
   if (signal.aborted) return { kind: 'rejected', failure: interrupted() }
   // Taken, but never delivered: the inbox shows only what its recipient has.
   if (command !== 'refuse-later') await parts.inbox.deliver(handover, parts.clock.now())
-  await planReceipts(parts, handover, settings, command)
-  if (command === 'unknown-delivered') return { kind: 'unknown', words: 'the sandbox lost the line, as the recipient 0003 asks for' }
+  await planReceipts(parts, handover, command)
+  if (command === 'unknown-delivered')
+    return { kind: 'unknown', words: 'the sandbox lost the line, as the recipient 0003 asks for' }
   return { kind: 'accepted', networkId: networkIdOf(handover.messageId) }
 }
 
@@ -52,7 +57,9 @@ async function refusal(parts: SendParts, handover: Handover, command: SandboxCom
     case 'refuse':
       return failure('permanent', 'recipient_refused', 'the sandbox refuses the recipient 0001 for ever')
     case 'busy-twice':
-      return handover.attemptNumber <= BUSY_ATTEMPTS ? failure('transient', 'busy', 'the sandbox is busy, as the recipient 0002 asks for') : null
+      return handover.attemptNumber <= BUSY_ATTEMPTS
+        ? failure('transient', 'busy', 'the sandbox is busy, as the recipient 0002 asks for')
+        : null
     case 'away':
       return awayFor(parts, handover)
     default:
@@ -66,34 +73,58 @@ async function awayFor({ memory, clock }: SendParts, { connectionId, messageId }
   const since = (await memory.find('away', connectionId, messageId))?.at ?? clock.now()
   const leftMs = since + AWAY_MS - clock.now()
   if (leftMs <= 0) return null
-  return { ...failure('connection', 'connection_away', 'the sandbox connection is away, as the recipient 0006 asks for'), retryAfterMs: leftMs }
+  return {
+    ...failure('connection', 'connection_away', 'the sandbox connection is away, as the recipient 0006 asks for'),
+    retryAfterMs: leftMs,
+  }
 }
 
 /** Never answers by itself: whoever asked is dead, or no longer holds the lane. */
 function killWorker({ crash }: SendParts, { connectionId }: Handover, signal: AbortSignal): Promise<Outcome> {
   return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve({ kind: 'unknown', words: 'the worker gave the lane up in mid-attempt' }), { once: true })
+    signal.addEventListener(
+      'abort',
+      () => resolve({ kind: 'unknown', words: 'the worker gave the lane up in mid-attempt' }),
+      { once: true },
+    )
     crash(connectionId)
   })
 }
 
-async function planReceipts({ receipts, clock }: SendParts, handover: Handover, settings: SandboxSettings, command: SandboxCommand | null): Promise<void> {
+async function planReceipts(
+  { receipts, clock }: SendParts,
+  handover: Handover,
+  command: SandboxCommand | null,
+): Promise<void> {
+  const settings = readSandboxSettings(handover.settings)
   const now = clock.now()
   if (command === 'refuse-later') {
     return receipts.plan(handover, {
-      kind: 'failed', dueAt: now + REFUSED_LATER_MS, code: 'refused_later', words: 'the sandbox refuses it later, as the recipient 0007 asks for',
+      kind: 'failed',
+      dueAt: now + REFUSED_LATER_MS,
+      code: 'refused_later',
+      words: 'the sandbox refuses it later, as the recipient 0007 asks for',
     })
   }
   const plain = { code: null, words: null }
-  if (settings.deliveredAfterMs !== null) await receipts.plan(handover, { kind: 'delivered', dueAt: now + settings.deliveredAfterMs, ...plain })
-  if (settings.readAfterMs !== null) await receipts.plan(handover, { kind: 'read', dueAt: now + settings.readAfterMs, ...plain })
+  if (settings.deliveredAfterMs !== null)
+    await receipts.plan(handover, { kind: 'delivered', dueAt: now + settings.deliveredAfterMs, ...plain })
+  if (settings.readAfterMs !== null)
+    await receipts.plan(handover, { kind: 'read', dueAt: now + settings.readAfterMs, ...plain })
 }
 
 async function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   if (delayMs <= 0) return
   await new Promise<void>((resolve) => {
     const cancel = clock.after(delayMs, resolve)
-    signal.addEventListener('abort', () => { cancel(); resolve() }, { once: true })
+    signal.addEventListener(
+      'abort',
+      () => {
+        cancel()
+        resolve()
+      },
+      { once: true },
+    )
   })
 }
 

@@ -24,7 +24,11 @@ export function parseSandboxSettings(given: Readonly<Record<string, string>>): P
   const settings: Record<string, number | null> = {}
   for (const [key, text] of Object.entries(given)) {
     if (!Object.hasOwn(KEYS, key)) {
-      throw new Refusal('setting_invalid', `The sandbox has no setting ${key}. It has: ${Object.keys(KEYS).join(', ')}.`, key)
+      throw new Refusal(
+        'setting_invalid',
+        `The sandbox has no setting ${key}. It has: ${Object.keys(KEYS).join(', ')}.`,
+        key,
+      )
     }
     const [name, mostMs] = KEYS[key as keyof typeof KEYS]
     settings[name] = parseTime(key, text, mostMs)
@@ -36,14 +40,22 @@ function parseTime(key: string, text: string, mostMs: number): number | null {
   if (text === 'never' && key !== 'latency') return null
   const ms = parseDurationMs(text)
   if (ms === null || ms > mostMs) {
-    throw new Refusal('setting_invalid', `${key} must be a time such as 200ms or 3s, at most ${mostMs / 1000} seconds; "${text}" is not.`, key)
+    throw new Refusal(
+      'setting_invalid',
+      `${key} must be a time such as 200ms or 3s, at most ${mostMs / 1000} seconds; "${text}" is not.`,
+      key,
+    )
   }
   return ms
 }
 
 /** Stored settings with what they leave out. */
 export function readSandboxSettings(stored: Readonly<Record<string, unknown>>): SandboxSettings {
-  return { latencyMs: timeOr(stored['latencyMs'], 0) ?? 0, deliveredAfterMs: timeOr(stored['deliveredAfterMs'], null), readAfterMs: timeOr(stored['readAfterMs'], null) }
+  return {
+    latencyMs: timeOr(stored['latencyMs'], 0) ?? 0,
+    deliveredAfterMs: timeOr(stored['deliveredAfterMs'], null),
+    readAfterMs: timeOr(stored['readAfterMs'], null),
+  }
 }
 
 function timeOr(value: unknown, fallback: number | null): number | null {

@@ -14,13 +14,15 @@ export function isoTime(at: Instant | null): string | null {
   return at === null ? null : new Date(at).toISOString()
 }
 
-/** `3 minutes ago`, `in 29 days`, `now`. */
+/** `3 minutes ago`, `in 30 days`, `now`. */
 export function relativeTime(at: Instant, now: Instant): string {
-  const distance = at - now
-  const unit = UNITS.find(([, ms]) => Math.abs(distance) >= ms)
+  const distance = Math.abs(at - now)
+  const unit = UNITS.find(([, ms]) => distance >= ms)
   if (!unit) return 'now'
   const [name, ms] = unit
-  return new Intl.RelativeTimeFormat('en').format(Math.round(distance / ms), name)
+  const count = Math.round(distance / ms)
+  const words = `${count} ${name}${count === 1 ? '' : 's'}`
+  return at < now ? `${words} ago` : `in ${words}`
 }
 
 /** A moment as people write it, to the millisecond: `2026-01-15 12:00:00.250 UTC`. */

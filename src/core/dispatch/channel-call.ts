@@ -50,7 +50,11 @@ export class ChannelCall {
 }
 
 /** Asks a channel for evidence; a channel that fails in it has none yet. */
-export async function askForEvidence(channel: Channel, open: Parameters<Channel['reconcile']>[0], journal: Journal): Promise<Evidence> {
+export async function askForEvidence(
+  channel: Channel,
+  open: Parameters<Channel['reconcile']>[0],
+  journal: Journal,
+): Promise<Evidence> {
   try {
     return await channel.reconcile(open)
   } catch (error) {

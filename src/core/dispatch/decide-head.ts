@@ -30,10 +30,12 @@ export function decideHead(head: QueuedMessage, context: HeadContext): HeadDecis
   if (!head.content) return drop('FAILED', 'message_damaged', null)
   if (!context.channelTypes.includes(head.content.type)) return drop('FAILED', 'type_unsupported', null)
   const { wait } = memory
-  if (wait && wait.reason !== 'media_pending' && (wait.until === null || wait.until > now)) return { do: 'wait', memory }
+  if (wait && wait.reason !== 'media_pending' && (wait.until === null || wait.until > now))
+    return { do: 'wait', memory }
   if (head.media?.kind === 'pending') return waitForMedia(head, context)
   const restsUntil = endOfRest(context)
-  if (restsUntil > now) return { do: 'wait', memory: withWait(memory, { reason: 'pace', words: null, until: restsUntil }) }
+  if (restsUntil > now)
+    return { do: 'wait', memory: withWait(memory, { reason: 'pace', words: null, until: restsUntil }) }
   return OPEN
 }
 
@@ -46,9 +48,16 @@ function waitForMedia(head: QueuedMessage, context: HeadContext): HeadDecision {
   if (until > now) {
     if (isCounting) return { do: 'wait', memory }
     const remembered = { sequence: head.sequence, tries: 0, spentMs: 0, resent: false, crashes: 0 }
-    return { do: 'wait', memory: { head: remembered, trouble: memory.trouble, wait: { reason: 'media_pending', words, until } } }
+    return {
+      do: 'wait',
+      memory: { head: remembered, trouble: memory.trouble, wait: { reason: 'media_pending', words, until } },
+    }
   }
-  if (context.mediaStalled) return { do: 'wait', memory: withWait(memory, { reason: 'media_pending', words, until: now + policy.headBudgetMs }) }
+  if (context.mediaStalled)
+    return {
+      do: 'wait',
+      memory: withWait(memory, { reason: 'media_pending', words, until: now + policy.headBudgetMs }),
+    }
   return drop('FAILED', 'head_budget_over', words)
 }
 

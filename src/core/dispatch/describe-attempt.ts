@@ -34,7 +34,13 @@ export function outcomeOf(evidence: Evidence, words: string): Outcome {
     case 'not-sent':
       return {
         kind: 'rejected',
-        failure: { class: 'transient', code: 'evidence_not_sent', words: evidence.words, suspectsNetwork: false, retryAfterMs: 0 },
+        failure: {
+          class: 'transient',
+          code: 'evidence_not_sent',
+          words: evidence.words,
+          suspectsNetwork: false,
+          retryAfterMs: 0,
+        },
       }
     case 'nothing-yet':
     case 'nothing-ever':
@@ -56,17 +62,15 @@ export function recordOf({ sequence, number, startedAt, endedAt, outcome }: Ende
 }
 
 export function finished(
-  connectionId: ConnectionId,
-  channel: string,
+  lane: { readonly connectionId: ConnectionId; readonly channel: string },
   message: QueuedMessage,
-  attempt: AttemptRecord,
-  disposition: Disposition,
+  { attempt, disposition }: { readonly attempt: AttemptRecord; readonly disposition: Disposition },
 ): JournalEvent {
   return {
     event: 'attempt.finished',
     messageId: message.id,
-    connectionId,
-    channel,
+    connectionId: lane.connectionId,
+    channel: lane.channel,
     number: attempt.number,
     outcome: attempt.outcome,
     code: attempt.code,

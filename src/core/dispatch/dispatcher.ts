@@ -96,7 +96,9 @@ export class Dispatcher {
     await this.#release([...this.#lanes.values()])
     this.#lanes.clear()
     await this.#releasing
-    await this.#parts.lanes.retire(this.#parts.worker).catch((error: unknown) => this.#parts.journal.record({ event: 'storage.unavailable', error }))
+    await this.#parts.lanes
+      .retire(this.#parts.worker)
+      .catch((error: unknown) => this.#parts.journal.record({ event: 'storage.unavailable', error }))
     this.#claim.stop()
   }
 
@@ -144,10 +146,23 @@ export class Dispatcher {
     const { lanes, clock, journal, isMediaStalled, wantMedia, channels } = this.#parts
     const channel = channels.get(claimed.channel)
     if (!channel || this.#lanes.has(claimed.connectionId)) {
-      journal.record({ event: 'fault', where: 'dispatcher', error: new Error(`lane of channel ${claimed.channel} cannot be begun`) })
+      journal.record({
+        event: 'fault',
+        where: 'dispatcher',
+        error: new Error(`lane of channel ${claimed.channel} cannot be begun`),
+      })
       return
     }
-    const parts: LaneParts = { lanes, clock, journal, channel, isMediaStalled, wantMedia, claim: this.#claim, onGone: (lane) => this.#forget(lane) }
+    const parts: LaneParts = {
+      lanes,
+      clock,
+      journal,
+      channel,
+      isMediaStalled,
+      wantMedia,
+      claim: this.#claim,
+      onGone: (lane) => this.#forget(lane),
+    }
     const lane = new Lane(claimed, parts)
     this.#lanes.set(claimed.connectionId, lane)
     journal.record({ event: 'lane.claimed', connectionId: claimed.connectionId, epoch: claimed.epoch })

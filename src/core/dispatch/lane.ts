@@ -242,7 +242,10 @@ export class Lane {
       epoch: this.#claimed.epoch,
       at: this.#parts.clock.now(),
       close,
-      drop: decision.do === 'drop' && head ? { sequence: head.sequence, as: decision.as, reason: decision.reason, words: decision.words } : null,
+      drop:
+        decision.do === 'drop' && head
+          ? { sequence: head.sequence, as: decision.as, reason: decision.reason, words: decision.words }
+          : null,
       open: decision.do === 'open' && head ? { sequence: head.sequence, number: head.attempts + 1 } : null,
       settledThrough: this.#settledThrough,
     }
@@ -274,7 +277,12 @@ export class Lane {
   /** The attempt is committed: now the one call that can have an effect. */
   async #attempt(head: QueuedMessage): Promise<Closing> {
     const { clock, channel, claim, journal } = this.#parts
-    const begun = { message: head, number: head.attempts + 1, startedAt: this.#lastAttemptAt ?? clock.now(), crashes: 0 }
+    const begun = {
+      message: head,
+      number: head.attempts + 1,
+      startedAt: this.#lastAttemptAt ?? clock.now(),
+      crashes: 0,
+    }
     this.#paceLot = clock.random()
     // The last look before the wire: from here on nothing can stop a call but the channel itself (G6).
     if (!claim.holds()) return this.#interrupted(begun)
@@ -291,7 +299,14 @@ export class Lane {
     const { message, number, startedAt } = begun
     const endedAt = this.#parts.clock.now()
     const attempt: AttemptRecord = {
-      sequence: message.sequence, number, startedAt, endedAt, outcome: 'rejected', code: 'call_interrupted', words: null, networkId: null,
+      sequence: message.sequence,
+      number,
+      startedAt,
+      endedAt,
+      outcome: 'rejected',
+      code: 'call_interrupted',
+      words: null,
+      networkId: null,
     }
     return { ...begun, close: { attempt, disposition: { do: 'keep-queued' } } }
   }
@@ -300,7 +315,15 @@ export class Lane {
     const { clock, channel, journal } = this.#parts
     const { message, number, startedAt, crashes } = begun
     const endedAt = clock.now()
-    const ended: EndedAttempt = { sequence: message.sequence, number, startedAt, endedAt, outcome, crashes, evidenceAsked }
+    const ended: EndedAttempt = {
+      sequence: message.sequence,
+      number,
+      startedAt,
+      endedAt,
+      outcome,
+      crashes,
+      evidenceAsked,
+    }
     const { disposition, memory } = nextStep(ended, {
       policy: this.#claimed.policy,
       memory: this.#memory,
@@ -311,9 +334,10 @@ export class Lane {
     })
     this.#memory = memory
     const attempt = recordOf(ended)
+    const close = { attempt, disposition }
     // A lane that was given up records nothing, so it tells nothing either.
-    if (!this.#gone) journal.record(finished(this.connectionId, channel.name, message, attempt, disposition))
-    return { ...begun, close: { attempt, disposition } }
+    if (!this.#gone) journal.record(finished(this.#claimed, message, close))
+    return { ...begun, close }
   }
 
   /** Brings an attempt to an end that another worker, or this one before, left open. */
@@ -323,10 +347,20 @@ export class Lane {
     this.#claimed = { ...this.#claimed, open: null }
     const { message, number, startedAt, crashes, evidenceUntil } = open
     const begun = { message, number, startedAt, crashes }
-    if (evidenceUntil !== null) return this.#askUntil(begun, evidenceUntil, 'the line broke while it was being handed over')
-    this.#parts.journal.record({ event: 'attempt.recovered', messageId: message.id, connectionId: this.connectionId, crashes })
+    if (evidenceUntil !== null)
+      return this.#askUntil(begun, evidenceUntil, 'the line broke while it was being handed over')
+    this.#parts.journal.record({
+      event: 'attempt.recovered',
+      messageId: message.id,
+      connectionId: this.connectionId,
+      crashes,
+    })
     const evidence = await askForEvidence(this.#parts.channel, this.#question(begun), this.#parts.journal)
-    return this.#close(begun, outcomeOf(evidence, 'the worker died while it was being handed over'), evidence.kind === 'nothing-ever')
+    return this.#close(
+      begun,
+      outcomeOf(evidence, 'the worker died while it was being handed over'),
+      evidence.kind === 'nothing-ever',
+    )
   }
 
   /** Null when the lane is gone or stops; the attempt stays open then, and the wait goes on with whoever takes it. */
@@ -338,7 +372,11 @@ export class Lane {
 
   async #askUntil(begun: Begun, until: Instant, words: string): Promise<Closing | null> {
     const { clock, channel, journal } = this.#parts
-    for (let waitMs = EVIDENCE_FIRST_ASK_MS; !this.#gone && !this.#stopping; waitMs = Math.min(waitMs * 2, EVIDENCE_SLOWEST_ASK_MS)) {
+    for (
+      let waitMs = EVIDENCE_FIRST_ASK_MS;
+      !this.#gone && !this.#stopping;
+      waitMs = Math.min(waitMs * 2, EVIDENCE_SLOWEST_ASK_MS)
+    ) {
       const evidence = await askForEvidence(channel, this.#question(begun), journal)
       const leftMs = until - clock.now()
       if (evidence.kind !== 'nothing-yet' || leftMs <= 0) return this.#close(begun, outcomeOf(evidence, words), true)
@@ -370,9 +408,16 @@ export class Lane {
   async #rest(head: QueuedMessage | null): Promise<void> {
     const { wait } = this.#memory
     if (!wait || this.#stopping || this.#changed) return
-    this.#parts.journal.record({ event: 'lane.waiting', connectionId: this.connectionId, reason: wait.reason, until: wait.until })
+    this.#parts.journal.record({
+      event: 'lane.waiting',
+      connectionId: this.connectionId,
+      reason: wait.reason,
+      until: wait.until,
+    })
     if (wait.reason === 'media_pending' && head) this.#parts.wantMedia([head.sequence])
-    await this.#sleep(Math.min(LONGEST_SLEEP_MS, wait.until === null ? LONGEST_SLEEP_MS : wait.until - this.#parts.clock.now()))
+    await this.#sleep(
+      Math.min(LONGEST_SLEEP_MS, wait.until === null ? LONGEST_SLEEP_MS : wait.until - this.#parts.clock.now()),
+    )
   }
 
   async #sleep(delayMs: number): Promise<void> {
@@ -387,7 +432,13 @@ export class Lane {
   }
 
   #tellDropped(head: QueuedMessage, { as, reason }: Extract<HeadDecision, { do: 'drop' }>): void {
-    this.#parts.journal.record({ event: 'message.dropped', messageId: head.id, connectionId: this.connectionId, as, reason })
+    this.#parts.journal.record({
+      event: 'message.dropped',
+      messageId: head.id,
+      connectionId: this.connectionId,
+      as,
+      reason,
+    })
   }
 
   #leave(): void {

@@ -176,22 +176,27 @@ export class MediaStage {
 
   async #arrived(wanted: MediaToFetch, { file, tookMs }: FetchedMedia): Promise<void> {
     const { queue, fetcher, clock, journal, onSettled } = this.#parts
-    if (!(await queue.ready(wanted.sequence, file, tookMs, clock.now()))) return fetcher.discard(file.path)
+    if (!(await queue.ready(wanted.sequence, { file, tookMs, at: clock.now() }))) return fetcher.discard(file.path)
     journal.record({ event: 'media.fetched', messageId: wanted.messageId, sizeBytes: file.sizeBytes, tookMs })
     onSettled(wanted.connectionId)
   }
 
   async #failed(wanted: MediaToFetch, failure: MediaFailure): Promise<void> {
     const { queue, clock, journal, onSettled } = this.#parts
-    const now = clock.now()
+    const trial = { code: failure.code, words: failure.words, at: clock.now() }
     const delayMs = failure.mayPass ? RETRY_DELAYS_MS[wanted.tries] : undefined
-    journal.record({ event: 'media.failed', messageId: wanted.messageId, code: failure.code, final: delayMs === undefined })
+    journal.record({
+      event: 'media.failed',
+      messageId: wanted.messageId,
+      code: failure.code,
+      final: delayMs === undefined,
+    })
     if (delayMs === undefined) {
-      await queue.fail(wanted.sequence, failure.code, failure.words, now)
+      await queue.fail(wanted.sequence, trial)
       return onSettled(wanted.connectionId)
     }
     const waitMs = Math.min(failure.retryAfterMs ?? delayMs, RETRY_AFTER_MOST_MS)
-    await queue.retry(wanted.sequence, now + waitMs, failure.code, failure.words, now)
+    await queue.retry(wanted.sequence, { ...trial, nextTryAt: trial.at + waitMs })
   }
 
   /** Lets go of the files of messages that are settled. */

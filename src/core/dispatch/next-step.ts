@@ -35,6 +35,10 @@ export interface StepContext {
   readonly evidenceWaitMs: number
 }
 
+interface TroubledContext extends StepContext {
+  readonly trouble: TroubleMemory
+}
+
 export interface NextStep {
   readonly disposition: Disposition
   /** What the lane remembers from now on. The same object as before when nothing changed. */
@@ -48,7 +52,7 @@ export function nextStep(attempt: EndedAttempt, context: StepContext): NextStep 
   const { outcome } = attempt
   switch (outcome.kind) {
     case 'accepted':
-      return settle('PUBLISHED', null, null, remembersNothing(context.memory))
+      return settle({ as: 'PUBLISHED', reason: null, words: null }, remembersNothing(context.memory))
     case 'rejected':
       return afterRejection(attempt, outcome.failure, context)
     case 'unknown':
@@ -58,12 +62,16 @@ export function nextStep(attempt: EndedAttempt, context: StepContext): NextStep 
 
 function afterRejection(attempt: EndedAttempt, failure: Failure, context: StepContext): NextStep {
   // Also when it was certainly not sent: a message that kills its worker must not do so for ever.
-  if (isPoison(attempt, context.memory)) return settle('UNCONFIRMED', 'quarantined', failure.words, forgetHead(context.memory))
+  if (isPoison(attempt, context.memory))
+    return settle({ as: 'UNCONFIRMED', reason: 'quarantined', words: failure.words }, forgetHead(context.memory))
   switch (failure.class) {
     case 'permanent':
-      return settle('FAILED', failure.code, failure.words, remembersNothing(context.memory))
+      return settle({ as: 'FAILED', reason: failure.code, words: failure.words }, remembersNothing(context.memory))
     case 'connection':
-      return waitForConnection(attempt, failure, countTrouble(context.memory.trouble, attempt), context)
+      return waitForConnection(remembered(attempt, context.memory), failure, {
+        ...context,
+        trouble: countTrouble(context.memory.trouble, attempt),
+      })
     case 'transient':
       return afterTransient(attempt, failure, context)
   }
@@ -73,12 +81,16 @@ function afterTransient(attempt: EndedAttempt, failure: Failure, context: StepCo
   const { memory, policy, now, lot } = context
   const trouble = failure.suspectsNetwork ? countTrouble(memory.trouble, attempt) : null
   if (trouble && (trouble.messages >= TROUBLE_AFTER_MESSAGES || now - trouble.since >= TROUBLE_AFTER_MS)) {
-    return waitForConnection(attempt, failure, trouble, context)
+    return waitForConnection(remembered(attempt, memory), failure, { ...context, trouble })
   }
   const head = headOf(memory, attempt)
   const spentMs = head.spentMs + timeUsed(attempt)
   const leftMs = policy.headBudgetMs - spentMs
-  if (leftMs <= 0) return settle('FAILED', 'head_budget_over', failure.words, { head: null, trouble, wait: null })
+  if (leftMs <= 0)
+    return settle(
+      { as: 'FAILED', reason: 'head_budget_over', words: failure.words },
+      { head: null, trouble, wait: null },
+    )
   // The last wait is cut so that the budget ends with an attempt and not in the middle of a wait.
   const delayMs = Math.min(messageDelayMs(head.tries + 1, failure.retryAfterMs, lot), leftMs)
   return {
@@ -92,47 +104,62 @@ function afterTransient(attempt: EndedAttempt, failure: Failure, context: StepCo
 }
 
 /** The whole lane waits. The message pays nothing for it: neither a try nor head budget. */
-function waitForConnection(attempt: EndedAttempt, failure: Failure, trouble: TroubleMemory, context: StepContext): NextStep {
+function waitForConnection(head: HeadMemory | null, failure: Failure, context: TroubledContext): NextStep {
+  const { trouble } = context
   const delayMs = connectionDelayMs(trouble.failures, failure.retryAfterMs, context.lot)
   const reason = failure.class === 'connection' ? failure.code : 'trouble'
   return {
     disposition: { do: 'keep-queued' },
-    memory: { head: attempt.crashes > 0 ? headOf(context.memory, attempt) : context.memory.head, trouble, wait: { reason, words: failure.words, until: context.now + delayMs } },
+    memory: {
+      head,
+      trouble,
+      wait: { reason, words: failure.words, until: context.now + delayMs },
+    },
   }
 }
 
 function afterUnknown(attempt: EndedAttempt, words: string, context: StepContext): NextStep {
   const { memory, policy, now } = context
-  if (isPoison(attempt, memory)) return settle('UNCONFIRMED', 'quarantined', words, forgetHead(memory))
-  if (context.recognisesRepeat) return repeat(attempt, words, context, false)
+  if (isPoison(attempt, memory))
+    return settle({ as: 'UNCONFIRMED', reason: 'quarantined', words: words }, forgetHead(memory))
+  if (context.recognisesRepeat) return repeat(attempt, words, context)
   if (context.evidenceWaitMs > 0 && !attempt.evidenceAsked) {
     return { disposition: { do: 'await-evidence', until: now + context.evidenceWaitMs, words }, memory }
   }
   // The line broke after we handed the message over, so it may already be on its way. Sending again risks a duplicate,
   // leaving it risks a loss. The connection's owner chose between the two; we must not.
-  if (policy.onUnconfirmed === 'resend' && !headOf(memory, attempt).resent) return repeat(attempt, words, context, true)
-  return settle('UNCONFIRMED', attempt.crashes > 0 ? 'worker_died' : 'fate_unknown', words, forgetHead(memory))
+  if (policy.onUnconfirmed === 'resend' && !headOf(memory, attempt).resent) return repeat(attempt, words, context)
+  return settle(
+    { as: 'UNCONFIRMED', reason: attempt.crashes > 0 ? 'worker_died' : 'fate_unknown', words: words },
+    forgetHead(memory),
+  )
 }
 
 /** Hands the message over once more, although the attempt before may have arrived. */
-function repeat(attempt: EndedAttempt, words: string, context: StepContext, marked: boolean): NextStep {
+function repeat(attempt: EndedAttempt, words: string, context: StepContext): NextStep {
   const head = headOf(context.memory, attempt)
   const spentMs = head.spentMs + timeUsed(attempt)
   const leftMs = context.policy.headBudgetMs - spentMs
-  if (leftMs <= 0) return settle('UNCONFIRMED', 'fate_unknown', words, forgetHead(context.memory))
+  if (leftMs <= 0)
+    return settle({ as: 'UNCONFIRMED', reason: 'fate_unknown', words: words }, forgetHead(context.memory))
   const delayMs = Math.min(messageDelayMs(head.tries + 1, null, context.lot), leftMs)
   return {
     disposition: { do: 'keep-queued' },
     memory: {
-      head: { ...head, tries: head.tries + 1, spentMs: spentMs + delayMs, resent: head.resent || marked },
+      head: {
+        ...head,
+        tries: head.tries + 1,
+        spentMs: spentMs + delayMs,
+        resent: head.resent || !context.recognisesRepeat,
+      },
       trouble: context.memory.trouble,
       wait: { reason: 'retrying', words, until: context.now + delayMs },
     },
   }
 }
 
-function settle(as: 'PUBLISHED' | 'FAILED' | 'UNCONFIRMED', reason: string | null, words: string | null, memory: LaneMemory): NextStep {
-  return { disposition: { do: 'settle', as, reason, words }, memory }
+function settle(end: Omit<Extract<Disposition, { do: 'settle' }>, 'do'>, memory: LaneMemory): NextStep {
+  return { disposition: { do: 'settle', ...end }, memory }
 }
 
 /** The same object when there is nothing to forget, so that the usual case writes nothing. */
@@ -142,6 +169,11 @@ function remembersNothing(memory: LaneMemory): LaneMemory {
 
 function forgetHead(memory: LaneMemory): LaneMemory {
   return memory.head || memory.wait ? { head: null, trouble: memory.trouble, wait: null } : memory
+}
+
+/** What a wait that is not the message's own doing leaves remembered of it: only its crashes. */
+function remembered(attempt: EndedAttempt, memory: LaneMemory): HeadMemory | null {
+  return attempt.crashes > 0 ? headOf(memory, attempt) : memory.head
 }
 
 /** What is remembered of the message, with the crashes of this attempt counted in. */

@@ -7,10 +7,15 @@ export type JudgedRefusal = 'unauthorized' | 'event_missing' | 'connection_not_a
  * The last word on whether a request may make a message, said inside the accepting transaction (G7). Null: it may.
  * The order is the contract's: 401, 403, then 404.
  */
-export function judgeAcceptance(token: Token | null, connectionId: ConnectionId | null, now: Instant): JudgedRefusal | null {
+export function judgeAcceptance(
+  token: Token | null,
+  connectionId: ConnectionId | null,
+  now: Instant,
+): JudgedRefusal | null {
   if (!token || !isUsable(token, now)) return 'unauthorized'
   if (!token.events.includes('messaging.send_message')) return 'event_missing'
   // A bound token learns nothing about numbers it is not bound to, not even whether they exist.
-  if (token.connectionIds && (!connectionId || !token.connectionIds.includes(connectionId))) return 'connection_not_allowed'
+  if (token.connectionIds && (!connectionId || !token.connectionIds.includes(connectionId)))
+    return 'connection_not_allowed'
   return connectionId ? null : 'connection_not_found'
 }

@@ -1,5 +1,5 @@
-import type { AccountId, ConnectionId, Instant, MessageId, TokenId } from '../ids.ts'
 import type { LanePolicy } from '../connection/lane-policy.ts'
+import type { AccountId, ConnectionId, Instant, MessageId, TokenId } from '../ids.ts'
 import type { MessageState, MessageType } from '../message/message.ts'
 import type { TokenEvent } from '../token/token.ts'
 
@@ -117,7 +117,13 @@ export interface Administration {
   listAccounts(): Promise<readonly AccountView[]>
 
   addConnection(
-    wanted: { accountId: AccountId; number: string; channel: string; policy: LanePolicy; channelSettings: Record<string, unknown> },
+    wanted: {
+      accountId: AccountId
+      number: string
+      channel: string
+      policy: LanePolicy
+      channelSettings: Record<string, unknown>
+    },
     actor: Actor,
   ): Promise<ConnectionView>
   /** Without removed ones. */
@@ -125,7 +131,11 @@ export interface Administration {
   /** Refuses with `connection_unknown` or, over several accounts, `connection_ambiguous`. Never a removed one. */
   findConnection(number: string, accountId: AccountId | null): Promise<ConnectionView>
   setConnectionState(id: ConnectionId, state: 'active' | 'paused', actor: Actor): Promise<ConnectionView>
-  changeConnection(id: ConnectionId, change: { policy: LanePolicy; channelSettings: Record<string, unknown> }, actor: Actor): Promise<ConnectionView>
+  changeConnection(
+    id: ConnectionId,
+    change: { policy: LanePolicy; channelSettings: Record<string, unknown> },
+    actor: Actor,
+  ): Promise<ConnectionView>
   /** Cancels what waits if `cancelWaiting`, else refuses when anything does. The open attempt is let finish. Returns how many were cancelled. */
   removeConnection(id: ConnectionId, cancelWaiting: boolean, actor: Actor): Promise<number>
 

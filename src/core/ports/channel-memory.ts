@@ -23,7 +23,10 @@ export interface ChannelMemory {
   /** Null when there is none. */
   find(kind: string, connectionId: ConnectionId, key: string): Promise<MemoryEntry | null>
   /** Entries after a position, oldest first. `connectionId` null means of all connections. */
-  list(kind: string, from: { connectionId: ConnectionId | null; after: number; limit: number }): Promise<readonly MemoryEntry[]>
+  list(
+    kind: string,
+    from: { connectionId: ConnectionId | null; after: number; limit: number },
+  ): Promise<readonly MemoryEntry[]>
   /** Harmless when it is gone already. */
   remove(kind: string, position: number): Promise<void>
 }

@@ -17,14 +17,35 @@ export type JournalEvent =
       /** What became of the message: its new state, `QUEUED` when it is tried again, `evidence` while that is awaited. */
       readonly next: string
     }
-  | { readonly event: 'attempt.recovered'; readonly messageId: MessageId; readonly connectionId: ConnectionId; readonly crashes: number }
-  | { readonly event: 'message.dropped'; readonly messageId: MessageId; readonly connectionId: ConnectionId; readonly as: string; readonly reason: string }
-  | { readonly event: 'lane.waiting'; readonly connectionId: ConnectionId; readonly reason: string; readonly until: number | null }
+  | {
+      readonly event: 'attempt.recovered'
+      readonly messageId: MessageId
+      readonly connectionId: ConnectionId
+      readonly crashes: number
+    }
+  | {
+      readonly event: 'message.dropped'
+      readonly messageId: MessageId
+      readonly connectionId: ConnectionId
+      readonly as: string
+      readonly reason: string
+    }
+  | {
+      readonly event: 'lane.waiting'
+      readonly connectionId: ConnectionId
+      readonly reason: string
+      readonly until: number | null
+    }
   | { readonly event: 'lane.claimed'; readonly connectionId: ConnectionId; readonly epoch: number }
   | { readonly event: 'lane.lost'; readonly connectionId: ConnectionId; readonly epoch: number }
   | { readonly event: 'claim.expired' }
   | { readonly event: 'messages.expired'; readonly count: number }
-  | { readonly event: 'media.fetched'; readonly messageId: MessageId; readonly sizeBytes: number; readonly tookMs: number }
+  | {
+      readonly event: 'media.fetched'
+      readonly messageId: MessageId
+      readonly sizeBytes: number
+      readonly tookMs: number
+    }
   | { readonly event: 'media.failed'; readonly messageId: MessageId; readonly code: string; readonly final: boolean }
   | { readonly event: 'media.stalled'; readonly error: unknown }
   | { readonly event: 'storage.unavailable'; readonly error: unknown }

@@ -1,6 +1,6 @@
+import type { LanePolicy } from '../connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant, MessageId, WorkerId } from '../ids.ts'
 import type { MediaFile, QueuedMessage, Sequence, SettledState } from '../message/message.ts'
-import type { LanePolicy } from '../connection/lane-policy.ts'
 import type { Receipt } from './channel.ts'
 
 /** Why and until when a lane stands still. The reason is a code of core/reasons.ts. */
@@ -99,7 +99,12 @@ export interface Step {
   readonly at: Instant
   readonly close: { readonly attempt: AttemptRecord; readonly disposition: Disposition } | null
   /** A message that is settled without an attempt of this step (expired, bad media, damaged). */
-  readonly drop: { readonly sequence: Sequence; readonly as: SettledState; readonly reason: string; readonly words: string | null } | null
+  readonly drop: {
+    readonly sequence: Sequence
+    readonly as: SettledState
+    readonly reason: string
+    readonly words: string | null
+  } | null
   readonly open: { readonly sequence: Sequence; readonly number: number } | null
   /** Everything in the lane up to and with this message is settled now, so storage need not look at it again. */
   readonly settledThrough: Sequence | null
@@ -168,19 +173,35 @@ export interface MediaToFetch {
   readonly nextTryAt: Instant
 }
 
+/** A try that did not bring the file. */
+export interface MediaTrial {
+  /** One of MEDIA_FAILURES. */
+  readonly code: string
+  readonly words: string
+  readonly at: Instant
+}
+
 /** What the media stage needs of storage. */
 export interface MediaQueue {
   /** Due fetches of one account, oldest message first, leaving out `busy`. */
-  due(request: { accountId: AccountId; now: Instant; busy: ReadonlySet<Sequence>; limit: number }): Promise<readonly MediaToFetch[]>
+  due(request: {
+    accountId: AccountId
+    now: Instant
+    busy: ReadonlySet<Sequence>
+    limit: number
+  }): Promise<readonly MediaToFetch[]>
   /** Accounts that have something to fetch. */
   accountsWithPending(): Promise<readonly AccountId[]>
   /** The media of these messages, if it is still to be fetched (for heads of lanes). */
   pendingOf(sequences: readonly Sequence[]): Promise<readonly MediaToFetch[]>
   /** False when the message is no longer waiting: the file is not wanted. */
-  ready(sequence: Sequence, file: MediaFile, tookMs: number, at: Instant): Promise<boolean>
-  retry(sequence: Sequence, nextTryAt: Instant, code: string, words: string, at: Instant): Promise<void>
+  ready(
+    sequence: Sequence,
+    fetched: { readonly file: MediaFile; readonly tookMs: number; readonly at: Instant },
+  ): Promise<boolean>
+  retry(sequence: Sequence, failed: MediaTrial & { readonly nextTryAt: Instant }): Promise<void>
   /** Fails the message with this reason, if it still waits. */
-  fail(sequence: Sequence, code: string, words: string, at: Instant): Promise<void>
+  fail(sequence: Sequence, failed: MediaTrial): Promise<void>
   /** Files whose message is settled and that can go; they are forgotten with `forget`. */
   releasable(limit: number): Promise<readonly { sequence: Sequence; path: string }[]>
   forget(sequences: readonly Sequence[]): Promise<void>

@@ -44,7 +44,8 @@ export interface MediaWanted {
  * Fetches addresses given by callers, and is the only part that does (G9).
  *
  * Never throws for what the outside does: every such end is a `MediaFailure`. It may throw for faults of ours
- * (a spool that cannot be written: `SpoolUnavailable`). A fetch that failed or was aborted leaves no file behind.
+ * (a spool that cannot be written: `SpoolUnavailable`), and rejects with the signal's reason when it is aborted.
+ * A fetch that failed or was aborted leaves no file behind.
  */
 export interface MediaFetcher {
   fetch(wanted: MediaWanted, signal: AbortSignal): Promise<FetchedMedia | MediaFailure>

@@ -93,10 +93,6 @@ export class Submission implements ExchangeOwner, Waiting {
     this.#exchange.refuse([problem('commit_unknown')])
   }
 
-  fail(error: unknown): void {
-    this.refuse([this.#exchange.explainFault(error)])
-  }
-
   #judgeToken(): Problem | null {
     if (!isUsable(this.#token, this.#facts.receivedAt)) return problem('unauthorized', 'x-api-key')
     if (!this.#token.events.includes('messaging.send_message')) return problem('event_missing')
@@ -145,7 +141,7 @@ export class Submission implements ExchangeOwner, Waiting {
       })
       .then(
         (result) => watch.end(ticket, this) && this.#guard(() => this.#answer(result)),
-        (error: unknown) => watch.end(ticket, this) && this.fail(error),
+        (error: unknown) => watch.end(ticket, this) && this.#exchange.fail(error),
       )
   }
 
@@ -188,7 +184,7 @@ export class Submission implements ExchangeOwner, Waiting {
     try {
       step()
     } catch (error) {
-      this.fail(error)
+      this.#exchange.fail(error)
     }
   }
 }

@@ -87,6 +87,8 @@ async function cancelSome({ tables, at }: Change, id: ConnectionId): Promise<num
     .set({ state: 'CANCELLED', reason: 'connection_removed', settled_at: at })
     .where('sequence', 'in', sequences)
     .execute()
+  // Or each further batch would read past all that the ones before have cancelled.
+  await tables.deleteFrom('lane_entry').where('connection_id', '=', id).where('sequence', 'in', sequences).execute()
   await tables
     .updateTable('media')
     .set({ state: 'forgotten', ended_at: at })

@@ -4,8 +4,8 @@ import { crc32 } from 'node:zlib'
 import type { AccountId, Instant, MessageId } from '../../core/ids.ts'
 import { judgeAcceptance } from '../../core/message/judge-acceptance.ts'
 import type { MessageState } from '../../core/message/message.ts'
-import type { AcceptResult, Candidate, Intake, RefusedRequest, RequestFacts } from '../../core/ports/intake.ts'
 import type { Clock } from '../../core/ports/clock.ts'
+import type { AcceptResult, Candidate, Intake, RefusedRequest, RequestFacts } from '../../core/ports/intake.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import type { RefusalCode } from '../../core/refusals.ts'
 import type { Token } from '../../core/token/token.ts'
@@ -72,8 +72,12 @@ export class SqliteIntake implements Intake, Participant {
       `insert into request (account_id, token_id, request_id, received_at, took_us, status, code, errors, body, message_id,
          remote_address, user_agent) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
-    this.#insertCommit = database.prepare('insert into accept_commit (last_sequence, first_sequence, took_us) values (?, ?, ?)')
-    this.#findKey = database.prepare('select fingerprint, message_sequence, accepted_at from idempotency where account_id = ? and key = ?')
+    this.#insertCommit = database.prepare(
+      'insert into accept_commit (last_sequence, first_sequence, took_us) values (?, ?, ?)',
+    )
+    this.#findKey = database.prepare(
+      'select fingerprint, message_sequence, accepted_at from idempotency where account_id = ? and key = ?',
+    )
     this.#putKey = database.prepare(
       `insert into idempotency (account_id, key, fingerprint, message_sequence, accepted_at) values (?, ?, ?, ?, ?)
          on conflict (account_id, key) do update set fingerprint = excluded.fingerprint,
@@ -95,10 +99,13 @@ export class SqliteIntake implements Intake, Participant {
 
   isBacklogFull(accountId: AccountId, from: string | null): 'connection_backlog_full' | 'account_backlog_full' | null {
     const { counts, limits, directory } = this.#parts
-    if (limits.maxWaitingPerAccount > 0 && counts.ofAccount(accountId) >= limits.maxWaitingPerAccount) return 'account_backlog_full'
+    if (limits.maxWaitingPerAccount > 0 && counts.ofAccount(accountId) >= limits.maxWaitingPerAccount)
+      return 'account_backlog_full'
     if (from === null || limits.maxWaitingPerConnection === 0) return null
     const connection = directory.connectionByNumber(accountId, from)
-    return connection && counts.ofConnection(connection.id) >= limits.maxWaitingPerConnection ? 'connection_backlog_full' : null
+    return connection && counts.ofConnection(connection.id) >= limits.maxWaitingPerConnection
+      ? 'connection_backlog_full'
+      : null
   }
 
   async accept(candidate: Candidate): Promise<AcceptResult> {
@@ -107,7 +114,8 @@ export class SqliteIntake implements Intake, Participant {
       if (result.kind === 'accepted') this.#parts.counts.change(result.connectionId, candidate.accountId, 1)
       return result
     } catch (error) {
-      if (error instanceof StorageUnavailable) return { kind: 'unavailable', code: error.unknown ? 'commit_unknown' : 'not_accepted' }
+      if (error instanceof StorageUnavailable)
+        return { kind: 'unavailable', code: error.unknown ? 'commit_unknown' : 'not_accepted' }
       throw error
     }
   }
@@ -137,7 +145,9 @@ export class SqliteIntake implements Intake, Participant {
 
   committed(tookMs: number): void {
     this.#finished =
-      this.#firstSequence === 0 ? null : { first: this.#firstSequence, last: this.#lastSequence, tookUs: Math.round(tookMs * 1000) }
+      this.#firstSequence === 0
+        ? null
+        : { first: this.#firstSequence, last: this.#lastSequence, tookUs: Math.round(tookMs * 1000) }
   }
 
   rolledBack(): void {
@@ -165,8 +175,19 @@ export class SqliteIntake implements Intake, Participant {
     const id = randomUUIDv7() as MessageId
     const tookUs = this.#tookUs(facts)
     const { lastInsertRowid } = this.#insertMessage.run(
-      id, candidate.accountId, connection.id, candidate.tokenId, facts.requestId, candidate.body, crc32(candidate.body),
-      candidate.to, content.type, now, facts.remoteAddress, facts.userAgent, tookUs,
+      id,
+      candidate.accountId,
+      connection.id,
+      candidate.tokenId,
+      facts.requestId,
+      candidate.body,
+      crc32(candidate.body),
+      candidate.to,
+      content.type,
+      now,
+      facts.remoteAddress,
+      facts.userAgent,
+      tookUs,
     )
     const sequence = Number(lastInsertRowid)
     this.#firstSequence ||= sequence
@@ -189,7 +210,13 @@ export class SqliteIntake implements Intake, Participant {
     const message = this.#findMessage.get(row.message_sequence) as { id: MessageId; state: MessageState } | undefined
     if (!message) return null
     this.#writeRequest(candidate.facts, {
-      accountId: candidate.accountId, tokenId: candidate.tokenId, status: 200, code: 'HC-1', errors: null, body: candidate.body, messageId: message.id,
+      accountId: candidate.accountId,
+      tokenId: candidate.tokenId,
+      status: 200,
+      code: 'HC-1',
+      errors: null,
+      body: candidate.body,
+      messageId: message.id,
     })
     return { kind: 'replayed', messageId: message.id, state: message.state }
   }
@@ -201,11 +228,29 @@ export class SqliteIntake implements Intake, Participant {
 
   #writeRequest(
     facts: RequestFacts,
-    row: { accountId: string; tokenId: string; status: number; code: string; errors: string | null; body: string | null; messageId?: string },
+    row: {
+      accountId: string
+      tokenId: string
+      status: number
+      code: string
+      errors: string | null
+      body: string | null
+      messageId?: string
+    },
   ): void {
     this.#insertRequest.run(
-      row.accountId, row.tokenId, facts.requestId, facts.receivedAt, this.#tookUs(facts), row.status, row.code, row.errors, row.body,
-      row.messageId ?? null, facts.remoteAddress, facts.userAgent,
+      row.accountId,
+      row.tokenId,
+      facts.requestId,
+      facts.receivedAt,
+      this.#tookUs(facts),
+      row.status,
+      row.code,
+      row.errors,
+      row.body,
+      row.messageId ?? null,
+      facts.remoteAddress,
+      facts.userAgent,
     )
   }
 

@@ -21,8 +21,12 @@ export class SqliteChannelMemory implements ChannelMemory {
     this.#add = database.prepare(
       'insert into channel_memory (kind, connection_id, key, value, at) values (?, ?, ?, ?, ?) on conflict do nothing',
     )
-    this.#find = database.prepare(`select ${COLUMNS} from channel_memory where kind = ? and connection_id = ? and key = ?`)
-    this.#listAll = database.prepare(`select ${COLUMNS} from channel_memory where kind = ? and position > ? order by position limit ?`)
+    this.#find = database.prepare(
+      `select ${COLUMNS} from channel_memory where kind = ? and connection_id = ? and key = ?`,
+    )
+    this.#listAll = database.prepare(
+      `select ${COLUMNS} from channel_memory where kind = ? and position > ? order by position limit ?`,
+    )
     this.#listOne = database.prepare(
       `select ${COLUMNS} from channel_memory where kind = ? and position > ? and connection_id = ? order by position limit ?`,
     )
@@ -39,7 +43,10 @@ export class SqliteChannelMemory implements ChannelMemory {
     return (this.#find.get(this.#scoped(kind), connectionId, key) as unknown as MemoryEntry | undefined) ?? null
   }
 
-  async list(kind: string, from: { connectionId: ConnectionId | null; after: number; limit: number }): Promise<readonly MemoryEntry[]> {
+  async list(
+    kind: string,
+    from: { connectionId: ConnectionId | null; after: number; limit: number },
+  ): Promise<readonly MemoryEntry[]> {
     const rows = from.connectionId
       ? this.#listOne.all(this.#scoped(kind), from.after, from.connectionId, from.limit)
       : this.#listAll.all(this.#scoped(kind), from.after, from.limit)

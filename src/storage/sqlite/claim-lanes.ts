@@ -63,10 +63,10 @@ export class LaneClaims {
     this.#takeOpen = database.prepare(
       'update open_attempt set epoch = ?, crashes = crashes + (evidence_until is null) where connection_id = ?',
     )
-    this.#open = database.prepare('select message_sequence, number, started_at, crashes, evidence_until from open_attempt where connection_id = ?')
-    this.#hasWaiting = database.prepare(
-      'select 1 from waiting where connection_id = ? limit 1',
+    this.#open = database.prepare(
+      'select message_sequence, number, started_at, crashes, evidence_until from open_attempt where connection_id = ?',
     )
+    this.#hasWaiting = database.prepare('select 1 from waiting where connection_id = ? limit 1')
     this.#clear = database.prepare('delete from lane_entry where connection_id = ?')
     this.#release = database.prepare('update lane set owner = null where connection_id = ? and epoch = ?')
   }
@@ -142,7 +142,13 @@ export class LaneClaims {
     const row = this.#open.get(id) as unknown as OpenRow | undefined
     const message = row && this.#messages.one(row.message_sequence)
     if (!row || !message) return null
-    return { message, number: row.number, startedAt: row.started_at, crashes: row.crashes, evidenceUntil: row.evidence_until }
+    return {
+      message,
+      number: row.number,
+      startedAt: row.started_at,
+      crashes: row.crashes,
+      evidenceUntil: row.evidence_until,
+    }
   }
 }
 

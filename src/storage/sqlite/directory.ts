@@ -40,9 +40,13 @@ export class Directory {
     this.#dataVersion = database.prepare('pragma data_version')
     this.#tokenByHash = database.prepare(`${TOKEN} where sha256 = ?`)
     this.#tokenById = database.prepare(`${TOKEN} where id = ?`)
-    this.#connectionByNumber = database.prepare(`${CONNECTION} where account_id = ? and number = ? and state <> 'removed'`)
+    this.#connectionByNumber = database.prepare(
+      `${CONNECTION} where account_id = ? and number = ? and state <> 'removed'`,
+    )
     this.#connectionById = database.prepare(`${CONNECTION} where id = ?`)
-    this.#changesAfter = database.prepare('select position, connection_id from lane_change where position > ? order by position')
+    this.#changesAfter = database.prepare(
+      'select position, connection_id from lane_change where position > ? order by position',
+    )
     this.#lastChange = database.prepare('select coalesce(max(position), 0) as position from lane_change')
     this.#changePosition = (this.#lastChange.get() as { position: number }).position
   }
@@ -101,7 +105,10 @@ export class Directory {
   /** Never a removed one. */
   connectionByNumber(accountId: AccountId, number: string): DirectoryConnection | null {
     let numbers = this.#byNumber.get(accountId)
-    if (!numbers) this.#byNumber.set(accountId, (numbers = new Map()))
+    if (!numbers) {
+      numbers = new Map()
+      this.#byNumber.set(accountId, numbers)
+    }
     let connection = numbers.get(number) ?? null
     if (!connection) {
       connection = toConnection(this.#connectionByNumber.get(accountId, number))

@@ -78,7 +78,10 @@ export class GroupCommit {
       const rest = jobs === this.#queue ? [] : this.#queue.slice(MOST_JOBS_PER_COMMIT)
       this.#queue = rest
       if (!this.#run(jobs)) return
-      if (rest.length > 0) return this.#schedule()
+      if (rest.length > 0) {
+        this.#schedule()
+        return
+      }
     }
   }
 
@@ -165,7 +168,12 @@ export class GroupCommit {
   #refuse(jobs: readonly Job[], error: unknown, unknown: boolean): void {
     const trouble: StorageTrouble | null = storageTrouble(error)
     if (trouble === 'broken' || unknown) this.#break(error)
-    this.#reject(jobs, new StorageUnavailable(trouble === 'full' ? 'the disk is full' : 'the database cannot be written', unknown, { cause: error }))
+    this.#reject(
+      jobs,
+      new StorageUnavailable(trouble === 'full' ? 'the disk is full' : 'the database cannot be written', unknown, {
+        cause: error,
+      }),
+    )
   }
 
   #reject(jobs: readonly Job[], error: unknown): void {

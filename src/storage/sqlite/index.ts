@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { ConnectionId } from '../../core/ids.ts'
 import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { Clock } from '../../core/ports/clock.ts'
-import { SqliteIntake, IDEMPOTENCY_KEPT_MS, type IntakeLimits } from './accept.ts'
+import { IDEMPOTENCY_KEPT_MS, type IntakeLimits, SqliteIntake } from './accept.ts'
 import { SqliteChannelMemory } from './channel-memory.ts'
 import { Directory } from './directory.ts'
 import { GroupCommit } from './group-commit.ts'
@@ -63,7 +63,7 @@ export class SqliteStorage {
       limits: options.limits,
       refusedByChannel: options.refusedByChannel,
     })
-    this.lanes = new SqliteLanes(database, this.#commits, this.#directory, this.counts)
+    this.lanes = new SqliteLanes({ database, commits: this.#commits, directory: this.#directory, counts: this.counts })
     this.mediaQueue = new SqliteMediaQueue(database, this.#commits, this.counts)
   }
 
@@ -103,7 +103,9 @@ export class SqliteStorage {
   async sweepIdempotencyKeys(now: number): Promise<void> {
     await this.#commits.submit(() =>
       this.database
-        .prepare('delete from idempotency where (account_id, key) in (select account_id, key from idempotency where accepted_at < ? limit ?)')
+        .prepare(
+          'delete from idempotency where (account_id, key) in (select account_id, key from idempotency where accepted_at < ? limit ?)',
+        )
         .run(now - IDEMPOTENCY_KEPT_MS, IDEMPOTENCY_SWEEP_LIMIT),
     )
   }

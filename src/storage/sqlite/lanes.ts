@@ -1,8 +1,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ConnectionId, Instant, WorkerId } from '../../core/ids.ts'
+import type { QueuedMessage } from '../../core/message/message.ts'
 import type { Receipt } from '../../core/ports/channel.ts'
 import type { ClaimedLane, Lanes, Step, StepResult } from '../../core/ports/lanes.ts'
-import type { QueuedMessage } from '../../core/message/message.ts'
 import { LaneClaims } from './claim-lanes.ts'
 import type { Directory } from './directory.ts'
 import { ExpirySweep } from './expiry-sweep.ts'
@@ -11,6 +11,13 @@ import { QueuedMessages } from './queued-messages.ts'
 import { ReceiptWriter } from './receipts.ts'
 import { StepWriter } from './record-step.ts'
 import type { WaitingCounts } from './waiting-counts.ts'
+
+interface LanesParts {
+  readonly database: DatabaseSync
+  readonly commits: GroupCommit
+  readonly directory: Directory
+  readonly counts: WaitingCounts
+}
 
 /** Dispatching on SQLite: what all lanes do in one turn of the event loop shares one commit. */
 export class SqliteLanes implements Lanes {
@@ -24,7 +31,7 @@ export class SqliteLanes implements Lanes {
   readonly #beat: StatementSync
   readonly #retire: StatementSync
 
-  constructor(database: DatabaseSync, commits: GroupCommit, directory: Directory, counts: WaitingCounts) {
+  constructor({ database, commits, directory, counts }: LanesParts) {
     this.#commits = commits
     this.#counts = counts
     this.#messages = new QueuedMessages(database)
@@ -64,7 +71,8 @@ export class SqliteLanes implements Lanes {
 
   async record(step: Step): Promise<StepResult> {
     const result = await this.#commits.submit(() => this.#steps.write(step))
-    if (!result.fenced && (step.close?.disposition.do === 'settle' || step.drop)) this.#counts.settled(step.connectionId)
+    if (!result.fenced && (step.close?.disposition.do === 'settle' || step.drop))
+      this.#counts.settled(step.connectionId)
     return result
   }
 

@@ -1,8 +1,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { AccountId, ConnectionId, Instant } from '../../core/ids.ts'
-import type { MediaFile, Sequence } from '../../core/message/message.ts'
+import type { Sequence } from '../../core/message/message.ts'
 import type { TimelineKind } from '../../core/message/timeline.ts'
-import type { MediaQueue, MediaToFetch } from '../../core/ports/lanes.ts'
+import type { MediaQueue, MediaToFetch, MediaTrial } from '../../core/ports/lanes.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { WaitingCounts } from './waiting-counts.ts'
 
@@ -32,7 +32,9 @@ export class SqliteMediaQueue implements MediaQueue {
   constructor(database: DatabaseSync, commits: GroupCommit, counts: WaitingCounts) {
     this.#commits = commits
     this.#counts = counts
-    this.#due = database.prepare(`${PENDING} and media.account_id = ? and media.next_try_at <= ? order by media.message_sequence limit ?`)
+    this.#due = database.prepare(
+      `${PENDING} and media.account_id = ? and media.next_try_at <= ? order by media.message_sequence limit ?`,
+    )
     this.#accounts = database.prepare(`select distinct account_id from media where state = 'pending'`)
     this.#one = database.prepare(`${PENDING} and media.message_sequence = ?`)
     this.#ready = database.prepare(
@@ -60,11 +62,22 @@ export class SqliteMediaQueue implements MediaQueue {
     )
     this.#forget = database.prepare(`update media set state = 'forgotten' where message_sequence = ?`)
     this.#wanted = database.prepare(`select path from media where state = 'ready'`)
-    this.#bytes = database.prepare(`select coalesce(sum(size_bytes), 0) as bytes from media where account_id = ? and state = 'ready'`)
+    this.#bytes = database.prepare(
+      `select coalesce(sum(size_bytes), 0) as bytes from media where account_id = ? and state = 'ready'`,
+    )
   }
 
-  async due(request: { accountId: AccountId; now: Instant; busy: ReadonlySet<Sequence>; limit: number }): Promise<readonly MediaToFetch[]> {
-    const rows = this.#due.all(request.accountId, request.now, request.limit + request.busy.size) as unknown as MediaToFetch[]
+  async due(request: {
+    accountId: AccountId
+    now: Instant
+    busy: ReadonlySet<Sequence>
+    limit: number
+  }): Promise<readonly MediaToFetch[]> {
+    const rows = this.#due.all(
+      request.accountId,
+      request.now,
+      request.limit + request.busy.size,
+    ) as unknown as MediaToFetch[]
     return rows.filter((row) => !request.busy.has(row.sequence)).slice(0, request.limit)
   }
 
@@ -76,24 +89,30 @@ export class SqliteMediaQueue implements MediaQueue {
     return sequences.flatMap((sequence) => this.#one.all(sequence) as unknown as MediaToFetch[])
   }
 
-  ready(sequence: Sequence, file: MediaFile, tookMs: number, at: Instant): Promise<boolean> {
+  ready(sequence: Sequence, { file, tookMs, at }: Parameters<MediaQueue['ready']>[1]): Promise<boolean> {
     return this.#commits.submit(() => {
       if (!this.#isWaiting.get(sequence)) return false
-      return this.#ready.run(file.path, file.sizeBytes, file.sha256, file.mime, Math.round(tookMs), at, sequence).changes === 1
+      return (
+        this.#ready.run(file.path, file.sizeBytes, file.sha256, file.mime, Math.round(tookMs), at, sequence).changes ===
+        1
+      )
     })
   }
 
-  async retry(sequence: Sequence, nextTryAt: Instant, code: string, words: string, at: Instant): Promise<void> {
+  async retry(sequence: Sequence, { nextTryAt, code, words, at }: MediaTrial & { nextTryAt: Instant }): Promise<void> {
+    const kind: TimelineKind = 'media-retry'
     await this.#commits.submit(() => {
       this.#retry.run(nextTryAt, code, words, sequence)
-      this.#moment(sequence, at, 'media-retry', code, words)
+      this.#note.run(sequence, at, kind, code, words, sequence)
     })
   }
 
-  async fail(sequence: Sequence, code: string, words: string, at: Instant): Promise<void> {
+  async fail(sequence: Sequence, { code, words, at }: MediaTrial): Promise<void> {
     const failed = await this.#commits.submit(() => {
       this.#fail.run(code, words, at, sequence)
-      return this.#failMessage.get(code, words, at, sequence) as { connection_id: ConnectionId; account_id: AccountId } | undefined
+      return this.#failMessage.get(code, words, at, sequence) as
+        | { connection_id: ConnectionId; account_id: AccountId }
+        | undefined
     })
     if (failed) this.#counts.change(failed.connection_id, failed.account_id, -1)
   }
@@ -114,9 +133,5 @@ export class SqliteMediaQueue implements MediaQueue {
 
   async spoolBytes(accountId: AccountId): Promise<number> {
     return (this.#bytes.get(accountId) as { bytes: number }).bytes
-  }
-
-  #moment(sequence: Sequence, at: Instant, kind: TimelineKind, code: string, words: string): void {
-    this.#note.run(sequence, at, kind, code, words, sequence)
   }
 }

@@ -21,7 +21,12 @@ export function readMigrations(): readonly Migration[] {
     .sort()
     .map((file) => {
       const sql = readFileSync(new URL(file, FOLDER), 'utf8')
-      return { number: Number(file.slice(0, 4)), name: file.slice(5, -4), sql, breaking: /^-- breaking: yes$/m.test(sql) }
+      return {
+        number: Number(file.slice(0, 4)),
+        name: file.slice(5, -4),
+        sql,
+        breaking: /^-- breaking: yes$/m.test(sql),
+      }
     })
 }
 
@@ -40,9 +45,13 @@ function applyOne(database: DatabaseSync, migration: Migration): void {
   database.exec('begin immediate')
   try {
     if (pragma(database, 'user_version') < migration.number) {
-      database.exec('create table if not exists migration (number integer primary key, name text not null, breaking integer not null) strict')
+      database.exec(
+        'create table if not exists migration (number integer primary key, name text not null, breaking integer not null) strict',
+      )
       database.exec(migration.sql)
-      database.prepare('insert into migration (number, name, breaking) values (?, ?, ?)').run(migration.number, migration.name, migration.breaking ? 1 : 0)
+      database
+        .prepare('insert into migration (number, name, breaking) values (?, ?, ?)')
+        .run(migration.number, migration.name, migration.breaking ? 1 : 0)
       database.exec(`pragma application_id = ${APPLICATION_ID}; pragma user_version = ${migration.number}`)
     }
     database.exec('commit')
@@ -58,7 +67,10 @@ export function checkMigrations(database: DatabaseSync, path: string): void {
   const version = pragma(database, 'user_version')
   const newest = migrations.at(-1)?.number ?? 0
   if (version < newest) {
-    throw new Refusal('database_unavailable', `The database at ${path} is of an older version. Bring it up to date: npm run -s nuncio -- migrate`)
+    throw new Refusal(
+      'database_unavailable',
+      `The database at ${path} is of an older version. Bring it up to date: npm run -s nuncio -- migrate`,
+    )
   }
   refuseNewer(database, path, migrations)
 }
@@ -67,7 +79,9 @@ export function checkMigrations(database: DatabaseSync, path: string): void {
 function refuseNewer(database: DatabaseSync, path: string, known: readonly Migration[]): void {
   const newest = known.at(-1)?.number ?? 0
   if (pragma(database, 'user_version') <= newest) return
-  const breaking = database.prepare('select name from migration where number > ? and breaking = 1 order by number limit 1').get(newest)
+  const breaking = database
+    .prepare('select name from migration where number > ? and breaking = 1 order by number limit 1')
+    .get(newest)
   if (!breaking) return
   throw new Refusal(
     'database_newer',

@@ -75,7 +75,9 @@ function refuseForeign(database: DatabaseSync, path: string): void {
  */
 function makeDurable(database: DatabaseSync, path: string, inMemory: boolean): void {
   const mode = (database.prepare('pragma journal_mode = wal').get() as { journal_mode: string }).journal_mode
-  database.exec('pragma synchronous = full; pragma foreign_keys = on; pragma temp_store = memory; pragma cache_size = -65536')
+  database.exec(
+    'pragma synchronous = full; pragma foreign_keys = on; pragma temp_store = memory; pragma cache_size = -65536',
+  )
   if (inMemory) return
   if (mode !== 'wal' || pragma(database, 'synchronous') !== 2) {
     throw new Refusal(

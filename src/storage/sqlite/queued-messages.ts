@@ -38,12 +38,16 @@ export class QueuedMessages {
 
   constructor(database: DatabaseSync) {
     this.#run = database.prepare(
-      `select ${COLUMNS.split(', ').map((column) => `message.${column}`).join(', ')}
+      `select ${COLUMNS.split(', ')
+        .map((column) => `message.${column}`)
+        .join(', ')}
          from lane_entry cross join message on message.sequence = lane_entry.sequence
          where lane_entry.connection_id = ? and message.state = 'QUEUED' order by lane_entry.sequence limit ?`,
     )
     this.#one = database.prepare(`select ${COLUMNS} from message where sequence = ?`)
-    this.#media = database.prepare('select state, tries, next_try_at, words, path, size_bytes, sha256, mime from media where message_sequence = ?')
+    this.#media = database.prepare(
+      'select state, tries, next_try_at, words, path, size_bytes, sha256, mime from media where message_sequence = ?',
+    )
   }
 
   /** The lowest unfinished messages of a lane, in order of acceptance. */

@@ -34,7 +34,14 @@ export class ReceiptWriter {
       this.#move.run(effect.to, effect.reason, receipt.words, publishedAt, receipt.at, row.sequence)
     }
     const kind: TimelineKind = effect.contrary ? 'receipt-contrary' : `receipt-${receipt.kind}`
-    this.#note.run(row.sequence, receipt.at, kind, receipt.code, receipt.words ?? (effect.contrary ? receipt.kind : null), row.sequence)
+    this.#note.run(
+      row.sequence,
+      receipt.at,
+      kind,
+      receipt.code,
+      receipt.words ?? (effect.contrary ? receipt.kind : null),
+      row.sequence,
+    )
     return 'applied'
   }
 }

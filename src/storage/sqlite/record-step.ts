@@ -36,7 +36,9 @@ export class StepWriter {
       `update open_attempt set message_sequence = ?, number = ?, started_at = ?, crashes = 0, evidence_until = null, words = null
          where connection_id = ? and epoch = ? and message_sequence = ? and ${waits}`,
     )
-    this.#deleteOpen = database.prepare('delete from open_attempt where connection_id = ? and epoch = ? and message_sequence = ?')
+    this.#deleteOpen = database.prepare(
+      'delete from open_attempt where connection_id = ? and epoch = ? and message_sequence = ?',
+    )
     this.#awaitEvidence = database.prepare(
       'update open_attempt set evidence_until = ?, words = ? where connection_id = ? and epoch = ? and message_sequence = ?',
     )
@@ -75,7 +77,13 @@ export class StepWriter {
   #close(step: Step, close: NonNullable<Step['close']>): StepResult {
     const { attempt, disposition } = close
     if (disposition.do === 'await-evidence') {
-      const { changes } = this.#awaitEvidence.run(disposition.until, disposition.words, step.connectionId, step.epoch, attempt.sequence)
+      const { changes } = this.#awaitEvidence.run(
+        disposition.until,
+        disposition.words,
+        step.connectionId,
+        step.epoch,
+        attempt.sequence,
+      )
       return changes === 1 ? NOT_OPENED : FENCED
     }
     // First the open attempt, because it carries the epoch: if that is not ours, nothing else may be written.
@@ -84,7 +92,13 @@ export class StepWriter {
     if (disposition.do === 'settle') this.#settleMessage(attempt, disposition)
     else this.#keepQueued.run(attempt.number, attempt.sequence)
     this.#insertAttempt.run(
-      attempt.sequence, attempt.number, attempt.startedAt, attempt.endedAt, attempt.outcome, attempt.code, attempt.words,
+      attempt.sequence,
+      attempt.number,
+      attempt.startedAt,
+      attempt.endedAt,
+      attempt.outcome,
+      attempt.code,
+      attempt.words,
     )
     return result
   }
@@ -92,7 +106,15 @@ export class StepWriter {
   #endOpen(step: Step, attempt: AttemptRecord): StepResult {
     const { connectionId, epoch, open } = step
     if (open && this.#mayOpen(connectionId)) {
-      const moved = this.#moveOpen.run(open.sequence, open.number, step.at, connectionId, epoch, attempt.sequence, open.sequence)
+      const moved = this.#moveOpen.run(
+        open.sequence,
+        open.number,
+        step.at,
+        connectionId,
+        epoch,
+        attempt.sequence,
+        open.sequence,
+      )
       if (moved.changes === 1) return OPENED
     }
     return this.#deleteOpen.run(connectionId, epoch, attempt.sequence).changes === 1 ? NOT_OPENED : FENCED
@@ -103,13 +125,22 @@ export class StepWriter {
     if (!this.#claims.holds(connectionId, epoch)) return FENCED
     if (drop) this.#drop.run(drop.as, drop.reason, drop.words, step.at, drop.sequence, connectionId)
     if (!open || !this.#mayOpen(connectionId)) return NOT_OPENED
-    return this.#insertOpen.run(connectionId, open.sequence, open.number, epoch, step.at, open.sequence).changes === 1 ? OPENED : NOT_OPENED
+    return this.#insertOpen.run(connectionId, open.sequence, open.number, epoch, step.at, open.sequence).changes === 1
+      ? OPENED
+      : NOT_OPENED
   }
 
   #settleMessage(attempt: AttemptRecord, settle: Settle): void {
     const publishedAt = settle.as === 'PUBLISHED' ? attempt.endedAt : null
     this.#settle.run(
-      settle.as, settle.reason, settle.words, attempt.number, publishedAt, attempt.endedAt, attempt.networkId, attempt.sequence,
+      settle.as,
+      settle.reason,
+      settle.words,
+      attempt.number,
+      publishedAt,
+      attempt.endedAt,
+      attempt.networkId,
+      attempt.sequence,
     )
   }
 
@@ -120,7 +151,12 @@ export class StepWriter {
   #remember(connectionId: Step['connectionId'], memory: LaneMemory): void {
     const { head, trouble, wait } = memory
     this.#saveMemory.run(
-      head && JSON.stringify(head), trouble && JSON.stringify(trouble), wait?.reason ?? null, wait?.words ?? null, wait?.until ?? null, connectionId,
+      head && JSON.stringify(head),
+      trouble && JSON.stringify(trouble),
+      wait?.reason ?? null,
+      wait?.words ?? null,
+      wait?.until ?? null,
+      connectionId,
     )
   }
 

@@ -1,7 +1,16 @@
 import { Refusal } from '../../core/refusals.ts'
 
 /** Primary result codes of SQLite, and one extended one (https://sqlite.org/rescode.html). */
-const CODES = { busy: 5, locked: 6, readOnly: 8, ioError: 10, corrupt: 11, full: 13, cantOpen: 14, notADatabase: 26 } as const
+const CODES = {
+  busy: 5,
+  locked: 6,
+  readOnly: 8,
+  ioError: 10,
+  corrupt: 11,
+  full: 13,
+  cantOpen: 14,
+  notADatabase: 26,
+} as const
 /** Making room for the shared-memory index failed: a full disk reports itself so. */
 const IO_ERROR_SHM_SIZE = 4874
 
@@ -45,18 +54,48 @@ export function translateOpenError(error: unknown, path: string): unknown {
   if (code === null) {
     const systemCode = error instanceof Error && 'code' in error ? String(error.code) : ''
     if (!/^E[A-Z]+$/.test(systemCode)) return error
-    return new Refusal('database_unavailable', `${path} cannot be opened (${systemCode}). Check the folder and its permissions.`, null, cause)
+    return new Refusal(
+      'database_unavailable',
+      `${path} cannot be opened (${systemCode}). Check the folder and its permissions.`,
+      null,
+      cause,
+    )
   }
   switch (code & 0xff) {
     case CODES.notADatabase:
-      return new Refusal('database_foreign', `${path} is not a database, or its first page is damaged. Restore a backup, or point NUNCIO_DATA_DIR at another folder.`, null, cause)
+      return new Refusal(
+        'database_foreign',
+        `${path} is not a database, or its first page is damaged. Restore a backup, or point NUNCIO_DATA_DIR at another folder.`,
+        null,
+        cause,
+      )
     case CODES.corrupt:
-      return new Refusal('database_damaged', `${path} is damaged. Keep a copy of the folder, then restore a backup; nothing was changed.`, null, cause)
+      return new Refusal(
+        'database_damaged',
+        `${path} is damaged. Keep a copy of the folder, then restore a backup; nothing was changed.`,
+        null,
+        cause,
+      )
     case CODES.busy:
-      return new Refusal('database_unavailable', `${path} is held by another program. Try again in a moment.`, null, cause)
+      return new Refusal(
+        'database_unavailable',
+        `${path} is held by another program. Try again in a moment.`,
+        null,
+        cause,
+      )
     case CODES.full:
-      return new Refusal('database_unavailable', `There is no room left on the disk of ${path}. Make room and start again.`, null, cause)
+      return new Refusal(
+        'database_unavailable',
+        `There is no room left on the disk of ${path}. Make room and start again.`,
+        null,
+        cause,
+      )
     default:
-      return new Refusal('database_unavailable', `${path} cannot be opened (SQLite code ${code}). Check the disk, the folder and its permissions.`, null, cause)
+      return new Refusal(
+        'database_unavailable',
+        `${path} cannot be opened (SQLite code ${code}). Check the disk, the folder and its permissions.`,
+        null,
+        cause,
+      )
   }
 }

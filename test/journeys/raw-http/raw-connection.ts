@@ -12,7 +12,10 @@ export interface Envelope {
   readonly success: boolean
   readonly code: string
   readonly name: string
-  readonly data: { readonly state?: string; readonly errors?: readonly { field: string | null; code: string; message: string }[] }
+  readonly data: {
+    readonly state?: string
+    readonly errors?: readonly { field: string | null; code: string; message: string }[]
+  }
   readonly message: string
 }
 

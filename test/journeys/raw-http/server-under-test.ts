@@ -1,4 +1,4 @@
-import { type HttpServer, createHttpServer } from '../../../src/http/http-server.ts'
+import { createHttpServer, type HttpServer } from '../../../src/http/http-server.ts'
 import type { HttpServerDeps } from '../../../src/http/http-server-deps.ts'
 import { RawConnection, type RawReply } from './raw-connection.ts'
 import { realClock } from './real-clock.ts'
@@ -86,7 +86,13 @@ export class ServerUnderTest {
   }
 
   /** The bytes of one good request, but for what the facts change. */
-  write({ method = 'POST', target = PATH, version = 'HTTP/1.1', headers = {}, body = GOOD_BODY }: RequestFacts = {}): Buffer {
+  write({
+    method = 'POST',
+    target = PATH,
+    version = 'HTTP/1.1',
+    headers = {},
+    body = GOOD_BODY,
+  }: RequestFacts = {}): Buffer {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body
     const all: HeaderLines = {
       Host: 'send.example.com',

@@ -9,6 +9,12 @@ export const ACCOUNT = 'account-1' as AccountId
 export const FROM = '14155550100'
 const CONNECTION = 'connection-1' as ConnectionId
 
+export interface Held {
+  /** Resolves once a request has got as far as to storage. */
+  readonly reached: Promise<void>
+  release(as: AcceptResult): void
+}
+
 /** An intake that keeps everything in memory and does as it is told. */
 export class StubIntake implements Intake {
   readonly accepted: Candidate[] = []
@@ -40,6 +46,17 @@ export class StubIntake implements Intake {
     }
     this.#tokens.set(createHash('sha256').update(text).digest('hex'), token)
     return text
+  }
+
+  /** Holds what is accepted from now on back, until it is told what that comes to. */
+  hold(): Held {
+    const reached = Promise.withResolvers<void>()
+    const result = Promise.withResolvers<AcceptResult>()
+    this.answer = () => {
+      reached.resolve()
+      return result.promise
+    }
+    return { reached: reached.promise, release: (as) => result.resolve(as) }
   }
 
   findToken(tokenSha256: Buffer): Token | null {

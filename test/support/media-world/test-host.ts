@@ -112,3 +112,30 @@ export function answering(...args: Parameters<typeof response>): Script {
 export function redirecting(location: string, status = 302): Script {
   return answering(status, { location }, '')
 }
+
+/** Sends the same bytes again and again, as fast as they are taken, and counts what the system took. */
+export function endless(head: string, piece: Buffer, sent: { bytes: number } = { bytes: 0 }): Script {
+  // Large writes, so that the host's own work does not slow down what it attacks: both run in this process.
+  const load = Buffer.concat(Array<Buffer>(Math.ceil(65_536 / piece.length)).fill(piece))
+  return (socket) => {
+    socket.write(head)
+    const pump = () => {
+      while (!socket.destroyed && socket.writableLength < 500_000) {
+        socket.write(load, (error) => {
+          if (!error) sent.bytes += load.length
+        })
+      }
+      if (!socket.destroyed) socket.once('drain', pump)
+    }
+    pump()
+  }
+}
+
+/** Sends a piece every so often, for ever. */
+export function drip(head: string, { piece, everyMs }: { readonly piece: Buffer; readonly everyMs: number }): Script {
+  return (socket) => {
+    socket.write(head)
+    const timer = setInterval(() => socket.write(piece), everyMs)
+    socket.on('close', () => clearInterval(timer))
+  }
+}

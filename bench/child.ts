@@ -1,0 +1,88 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+/** What a process of the bench can be asked, by name. */
+export type Calls = Readonly<Record<string, (input: never) => unknown>>
+
+type Input<Call> = Call extends (input: infer Given) => unknown ? Given : never
+type Answer<Call> = Call extends (input: never) => infer Result ? Awaited<Result> : never
+
+interface Question {
+  readonly id: number
+  readonly name: string
+  readonly input: unknown
+}
+
+interface Reply {
+  readonly id: number
+  readonly answer?: unknown
+  readonly error?: string
+}
+
+const ENDS_WITHIN_MS = 30_000
+
+/** Answers the questions of the process that forked this one, and ends when that process goes away. */
+export function answerParent(calls: Calls): void {
+  process.on('message', ({ id, name, input }: Question) => {
+    const call = calls[name] as ((input: unknown) => unknown) | undefined
+    Promise.resolve()
+      .then(() => call?.(input))
+      .then(
+        (answer) => process.send?.({ id, answer } satisfies Reply),
+        (error: unknown) => process.send?.({ id, error: error instanceof Error ? (error.stack ?? '') : String(error) }),
+      )
+  })
+  // Whatever becomes of the bench, nothing of it goes on.
+  process.on('disconnect', () => process.exit(1))
+}
+
+/** A process of the bench's own that can be asked things. */
+export class Child<Known extends Calls> {
+  readonly #process: ChildProcess
+  readonly #waiting = new Map<number, { resolve(answer: never): void; reject(error: Error): void }>()
+  readonly #ended: Promise<void>
+  #asked = 0
+
+  /** `file` beside this one; `flags` are Node's. */
+  constructor(file: string, { flags = [], environment = {} }: { flags?: readonly string[]; environment?: object } = {}) {
+    this.#process = fork(fileURLToPath(new URL(file, import.meta.url)), {
+      execArgv: [...flags],
+      // Settings of whoever runs the bench must not change what is measured.
+      env: { PATH: process.env['PATH'], ...environment },
+    })
+    this.#process.on('message', (reply: Reply) => {
+      const waiting = this.#waiting.get(reply.id)
+      this.#waiting.delete(reply.id)
+      if (reply.error === undefined) waiting?.resolve(reply.answer as never)
+      else waiting?.reject(new Error(`${file}: ${reply.error}`))
+    })
+    this.#ended = new Promise((resolve) => {
+      this.#process.once('exit', (code, signal) => {
+        for (const { reject } of this.#waiting.values()) reject(new Error(`${file} ended: ${code ?? signal}`))
+        this.#waiting.clear()
+        resolve()
+      })
+    })
+  }
+
+  get pid(): number {
+    return this.#process.pid ?? 0
+  }
+
+  ask<Name extends keyof Known & string>(name: Name, input: Input<Known[Name]>): Promise<Answer<Known[Name]>> {
+    this.#asked += 1
+    const id = this.#asked
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject })
+      this.#process.send({ id, name, input } satisfies Question)
+    })
+  }
+
+  /** Harmless twice. */
+  async stop(): Promise<void> {
+    this.#process.kill('SIGTERM')
+    const force = setTimeout(() => this.#process.kill('SIGKILL'), ENDS_WITHIN_MS)
+    await this.#ended
+    clearTimeout(force)
+  }
+}

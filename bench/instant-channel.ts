@@ -1,0 +1,45 @@
+import { MESSAGE_TYPES } from '../src/core/message/message.ts'
+import type { Channel, Handover } from '../src/core/ports/channel.ts'
+
+export const INSTANT = 'instant'
+
+/** A network that takes everything at once, so that only the service's own work is measured. */
+export class InstantChannel implements Channel {
+  readonly name = INSTANT
+  readonly capabilities: Channel['capabilities'] = {
+    types: MESSAGE_TYPES,
+    maxTextLength: null,
+    maxCaptionLength: null,
+    recognisesRepeat: false,
+    evidenceWaitMs: 0,
+    callBudgetMs: 30_000,
+  }
+  readonly #onSend: (handover: Handover) => void
+  #sent = 0
+
+  constructor(onSend: (handover: Handover) => void) {
+    this.#onSend = onSend
+  }
+
+  get sent(): number {
+    return this.#sent
+  }
+
+  parseSettings(): Readonly<Record<string, unknown>> {
+    return {}
+  }
+
+  async start(): Promise<void> {}
+
+  async stop(): Promise<void> {}
+
+  async send(handover: Handover) {
+    this.#sent += 1
+    this.#onSend(handover)
+    return { kind: 'accepted', networkId: handover.messageId } as const
+  }
+
+  async reconcile() {
+    return { kind: 'nothing-ever' } as const
+  }
+}

@@ -1,0 +1,137 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { Caller } from './caller.ts'
+import { LatencyHistogram } from './latency-histogram.ts'
+import { sendRequest } from './send-request.ts'
+
+export interface LoadJob {
+  readonly port: number
+  /** Connections, each with at most one request under way. */
+  readonly sockets: number
+  readonly seconds: number
+  readonly warmUpSeconds: number
+  /** Null: as fast as the replies come. */
+  readonly ratePerSecond: number | null
+  readonly token: string
+  /** Sender numbers, used in turn. */
+  readonly numbers: readonly string[]
+}
+
+export interface LoadResult {
+  readonly perSecond: number
+  readonly replies: number
+  /** Replies other than 200. */
+  readonly refused: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly longestMs: number
+  /** Of one core, while it counted. */
+  readonly cpuShare: number
+}
+
+const TICK_MS = 1
+
+/** Puts load on one server and counts what comes back. */
+export class LoadRun {
+  readonly #job: LoadJob
+  readonly #requests: readonly Buffer[]
+  readonly #latency = new LatencyHistogram()
+  readonly #idle: Caller[] = []
+  #callers: readonly Caller[] = []
+  #next = 0
+  #refused = 0
+  #paceFromMs = 0
+  #issued = 0
+  #broken: Error | null = null
+  #isOver = false
+
+  constructor(job: LoadJob) {
+    this.#job = job
+    this.#requests = job.numbers.map((from) => sendRequest({ token: job.token, from }))
+  }
+
+  async run(): Promise<LoadResult> {
+    const { sockets, port, seconds, warmUpSeconds, ratePerSecond } = this.#job
+    const parts = {
+      port,
+      onReply: this.#onReply.bind(this),
+      onBroken: (error: Error) => {
+        this.#broken ??= error
+      },
+    }
+    this.#callers = await Promise.all(Array.from({ length: sockets }, () => Caller.open(parts)))
+    const stopPacing = ratePerSecond === null ? this.#rush() : this.#pace()
+    await pause(warmUpSeconds * 1000)
+    const measured = await this.#measure(seconds)
+    this.#isOver = true
+    stopPacing()
+    // What is under way is let come back, so that nothing of this run is in the next one.
+    await pause(100)
+    for (const caller of this.#callers) caller.close()
+    if (this.#broken) throw this.#broken
+    return measured
+  }
+
+  async #measure(seconds: number): Promise<LoadResult> {
+    this.#latency.clear()
+    this.#refused = 0
+    const cpuBefore = process.cpuUsage()
+    const startedMs = performance.now()
+    await pause(seconds * 1000)
+    const tookMs = performance.now() - startedMs
+    const cpu = process.cpuUsage(cpuBefore)
+    return {
+      perSecond: (this.#latency.total / tookMs) * 1000,
+      replies: this.#latency.total,
+      refused: this.#refused,
+      p50Ms: this.#latency.percentileMs(0.5),
+      p99Ms: this.#latency.percentileMs(0.99),
+      longestMs: this.#latency.longestMs,
+      cpuShare: (cpu.user + cpu.system) / 1000 / tookMs,
+    }
+  }
+
+  #rush(): () => void {
+    for (const caller of this.#callers) this.#send(caller, performance.now())
+    return () => {}
+  }
+
+  #pace(): () => void {
+    this.#idle.push(...this.#callers)
+    this.#paceFromMs = performance.now()
+    const timer = setInterval(() => this.#sendDue(), TICK_MS)
+    return () => clearInterval(timer)
+  }
+
+  /**
+   * A request's time begins when it was due, not when a connection was free for it: a server that stalls would
+   * otherwise look fast, because hardly anybody would be asking it.
+   */
+  #sendDue(): void {
+    const rate = this.#job.ratePerSecond ?? 0
+    const due = Math.floor(((performance.now() - this.#paceFromMs) / 1000) * rate)
+    while (this.#issued < due) {
+      const caller = this.#idle.pop()
+      if (!caller) return
+      this.#issued += 1
+      this.#send(caller, this.#paceFromMs + (this.#issued / rate) * 1000)
+    }
+  }
+
+  #send(caller: Caller, begunMs: number): void {
+    const request = this.#requests[this.#next]
+    this.#next = this.#next + 1 === this.#requests.length ? 0 : this.#next + 1
+    if (request) caller.send(request, begunMs)
+  }
+
+  #onReply(caller: Caller, begunMs: number, status: number): void {
+    const now = performance.now()
+    this.#latency.add(now - begunMs)
+    if (status !== 200) this.#refused += 1
+    if (this.#isOver) return
+    if (this.#job.ratePerSecond === null) this.#send(caller, now)
+    else {
+      this.#idle.push(caller)
+      this.#sendDue()
+    }
+  }
+}

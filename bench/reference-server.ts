@@ -1,0 +1,26 @@
+import { fastify } from 'fastify'
+import { successBody } from '../src/contract/replies.ts'
+import { answerParent } from './child.ts'
+import { SEND_PATH } from './send-request.ts'
+
+/**
+ * What everything is compared with: the least a Fastify route can do. It parses the same JSON body and replies the
+ * same constant bytes; it checks nothing and keeps nothing.
+ */
+const BODY = JSON.stringify(successBody('QUEUED'))
+
+const app = fastify({ logger: false })
+app.post(SEND_PATH, (_request, reply) => {
+  reply.header('content-type', 'application/json; charset=utf-8').send(BODY)
+})
+
+const calls = {
+  async listen() {
+    await app.listen({ host: '127.0.0.1', port: 0 })
+    return app.addresses()[0]?.port ?? 0
+  },
+}
+export type ReferenceCalls = typeof calls
+
+process.once('SIGTERM', () => process.exit(0))
+answerParent(calls)

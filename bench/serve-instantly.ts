@@ -1,0 +1,34 @@
+import { answerParent } from './child.ts'
+import { InstantWorld } from './instant-world.ts'
+import { machineMs } from './machine-clock.ts'
+import { settingsFor } from './settings-for.ts'
+
+let world: InstantWorld | null = null
+
+const calls = {
+  async start({ dataDir, environment = {} }: { dataDir: string; environment?: Readonly<Record<string, string>> }) {
+    world = new InstantWorld(settingsFor(dataDir, environment))
+    return world.start()
+  },
+  /** How far it has come, at which moment, and what that cost so far. */
+  progress() {
+    const { user, system } = process.cpuUsage()
+    return { atMs: machineMs(), sent: world?.sent ?? 0, cpuSeconds: (user + system) / 1e6 }
+  },
+  waiting: () => world?.waiting ?? 0,
+  laneCount: () => world?.laneCount ?? 0,
+  trace() {
+    world?.trace()
+  },
+  takeTraced: () => world?.takeTraced() ?? [],
+  /** Only where it was started with --expose-gc. */
+  collectGarbage() {
+    globalThis.gc?.()
+  },
+}
+export type InstantCalls = typeof calls
+
+process.once('SIGTERM', () => {
+  void (world?.stop() ?? Promise.resolve()).finally(() => process.exit(0))
+})
+answerParent(calls)

@@ -1,0 +1,20 @@
+import { readSettings, type Settings } from '../src/config/read-settings.ts'
+
+// So high that no request meets them, and not 0: the check itself is part of what is measured.
+const UNMET = '1000000000'
+
+/** Set for every service that is measured. */
+export const BENCH_ENVIRONMENT: Readonly<Record<string, string>> = {
+  NUNCIO_LOG_LEVEL: 'warn',
+  NUNCIO_MAX_WAITING_PER_CONNECTION: UNMET,
+  NUNCIO_MAX_WAITING_PER_ACCOUNT: UNMET,
+}
+
+export function settingsFor(dataDir: string, environment: Readonly<Record<string, string>> = {}): Settings {
+  const { settings, problems } = readSettings({
+    environment: { ...BENCH_ENVIRONMENT, ...environment, NUNCIO_DATA_DIR: dataDir },
+    envFile: {},
+  })
+  if (!settings) throw new Error(problems.map(({ sentence }) => sentence).join('\n'))
+  return settings
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, it } from 'vitest'
+import { buildOpenApi } from './openapi.ts'
+import { REPLIES } from './replies.ts'
+import { parseSendMessage } from './send-message.ts'
+
+const run = promisify(execFile)
+const sentences = { unauthorized: 'No.' }
+// biome-ignore lint/suspicious/noExplicitAny: the document is read as any client reads it
+const document = buildOpenApi('https://send.nuncio.org', sentences) as any
+const operation = document.paths['/chat/api/v1/public/message/send'].post
+
+describe('the OpenAPI document', () => {
+  it('has nothing for a linter to say about', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'nuncio-openapi-'))
+    try {
+      const file = join(folder, 'openapi.json')
+      await writeFile(file, JSON.stringify(document))
+
+      const { stderr } = await run(
+        process.execPath,
+        ['node_modules/@redocly/cli/bin/cli.js', 'lint', file, '--extends=recommended', '--format=stylish'],
+        { env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', NO_COLOR: '1' } },
+      )
+
+      assert.doesNotMatch(stderr, /warning|error/i)
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+  }, 30_000)
+
+  it('names the operation and the token header as the interface does', () => {
+    assert.equal(operation.operationId, 'sendMessage')
+    assert.deepEqual(document.security, [{ apiToken: [] }])
+    const { type, in: place, name } = document.components.securitySchemes.apiToken
+    assert.deepEqual({ type, place, name }, { type: 'apiKey', place: 'header', name: 'x-api-key' })
+  })
+
+  it('has an example of every type, and the service would accept each', () => {
+    const examples = operation.requestBody.content['application/json'].examples
+
+    assert.deepEqual(Object.keys(examples), ['message', 'image', 'document', 'video', 'audio'])
+    for (const [type, { value }] of Object.entries<{ value: { message: { type: string } } }>(examples)) {
+      assert.equal(value.message.type, type)
+      assert.equal(parseSendMessage(value).ok, true)
+    }
+  })
+
+  it('has every reply with its headers and an example', () => {
+    const statuses = new Set(Object.values(REPLIES).map(({ status }) => String(status)))
+    assert.deepEqual(new Set(Object.keys(operation.responses)), statuses)
+
+    for (const [kind, { status, code }] of Object.entries(REPLIES)) {
+      const { headers, content } = operation.responses[status]
+      assert.equal(content['application/json'].examples[kind].value.code, code)
+      assert.ok(headers['x-request-id'])
+      assert.equal('x-message-id' in headers, status === 200)
+      assert.equal('Retry-After' in headers, status === 429 || status === 503)
+    }
+  })
+
+  it('says what it was told about refusals', () => {
+    const { value } = operation.responses[401].content['application/json'].examples.unauthorized
+
+    assert.equal(value.data.errors[0].message, 'No.')
+  })
+})

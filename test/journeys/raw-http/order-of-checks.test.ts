@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import type { Token } from '../../../src/core/token/token.ts'
+import { codesOf } from './raw-connection.ts'
+import { GOOD_BODY, type HeaderLines, withServer } from './server-under-test.ts'
+import { ACCOUNT, FROM } from './stub-intake.ts'
+
+const STRANGER = '14155550999'
+
+/** What is wrong with a request, and which refusal it must come to. Listed in the order of the contract. */
+interface Flaw {
+  readonly code: string
+  readonly token?: Partial<Token>
+  readonly headers?: HeaderLines
+  readonly fields?: object
+  readonly full?: string
+  readonly isShuttingDown?: true
+  readonly isOverRate?: true
+}
+
+const FLAWS: readonly Flaw[] = [
+  { code: 'header_repeated', headers: { Host: ['a', 'b'] } },
+  { code: 'unauthorized', token: { expiresAt: 0 } },
+  { code: 'event_missing', token: { events: [] } },
+  { code: 'source_not_allowed', token: { sourceRanges: ['10.0.0.0/8'] } },
+  { code: 'shutting_down', isShuttingDown: true },
+  { code: 'rate_exceeded', isOverRate: true },
+  { code: 'account_backlog_full', full: ACCOUNT },
+  { code: 'connection_backlog_full', full: FROM },
+  { code: 'field_wrong_type', fields: { to: 5 } },
+  { code: 'connection_not_allowed', token: { connectionIds: [] } },
+  { code: 'connection_not_found', fields: { from: STRANGER } },
+]
+
+const PAIRS = FLAWS.flatMap((first, place) => FLAWS.slice(place + 1).map((second) => [first, second] as const))
+
+describe('of two things that are wrong', () => {
+  it.each(PAIRS.map(([first, second]) => [first.code, second.code, first, second] as const))(
+    '%s is told before %s',
+    async (code, _, first, second) => {
+      // A full connection is known by its number, so a stranger's number cannot be full as well.
+      const from = second.fields && 'from' in second.fields ? STRANGER : FROM
+      await withServer({ acceptRatePerAccount: 1 }, async (server) => {
+        const both = [first, second]
+        const token = server.intake.addToken({ ...first.token, ...second.token })
+        if (both.some(({ isOverRate }) => isOverRate)) await server.ask()
+        for (const { full } of both) if (full) server.intake.full.add(full === FROM ? from : full)
+        server.isAccepting = !both.some(({ isShuttingDown }) => isShuttingDown)
+
+        const reply = await server.ask({
+          headers: { 'x-api-key': token, ...first.headers, ...second.headers },
+          body: JSON.stringify({ ...JSON.parse(GOOD_BODY), ...first.fields, ...second.fields }),
+        })
+
+        assert.deepEqual(codesOf(reply), [code])
+      })
+    },
+  )
+
+  it('the token is told before anything about the body is known', async () => {
+    await withServer({}, async (server) => {
+      const connection = await server.connect()
+      connection.send(server.write({ headers: { 'x-api-key': null, 'Content-Length': '60000' }, body: '' }))
+
+      assert.equal((await connection.nextReply())?.status, 401)
+    })
+  })
+
+  it('the limit of the account is told before the body has come', async () => {
+    await withServer({}, async (server) => {
+      server.intake.full.add(ACCOUNT)
+      const connection = await server.connect()
+      connection.send(server.write({ headers: { 'Content-Length': '60000' }, body: '' }))
+
+      assert.equal((await connection.nextReply())?.status, 429)
+    })
+  })
+})
