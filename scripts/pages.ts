@@ -1,7 +1,22 @@
+import { makeCommandsPage } from '../src/cli/print-commands.ts'
+import { makeConfigurationPage, makeEnvExample } from '../src/config/print-settings.ts'
+import { makeApiPage } from './pages/api-page.ts'
+import { makeMetricsPage } from './pages/metrics-page.ts'
+import { makeReasonsPage } from './pages/reasons-page.ts'
+import { makeRefusalsPage } from './pages/refusals-page.ts'
+
 /** A page that is printed from tables in the sources, so that it cannot say anything else than they do. */
 export interface Page {
   readonly file: string
   readonly make: () => string | Promise<string>
 }
 
-export const PAGES: readonly Page[] = []
+export const PAGES: readonly Page[] = [
+  { file: 'docs/api.md', make: makeApiPage },
+  { file: 'docs/cli.md', make: makeCommandsPage },
+  { file: 'docs/configuration.md', make: makeConfigurationPage },
+  { file: '.env.example', make: makeEnvExample },
+  { file: 'docs/metrics.md', make: makeMetricsPage },
+  { file: 'docs/reasons.md', make: makeReasonsPage },
+  { file: 'docs/refusals.md', make: makeRefusalsPage },
+]

@@ -22,7 +22,7 @@ import { systemClock } from './system-clock.ts'
 // The look is the truth, being told only saves time: on SQLite everybody who changes a lane tells.
 const POLL_LANES_EVERY_MS = 10_000
 const CALLS_MAY_FINISH_MS = 25_000
-const SWEEP_KEYS_EVERY_MS = 60_000
+const SWEEP_EVERY_MS = 60_000
 
 export interface NuncioParts {
   readonly settings: Settings
@@ -51,7 +51,7 @@ export class Nuncio {
   readonly #journal: Journal
   #isAccepting = true
   #isDispatching = false
-  #sweepKeys: NodeJS.Timeout | null = null
+  #sweeping: NodeJS.Timeout | null = null
   #stopped: Promise<void> | null = null
 
   constructor({ settings, logger, onBroken, channels }: NuncioParts) {
@@ -108,7 +108,7 @@ export class Nuncio {
     await this.#media.start()
     await this.#dispatcher.start()
     this.#isDispatching = true
-    this.#sweepKeys = setInterval(() => this.#forgetOldKeys(), SWEEP_KEYS_EVERY_MS)
+    this.#sweeping = setInterval(() => this.#sweep(), SWEEP_EVERY_MS)
     return { url: address.port === port ? this.#settings.publicUrl : localUrl(host, address.port), first }
   }
 
@@ -121,7 +121,7 @@ export class Nuncio {
   async #stop(): Promise<void> {
     this.#isAccepting = false
     this.#isDispatching = false
-    if (this.#sweepKeys) clearInterval(this.#sweepKeys)
+    if (this.#sweeping) clearInterval(this.#sweeping)
     await Promise.all([this.#http.close(), this.#dispatcher.stop(CALLS_MAY_FINISH_MS), this.#media.stop()])
     for (const channel of this.#channels.values()) await channel.stop()
     this.#storage.close()
@@ -192,9 +192,9 @@ export class Nuncio {
     return troubles
   }
 
-  #forgetOldKeys(): void {
+  #sweep(): void {
     this.#storage
-      .sweepIdempotencyKeys(systemClock.now())
+      .sweep(systemClock.now())
       .catch((error: unknown) => this.#journal.record({ event: 'storage.unavailable', error }))
   }
 }

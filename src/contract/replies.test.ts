@@ -29,7 +29,9 @@ describe('the replies', () => {
   })
 
   it('refuse in one shape', () => {
-    const body = refusalBody('bad_request', [{ field: 'to', code: 'number_malformed', message: 'Write it as 14155550123.' }])
+    const body = refusalBody('bad_request', [
+      { field: 'to', code: 'number_malformed', message: 'Write it as 14155550123.' },
+    ])
 
     assert.equal(
       JSON.stringify(body),

@@ -52,14 +52,42 @@ describe('a request to send', () => {
 
   it.each<[string, unknown, readonly (readonly [string | null, string])[]]>([
     ['no object', [], [[null, 'body_not_object']]],
-    ['nothing in it', {}, [['from', 'field_required'], ['to', 'field_required'], ['message', 'field_required']]],
-    ['nulls', { from: null, to: null, message: null }, [['from', 'field_required'], ['to', 'field_required'], ['message', 'field_required']]],
-    ['other kinds', { from: 1, to: true, message: 'a' }, [['from', 'field_wrong_type'], ['to', 'field_wrong_type'], ['message', 'field_wrong_type']]],
+    [
+      'nothing in it',
+      {},
+      [
+        ['from', 'field_required'],
+        ['to', 'field_required'],
+        ['message', 'field_required'],
+      ],
+    ],
+    [
+      'nulls',
+      { from: null, to: null, message: null },
+      [
+        ['from', 'field_required'],
+        ['to', 'field_required'],
+        ['message', 'field_required'],
+      ],
+    ],
+    [
+      'other kinds',
+      { from: 1, to: true, message: 'a' },
+      [
+        ['from', 'field_wrong_type'],
+        ['to', 'field_wrong_type'],
+        ['message', 'field_wrong_type'],
+      ],
+    ],
     ['no type', { from: FROM, to: TO, message: {} }, [['message.type', 'field_required']]],
     ['an unknown type', { from: FROM, to: TO, message: { type: 'sticker' } }, [['message.type', 'type_unknown']]],
     ['a type in capitals', { from: FROM, to: TO, message: { type: 'Image' } }, [['message.type', 'type_unknown']]],
     ['a type that is a number', { from: FROM, to: TO, message: { type: 1 } }, [['message.type', 'field_wrong_type']]],
-    ['a type that every object inherits', { from: FROM, to: TO, message: { type: 'constructor' } }, [['message.type', 'type_unknown']]],
+    [
+      'a type that every object inherits',
+      { from: FROM, to: TO, message: { type: 'constructor' } },
+      [['message.type', 'type_unknown']],
+    ],
     ['no text', text(undefined), [['message.message', 'field_required']]],
     ['an empty text', text(''), [['message.message', 'text_empty']]],
     ['white space only', text(' \t\n\u00a0\u3000'), [['message.message', 'text_empty']]],
@@ -68,14 +96,37 @@ describe('a request to send', () => {
     ['an escape sequence', text('\u001b[31m'), [['message.message', 'text_has_control']]],
     ['a control character of the second block', text('a\u0085'), [['message.message', 'text_has_control']]],
     ['half a character', text('a\ud83d'), [['message.message', 'text_not_unicode']]],
-    ['text with media beside', { ...text('a'), message: { type: 'message', message: 'a', media: {} } }, [['message.media', 'field_unused']]],
-    ['media with text beside', { ...media({}), message: { ...media({}).message, message: 'a' } }, [['message.message', 'field_unused']]],
+    [
+      'text with media beside',
+      { ...text('a'), message: { type: 'message', message: 'a', media: {} } },
+      [['message.media', 'field_unused']],
+    ],
+    [
+      'media with text beside',
+      { ...media({}), message: { ...media({}).message, message: 'a' } },
+      [['message.message', 'field_unused']],
+    ],
     ['no media', { from: FROM, to: TO, message: { type: 'video' } }, [['message.media', 'field_required']]],
-    ['media that are empty', { from: FROM, to: TO, message: { type: 'audio', media: {} } }, [['message.media.name', 'field_required'], ['message.media.url', 'field_required']]],
-    ['a caption of 1,025 characters', media({ caption: 'a'.repeat(1025) }), [['message.media.caption', 'text_too_long']]],
+    [
+      'media that are empty',
+      { from: FROM, to: TO, message: { type: 'audio', media: {} } },
+      [
+        ['message.media.name', 'field_required'],
+        ['message.media.url', 'field_required'],
+      ],
+    ],
+    [
+      'a caption of 1,025 characters',
+      media({ caption: 'a'.repeat(1025) }),
+      [['message.media.caption', 'text_too_long']],
+    ],
     ['a caption of white space', media({ caption: ' ' }), [['message.media.caption', 'text_empty']]],
     ['a caption of another kind', media({ caption: 5 }), [['message.media.caption', 'field_wrong_type']]],
-    ['an audio caption of another kind', media({ caption: 5 }, 'audio'), [['message.media.caption', 'field_wrong_type']]],
+    [
+      'an audio caption of another kind',
+      media({ caption: 5 }, 'audio'),
+      [['message.media.caption', 'field_wrong_type']],
+    ],
     ['a name of 256 bytes', media({ name: `${'ä'.repeat(126)}.jpg` }), [['message.media.name', 'name_malformed']]],
     ['an empty name', media({ name: '' }), [['message.media.name', 'name_malformed']]],
     ['a name that is only an extension', media({ name: '.jpg' }), [['message.media.name', 'name_malformed']]],
@@ -86,13 +137,21 @@ describe('a request to send', () => {
     ['a name with half a character', media({ name: 'a\ud83d.jpg' }), [['message.media.name', 'text_not_unicode']]],
     ['a path for an address', media({ url: '/a.jpg' }), [['message.media.url', 'url_malformed']]],
     ['another scheme', media({ url: 'ftp://example.com/a' }), [['message.media.url', 'url_malformed']]],
-    ['an address of 2,049 characters', media({ url: `https://a.example/${'a'.repeat(2031)}` }), [['message.media.url', 'url_malformed']]],
+    [
+      'an address of 2,049 characters',
+      media({ url: `https://a.example/${'a'.repeat(2031)}` }),
+      [['message.media.url', 'url_malformed']],
+    ],
   ])('is refused: %s', (_, body, errors) => {
     assert.deepEqual(errorsOf(body), errors)
   })
 
   it('has all its errors reported together', () => {
-    const body = { from: '+1', to: '', message: { type: 'document', message: 'a', media: { name: 'a', url: 'a', caption: 1 } } }
+    const body = {
+      from: '+1',
+      to: '',
+      message: { type: 'document', message: 'a', media: { name: 'a', url: 'a', caption: 1 } },
+    }
 
     assert.deepEqual(errorsOf(body), [
       ['from', 'number_malformed'],

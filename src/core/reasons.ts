@@ -28,6 +28,7 @@ export const REASONS = {
   ],
   pace: ['The least gap between two messages of this connection has not passed.', 'Nothing, or lower the least gap.'],
   paused: ['The connection is paused.', 'Resume it: nuncio connection resume NUMBER'],
+  service_stopped: ['No service is running on this data, so nothing is sent.', 'Start it: npm start'],
   worker_gone: ['The worker that held this lane died; another one takes over within 20 seconds.', 'Nothing.'],
   storage_unavailable: [
     'The database cannot be written, so nothing is sent.',

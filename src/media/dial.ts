@@ -121,7 +121,7 @@ function arrival(
     }
     const onAbort = () => {
       socket.destroy()
-      finish(() => reject(signal.reason))
+      finish(() => reject(signal.reason as Error))
     }
     const timer = setTimeout(() => fail('ETIMEDOUT'), ms)
     // Stays for the life of the socket, so that a late error never goes unheard and ends the process.

@@ -1,4 +1,4 @@
-import type { Found } from './sniff-type.ts'
+import type { FoundType } from './found-type.ts'
 
 const MP3_KBPS = {
   mpeg1: [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320],
@@ -10,7 +10,7 @@ const MP3_HERTZ = [44_100, 48_000, 32_000]
  * Recognises MP3 and AAC without a header, which begin with a frame. Eleven bits in a row mark its start, and any file
  * may begin with those by chance: so the frame must also say something possible, and the next must follow where it ends.
  */
-export function sniffAudioFrames(head: Uint8Array): Found | null {
+export function sniffAudioFrames(head: Uint8Array): FoundType | null {
   if (areFrames(head, mp3FrameLength)) return { mime: 'audio/mpeg', words: 'an MP3 recording' }
   if (areFrames(head, aacFrameLength)) return { mime: 'audio/aac', words: 'an AAC recording' }
   return null

@@ -1,7 +1,7 @@
-import type { Found } from './sniff-type.ts'
+import type { FoundType } from './found-type.ts'
 
 /** Recognises the formats that wrap others, whose kind stands further inside. Null when it is none of them. */
-export function sniffContainer(head: Uint8Array): Found | null {
+export function sniffContainer(head: Uint8Array): FoundType | null {
   const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength)
   const start = bytes.toString('latin1', 0, 4)
   if (start === 'RIFF') return sniffRiff(bytes.toString('latin1', 8, 12))
@@ -11,14 +11,14 @@ export function sniffContainer(head: Uint8Array): Found | null {
   return sniffIsoMedia(bytes)
 }
 
-function sniffRiff(form: string): Found | null {
+function sniffRiff(form: string): FoundType | null {
   if (form === 'WEBP') return { mime: 'image/webp', words: 'a WebP image' }
   if (form === 'WAVE') return { mime: 'audio/wav', words: 'a WAV recording' }
   if (form === 'AVI ') return { mime: 'video/x-msvideo', words: 'an AVI video' }
   return null
 }
 
-function sniffOgg(bytes: Buffer): Found {
+function sniffOgg(bytes: Buffer): FoundType {
   // The first page holds the first packet, which names the codec.
   const firstPacket = bytes.subarray(27 + (bytes[26] ?? 0), 27 + (bytes[26] ?? 0) + 8).toString('latin1')
   if (firstPacket.startsWith('\x80theora')) return { mime: 'video/ogg', words: 'an Ogg video' }
@@ -26,7 +26,7 @@ function sniffOgg(bytes: Buffer): Found {
   return { mime: 'audio/ogg', words: 'an Ogg recording' }
 }
 
-function sniffMatroska(bytes: Buffer): Found {
+function sniffMatroska(bytes: Buffer): FoundType {
   // The document type is an element of the header: id 42 82, one byte of length, then text.
   const at = bytes.subarray(0, 80).indexOf(Buffer.from([0x42, 0x82]))
   const isWebm = at !== -1 && bytes.toString('latin1', at + 3, at + 7) === 'webm'
@@ -48,7 +48,7 @@ const ZIP_MIMES: readonly string[] = [
   'application/vnd.oasis.opendocument.presentation',
 ]
 
-function sniffZip(bytes: Buffer): Found {
+function sniffZip(bytes: Buffer): FoundType {
   const names = listEntryNames(bytes)
   // OpenDocument and EPUB put their MIME type first, as an entry that is not compressed.
   if (names[0]?.name === 'mimetype') {
@@ -109,7 +109,7 @@ const ISO_BRANDS: readonly (readonly [match: (brand: string) => boolean, mime: s
 ]
 
 /** MP4 and its relatives: a box `ftyp` names the brand that the file follows first, then others it is readable as. */
-function sniffIsoMedia(bytes: Buffer): Found | null {
+function sniffIsoMedia(bytes: Buffer): FoundType | null {
   const box = bytes.toString('latin1', 4, 8)
   // Old QuickTime files have no `ftyp` and begin with their content.
   if (['moov', 'mdat', 'wide'].includes(box)) return { mime: 'video/quicktime', words: 'a QuickTime video' }

@@ -1,7 +1,7 @@
-import type { Found } from './sniff-type.ts'
+import type { FoundType } from './found-type.ts'
 
 /** Recognises text, and the pages that hosts send in place of a file. Null when it is not text. */
-export function sniffText(head: Uint8Array): Found | null {
+export function sniffText(head: Uint8Array): FoundType | null {
   const text = decode(head)
   if (text === null) return null
   const start = text.trimStart().slice(0, 1000).toLowerCase()

@@ -1,12 +1,7 @@
+import type { FoundType } from './found-type.ts'
 import { sniffAudioFrames } from './sniff-audio-frames.ts'
 import { sniffContainer } from './sniff-containers.ts'
 import { sniffText } from './sniff-text.ts'
-
-export interface Found {
-  readonly mime: string
-  /** With its article, as it stands in a sentence: "The file is a PNG image". */
-  readonly words: string
-}
 
 /** How much of a file is looked at. An office document names its parts within this. */
 export const HEAD_BYTES = 8 * 1024
@@ -52,7 +47,7 @@ const SIGNATURES: readonly (readonly [bytes: readonly (number | null)[], mime: s
  * recognises is `application/octet-stream`. Pure. Only tells kinds apart; nothing is unpacked or decoded, so a small
  * picture of a billion pixels or a zip bomb costs nothing here.
  */
-export function sniffType(head: Uint8Array): Found {
+export function sniffType(head: Uint8Array): FoundType {
   return (
     sniffSignature(head) ??
     sniffContainer(head) ??
@@ -61,7 +56,7 @@ export function sniffType(head: Uint8Array): Found {
   )
 }
 
-function sniffSignature(head: Uint8Array): Found | null {
+function sniffSignature(head: Uint8Array): FoundType | null {
   const found = SIGNATURES.find(([bytes]) =>
     bytes.every((byte, index) => (byte === null ? index < head.length : head[index] === byte)),
   )

@@ -61,11 +61,17 @@ describe('the spool', () => {
     },
   )
 
-  it('refuses a name that is in use', async () => {
+  it('refuses a name that is being written', async () => {
     const first = await spool.create('m-1')
 
     await expect(spool.create('m-1')).rejects.toThrow('in use')
     await first.abandon()
+  })
+
+  it('replaces a finished file of the same name: its fetch could not be recorded and is made again', async () => {
+    await keepOne('m-1', 'first')
+
+    expect(await readFile(await keepOne('m-1', 'second'), 'utf8')).toBe('second')
   })
 
   it('writes neither through a link nor into a file that somebody put there', async () => {

@@ -26,8 +26,9 @@ export interface SpoolFile {
 export class Spool {
   readonly #directory: string
   readonly #openFile: typeof open
+  readonly #writing = new Set<string>()
   /** Made by this process and not yet discarded: the caller may not have recorded them when it calls `sweep`. */
-  readonly #ours = new Set<string>()
+  readonly #kept = new Set<string>()
 
   /** `openFile` is replaced by tests that need a broken disk. */
   constructor(directory: string, openFile: typeof open = open) {
@@ -39,8 +40,8 @@ export class Spool {
     if (!SPOOL_NAME.test(name)) throw new TypeError('A spool name is made of letters, digits and dashes')
     const part = join(this.#directory, `${name}.part`)
     const path = join(this.#directory, `${name}.media`)
-    if (this.#ours.has(path)) throw new Error('This spool name is in use')
-    this.#ours.add(path)
+    if (this.#writing.has(path)) throw new Error('This spool name is in use')
+    this.#writing.add(path)
     try {
       const handle = await onDisk(async () => {
         await mkdir(this.#directory, { recursive: true, mode: 0o700 })
@@ -51,7 +52,7 @@ export class Spool {
       })
       return this.#writer(handle, { part, path })
     } catch (error) {
-      this.#ours.delete(path)
+      this.#writing.delete(path)
       throw error
     }
   }
@@ -70,14 +71,16 @@ export class Spool {
           await handle.sync()
           await handle.close()
           await rename(part, path)
+          this.#kept.add(path)
           await this.#syncDirectory()
+          this.#writing.delete(path)
           return path
         }),
       abandon: async () => {
         await handle.close().catch(() => {})
         await rm(part, { force: true }).catch(() => {})
-        await rm(path, { force: true }).catch(() => {})
-        this.#ours.delete(path)
+        if (this.#kept.delete(path)) await rm(path, { force: true }).catch(() => {})
+        this.#writing.delete(path)
       },
     }
   }
@@ -97,7 +100,7 @@ export class Spool {
       throw new Error('Only files of the spool can be discarded')
     }
     await onDisk(() => rm(absolute, { force: true }))
-    this.#ours.delete(absolute)
+    this.#kept.delete(absolute)
   }
 
   async sweep(known: ReadonlySet<string>): Promise<number> {
@@ -107,11 +110,15 @@ export class Spool {
     for (const name of names) {
       const path = join(this.#directory, name)
       // Only what looks like ours: a mistyped directory must not cost its owner a file.
-      if (!SPOOL_FILE.test(name) || keep.has(path) || this.#ours.has(path.replace(/\.part$/, '.media'))) continue
+      if (!SPOOL_FILE.test(name) || keep.has(path) || this.#isOurs(path)) continue
       await onDisk(() => rm(path, { force: true }))
       removed += 1
     }
     return removed
+  }
+
+  #isOurs(path: string): boolean {
+    return path.endsWith('.part') ? this.#writing.has(path.replace(/part$/, 'media')) : this.#kept.has(path)
   }
 }
 

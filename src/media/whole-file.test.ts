@@ -30,7 +30,7 @@ function sending(framing: Framing, sizes: readonly number[]) {
         : [`content-length: ${FILE.length}\r\n`]),
     ...(framing.endsWith('close') ? ['connection: close\r\n'] : []),
   ]
-  return async (socket: Socket) => {
+  const send = async (socket: Socket) => {
     socket.write(`${HEAD}${headers.join('')}\r\n`)
     for (let at = 0, turn = 0; at < FILE.length && !socket.destroyed; turn += 1) {
       const piece = FILE.subarray(at, at + (sizes[turn % sizes.length] ?? 1))
@@ -42,6 +42,7 @@ function sending(framing: Framing, sizes: readonly number[]) {
     }
     socket.end(isChunked ? '0\r\n\r\n' : '')
   }
+  return (socket: Socket) => void send(socket)
 }
 
 const FRAMINGS: readonly Framing[] = ['length', 'length and close', 'pieces', 'pieces and close', 'until the end']

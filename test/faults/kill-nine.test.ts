@@ -6,7 +6,7 @@ import { Load } from '../support/black-box/load.ts'
 import { printTable } from '../support/black-box/print-table.ts'
 import { createRandom, type Random } from '../support/black-box/random.ts'
 import { openWorld, type World } from '../support/black-box/world.ts'
-import { findFalseQuarantines } from './kill-nine/find-false-quarantines.ts'
+import { findFalseQuarantines } from '../support/ledger/find-false-quarantines.ts'
 import { measureResumption, type Uptime } from './kill-nine/measure-resumption.ts'
 import { readRounds, readSeed } from './run-length.ts'
 

@@ -154,6 +154,7 @@ export function selectConnections(tables: Reader) {
       'l.wait_words',
       'l.wait_until',
       'w.heartbeat_until as owner_until',
+      sql<Instant | null>`(select max(heartbeat_until) from worker)`.as('workers_until'),
       // The message that is being handed over counts too, because it has not come to its end.
       sql<number>`(select count(*) from ${UNFINISHED_OF_C})`.as('waiting'),
       sql<Instant | null>`(select q.accepted_at from ${UNFINISHED_OF_C} order by e.sequence limit 1)`.as(

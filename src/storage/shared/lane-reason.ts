@@ -11,6 +11,8 @@ export interface LaneFacts {
   readonly owner: string | null
   /** Null when nobody owns the lane, or its owner is gone without a trace. */
   readonly owner_until: Instant | null
+  /** When the last heartbeat of any worker runs out; null when there is no worker. */
+  readonly workers_until: Instant | null
   /** The message with an open attempt; null when none is open. */
   readonly open_sequence: number | null
   readonly evidence_until: Instant | null
@@ -30,15 +32,14 @@ export function explainLane(lane: LaneFacts, now: Instant): LaneReason {
   if (lane.open_sequence !== null) {
     if (lane.evidence_until !== null)
       return { reason: 'awaiting_evidence', words: lane.open_words, until: lane.evidence_until }
-    return plain(isOwnerGone(lane, now) ? 'worker_gone' : 'sending')
+    return withoutWorker(lane, now) ?? plain('sending')
   }
   if (lane.connection_state === 'removed') return plain('connection_removed')
   if (lane.connection_state === 'paused') return plain('paused')
   if (lane.wait_reason !== null && (lane.wait_until === null || lane.wait_until > now)) {
     return { reason: lane.wait_reason, words: lane.wait_words, until: lane.wait_until }
   }
-  if (lane.head_media === 'pending') return plain('media_pending')
-  return plain(isOwnerGone(lane, now) ? 'worker_gone' : 'due')
+  return withoutWorker(lane, now) ?? plain(lane.head_media === 'pending' ? 'media_pending' : 'due')
 }
 
 /** As `explainLane`, but null while the lane moves or has nothing to do. */
@@ -50,8 +51,11 @@ export function whyStandsStill(lane: LaneFacts, waiting: number, now: Instant): 
   return reason.reason === 'due' || reason.reason === 'sending' ? null : reason
 }
 
-function isOwnerGone(lane: LaneFacts, now: Instant): boolean {
-  return lane.owner !== null && (lane.owner_until === null || lane.owner_until <= now)
+/** Null while there is somebody to move the lane. */
+function withoutWorker(lane: LaneFacts, now: Instant): LaneReason | null {
+  if (lane.workers_until === null || lane.workers_until <= now) return plain('service_stopped')
+  const isOwnerGone = lane.owner !== null && (lane.owner_until === null || lane.owner_until <= now)
+  return isOwnerGone ? plain('worker_gone') : null
 }
 
 function plain(reason: ReasonCode): LaneReason {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Instant } from '../../core/ids.ts'
 import type { MessageState } from '../../core/message/message.ts'
 import type { MessageView } from '../../core/ports/administration.ts'
@@ -44,6 +45,7 @@ export function selectMessages(tables: Reader) {
       'l.wait_words',
       'l.wait_until',
       'w.heartbeat_until as owner_until',
+      sql<Instant | null>`(select max(heartbeat_until) from worker)`.as('workers_until'),
       'x.state as head_media',
     ])
 }

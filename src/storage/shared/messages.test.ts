@@ -100,6 +100,14 @@ describe('G10: every message that waits says why', () => {
     assert.deepEqual(await reasons(), ['awaiting_evidence'])
   })
 
+  it('one that no service is there to send says so', async () => {
+    world.accept({ connectionId })
+
+    world.stopService()
+
+    assert.deepEqual(await reasons(), ['service_stopped'])
+  })
+
   it('one whose worker died says so', async () => {
     const { sequence } = world.accept({ connectionId })
     world.openAttempt(connectionId, sequence)

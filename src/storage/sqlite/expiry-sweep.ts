@@ -1,6 +1,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { AccountId, ConnectionId, Instant } from '../../core/ids.ts'
+import type { Sequence } from '../../core/message/message.ts'
 import type { Directory } from './directory.ts'
+import { LaneTrim } from './lane-trim.ts'
 
 /**
  * Settles what has outlived its lane's time to live, wherever it stands in the lane. The time to live belongs to the
@@ -11,9 +13,11 @@ export class ExpirySweep {
   readonly #directory: Directory
   readonly #lanes: StatementSync
   readonly #expire: StatementSync
+  readonly #trim: LaneTrim
 
   constructor(database: DatabaseSync, directory: Directory) {
     this.#directory = directory
+    this.#trim = new LaneTrim(database)
     this.#lanes = database.prepare(
       `with recursive busy (id) as (
          select (select connection_id from lane_entry order by connection_id limit 1)
@@ -28,7 +32,8 @@ export class ExpirySweep {
          where sequence in (
            select sequence from (
              select sequence, accepted_at from waiting where connection_id = ? order by sequence limit ?)
-           where accepted_at <= ? and sequence not in (select message_sequence from open_attempt))`,
+           where accepted_at <= ? and sequence not in (select message_sequence from open_attempt))
+         returning sequence`,
     )
   }
 
@@ -40,7 +45,9 @@ export class ExpirySweep {
       if (!connection || left <= 0) continue
       const bornBefore = now - connection.policy.timeToLiveMs
       if (lane.oldest === null || lane.oldest > bornBefore) continue
-      const count = Number(this.#expire.run(now, lane.id, left, bornBefore).changes)
+      const gone = this.#expire.all(now, lane.id, left, bornBefore) as { sequence: Sequence }[]
+      const count = gone.length
+      if (count > 0) this.#trim.through(lane.id, Math.max(...gone.map(({ sequence }) => sequence)))
       left -= count
       if (count > 0) expired.push({ connectionId: lane.id, accountId: connection.accountId, count })
     }

@@ -7,6 +7,7 @@ import { IDEMPOTENCY_KEPT_MS, type IntakeLimits, SqliteIntake } from './accept.t
 import { SqliteChannelMemory } from './channel-memory.ts'
 import { Directory } from './directory.ts'
 import { GroupCommit } from './group-commit.ts'
+import { LaneTrim } from './lane-trim.ts'
 import { SqliteLanes } from './lanes.ts'
 import { SqliteMediaQueue } from './media-queue.ts'
 import { openDatabase } from './open-database.ts'
@@ -52,6 +53,7 @@ export class SqliteStorage {
     const { database } = this
     this.#commits = new GroupCommit(database, options.onBroken)
     this.#directory = new Directory(database)
+    new LaneTrim(database).allFronts()
     this.counts = new WaitingCounts(database)
     this.counts.recount()
     this.intake = new SqliteIntake({
@@ -76,7 +78,7 @@ export class SqliteStorage {
    * waiting for their claims to run out.
    */
   async forgetDeadWorkers(): Promise<void> {
-    await this.#commits.submit(() => this.database.exec('delete from worker; delete from lane_change'))
+    await this.#commits.submit(() => this.database.exec('delete from worker'))
   }
 
   /** Tells of lanes that another process (the CLI) changed. */
@@ -99,15 +101,17 @@ export class SqliteStorage {
     }
   }
 
-  /** Forgets idempotency keys whose time is over, a batch at a time. */
-  async sweepIdempotencyKeys(now: number): Promise<void> {
-    await this.#commits.submit(() =>
+  /** Forgets, a batch at a time, idempotency keys whose time is over, and the lane changes that were noticed. */
+  async sweep(now: number): Promise<void> {
+    await this.#commits.submit(() => {
       this.database
         .prepare(
           'delete from idempotency where (account_id, key) in (select account_id, key from idempotency where accepted_at < ? limit ?)',
         )
-        .run(now - IDEMPOTENCY_KEPT_MS, IDEMPOTENCY_SWEEP_LIMIT),
-    )
+        .run(now - IDEMPOTENCY_KEPT_MS, IDEMPOTENCY_SWEEP_LIMIT)
+      // The newest stays: the next one must get a higher position, or it would be taken for one already seen.
+      this.database.exec('delete from lane_change where position < (select max(position) from lane_change)')
+    })
   }
 
   close(): void {

@@ -2,6 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { AttemptRecord, LaneMemory, Step, StepResult } from '../../core/ports/lanes.ts'
 import type { LaneClaims } from './claim-lanes.ts'
 import type { Directory } from './directory.ts'
+import { LaneTrim } from './lane-trim.ts'
 
 const FENCED: StepResult = { fenced: true }
 const OPENED: StepResult = { fenced: false, opened: true }
@@ -22,7 +23,7 @@ export class StepWriter {
   readonly #keepQueued: StatementSync
   readonly #insertAttempt: StatementSync
   readonly #saveMemory: StatementSync
-  readonly #trim: StatementSync
+  readonly #trim: LaneTrim
   readonly #noteAttempt: StatementSync
 
   constructor(database: DatabaseSync, claims: LaneClaims, directory: Directory) {
@@ -53,11 +54,7 @@ export class StepWriter {
     this.#insertAttempt = database.prepare(
       'insert into attempt (message_sequence, number, started_at, ended_at, outcome, code, words) values (?, ?, ?, ?, ?, ?, ?)',
     )
-    // An entry that goes while its message waits would be a lost message: looked at twice rather than believed.
-    this.#trim = database.prepare(
-      `delete from lane_entry where connection_id = ? and sequence <= ?
-         and (select state from message where message.sequence = lane_entry.sequence) <> 'QUEUED'`,
-    )
+    this.#trim = new LaneTrim(database)
     this.#saveMemory = database.prepare(
       'update lane set head = ?, trouble = ?, wait_reason = ?, wait_words = ?, wait_until = ? where connection_id = ?',
     )
@@ -67,7 +64,7 @@ export class StepWriter {
   write(step: Step): StepResult {
     const result = step.close ? this.#close(step, step.close) : this.#withoutClose(step)
     if (!result.fenced) {
-      if (step.settledThrough !== null) this.#trim.run(step.connectionId, step.settledThrough)
+      if (step.settledThrough !== null) this.#trim.through(step.connectionId, step.settledThrough)
       if (step.memory) this.#remember(step.connectionId, step.memory)
       if (result.opened) this.#rememberPace(step)
     }
@@ -89,7 +86,8 @@ export class StepWriter {
     // First the open attempt, because it carries the epoch: if that is not ours, nothing else may be written.
     const result = this.#endOpen(step, attempt)
     if (result.fenced) return result
-    if (disposition.do === 'settle') this.#settleMessage(attempt, disposition)
+    const settled = disposition.do === 'settle' ? disposition : this.#orphaned(step.connectionId)
+    if (settled) this.#settleMessage(attempt, settled)
     else this.#keepQueued.run(attempt.number, attempt.sequence)
     this.#insertAttempt.run(
       attempt.sequence,
@@ -142,6 +140,12 @@ export class StepWriter {
       attempt.networkId,
       attempt.sequence,
     )
+  }
+
+  /** A message that would wait for its next attempt on a removed connection would wait for ever. */
+  #orphaned(connectionId: Step['connectionId']): Settle | null {
+    if (this.#directory.connectionById(connectionId)?.state !== 'removed') return null
+    return { as: 'CANCELLED', reason: 'connection_removed', words: null }
   }
 
   #mayOpen(connectionId: Step['connectionId']): boolean {

@@ -29,6 +29,12 @@ export class AdministrationWorld {
   constructor() {
     const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(this.database) })
     this.administration = createAdministration(kysely, () => this.now)
+    this.run('insert into worker (id, heartbeat_until) values (?, ?)', 'a living worker', Number.MAX_SAFE_INTEGER)
+  }
+
+  /** As after the service has ended in order. */
+  stopService(): void {
+    this.run('delete from worker')
   }
 
   run(sql: string, ...values: SQLInputValue[]): void {

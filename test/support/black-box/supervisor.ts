@@ -6,6 +6,8 @@ const PAUSE_MS = 100
 /** Starts the service again whenever it ends, as the operator's supervisor would, and keeps how it ended. */
 export class Supervisor {
   readonly endings: Ending[] = []
+  /** When each of them came, by the wall clock. */
+  readonly endedAt: number[] = []
   readonly #service: NuncioProcess
   #isStopping = false
   #loop: Promise<void> = Promise.resolve()
@@ -29,6 +31,7 @@ export class Supervisor {
       const ending = await this.#service.ending
       if (this.#isStopping) return
       this.endings.push(ending)
+      this.endedAt.push(Date.now())
       await setTimeout(PAUSE_MS)
       if (this.#isStopping) return
       this.#service.spawn()

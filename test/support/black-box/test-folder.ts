@@ -32,7 +32,7 @@ function sweepLeftovers(): void {
     // A folder without a readable owner is being made at this moment.
     if (owner === undefined || isRunning(owner)) continue
     for (const pid of readPids(join(path, 'processes'))) if (worksIn(pid, path)) process.kill(pid, 'SIGKILL')
-    rmSync(path, { recursive: true, force: true })
+    removeOurs(path)
   }
 }
 
@@ -48,8 +48,16 @@ function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}
+
+function removeOurs(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true })
   } catch {
-    return false
+    // Another user's: it is for their next run to clear away.
   }
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { assertClean } from './assert-clean.ts'
 import { checkLedger, type LedgerFaults } from './check-ledger.ts'
+import { findFalseQuarantines } from './find-false-quarantines.ts'
 import { type MadeUpRun, madeUpRun } from './made-up-run.ts'
 
 /** One made-up fault of each kind, with the list of the ledger that must show it, and no other. */
@@ -125,6 +126,17 @@ describe('the ledger', () => {
 
       assertClean(checkLedger(run))
     }
+  })
+})
+
+describe('a quarantine', () => {
+  it('is true after three crashes and false after two', () => {
+    const run = madeUpRun()
+    show(run, 'message-6', { state: 'UNCONFIRMED', reason: 'quarantined' })
+
+    // It was open from 61 to 90.
+    assert.deepEqual(findFalseQuarantines([62, 70, 90, 91], run), [])
+    assert.deepEqual(findFalseQuarantines([60, 70, 90, 91], run), ['message-6 is quarantined, but met 2 crashes'])
   })
 })
 

@@ -90,6 +90,6 @@ export class MediaWorld {
 
   /** Names of what lies in the spool. */
   async spooled(): Promise<readonly string[]> {
-    return (await readdir(this.spoolDir).catch(() => [])).sort()
+    return (await readdir(this.spoolDir).catch(() => [])).sort((one, other) => one.localeCompare(other))
   }
 }

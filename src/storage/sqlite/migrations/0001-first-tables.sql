@@ -125,6 +125,9 @@ create table request (
   user_agent text
 ) strict;
 
+-- For the story of a message: the repeats that asked for it again.
+create index request_message on request (message_id) where message_id is not null;
+
 create table idempotency (
   account_id text not null,
   key text not null,

@@ -1,0 +1,121 @@
+import { mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { findFreePort } from '../test/support/black-box/free-port.ts'
+import { NuncioProcess } from '../test/support/black-box/nuncio-process.ts'
+import { Child } from './child.ts'
+import type { LoadCalls } from './load-generator.ts'
+import type { LoadJob, LoadResult } from './load-run.ts'
+import { type MadeData, makeData, type WantedData } from './made-data.ts'
+import type { ReferenceCalls } from './reference-server.ts'
+import type { InstantCalls } from './serve-instantly.ts'
+import { BENCH_ENVIRONMENT } from './settings-for.ts'
+
+export interface BenchOptions {
+  /** How long each turn counts. */
+  readonly seconds: number
+  /** How often each thing is measured, in turns with the others. */
+  readonly rounds: number
+  /** Small numbers of everything: shows that the bench runs, says nothing about speed. */
+  readonly isQuick: boolean
+  /** How many rows the part about many rows makes. */
+  readonly rows: 'small' | 'full'
+  readonly tell: (line: string) => void
+}
+
+export interface Instant {
+  readonly child: Child<InstantCalls>
+  readonly port: number
+}
+
+const MEMORY_FILE_SYSTEMS = [0x01021994, 0x858458f6]
+
+/** What all parts share: the folder on the disk, the load generator, the reference, and every process that was started. */
+export class Bench {
+  readonly options: BenchOptions
+  readonly folder: string
+  readonly #running = new Set<{ stop(): Promise<void> }>()
+  #made = 0
+  #generator: Child<LoadCalls> | null = null
+  #reference: Promise<number> | null = null
+
+  constructor(options: BenchOptions) {
+    this.options = options
+    this.folder = mkdtempSync(join(diskFolder(), 'nuncio-bench-'))
+  }
+
+  get warmUpSeconds(): number {
+    return this.options.isQuick ? 0.2 : 1
+  }
+
+  /** Puts load on a server from the one generator. */
+  async load(job: Omit<LoadJob, 'seconds' | 'warmUpSeconds'> & Partial<LoadJob>): Promise<LoadResult> {
+    this.#generator ??= this.keep(new Child<LoadCalls>('./load-generator.ts'))
+    const result = await this.#generator.ask('load', {
+      seconds: this.options.seconds,
+      warmUpSeconds: this.warmUpSeconds,
+      ...job,
+    })
+    if (result.refused > 0) this.options.tell(`  ! ${result.refused} of ${result.replies} replies were refusals`)
+    return result
+  }
+
+  /** The port of the bare route. */
+  reference(): Promise<number> {
+    this.#reference ??= this.keep(new Child<ReferenceCalls>('./reference-server.ts')).ask('listen', null)
+    return this.#reference
+  }
+
+  newFolder(): string {
+    this.#made += 1
+    const path = join(this.folder, String(this.#made))
+    mkdirSync(path)
+    return path
+  }
+
+  data(wanted: Omit<WantedData, 'dataDir'>): Promise<MadeData> {
+    return makeData({ ...wanted, dataDir: this.newFolder() })
+  }
+
+  /** The real service, as an operator starts it, but not started yet. */
+  async service(dataDir: string, environment: Readonly<Record<string, string>> = {}): Promise<NuncioProcess> {
+    const port = await findFreePort()
+    const workDir = this.newFolder()
+    return this.keep(
+      new NuncioProcess({ dataDir, port, workDir, environment: { ...BENCH_ENVIRONMENT, ...environment } }),
+    )
+  }
+
+  /** The service on the instant channel, running. */
+  async instant(dataDir: string, environment: Readonly<Record<string, string>> = {}): Promise<Instant> {
+    const child = this.keep(new Child<InstantCalls>('./serve-instantly.ts', { flags: ['--expose-gc'] }))
+    return { child, port: await child.ask('start', { dataDir, environment }) }
+  }
+
+  keep<Started extends { stop(): Promise<void> }>(started: Started): Started {
+    this.#running.add(started)
+    return started
+  }
+
+  async end(started: { stop(): Promise<void> }): Promise<void> {
+    this.#running.delete(started)
+    await started.stop()
+  }
+
+  /** Makes room: a part's databases may take gigabytes. */
+  forget(dataDir: string): void {
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled([...this.#running].map((started) => this.end(started)))
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
+
+/** A commit that only reaches memory says nothing about a durable one. */
+function diskFolder(): string {
+  if (!MEMORY_FILE_SYSTEMS.includes(statfsSync(tmpdir()).type)) return tmpdir()
+  return fileURLToPath(new URL('../node_modules/', import.meta.url))
+}

@@ -1,0 +1,52 @@
+import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
+import { cpus, release, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { percentile } from './statistics.ts'
+
+const FLUSHES = 200
+const PAGE_BYTES = 4096
+
+/** What must be known to read the figures. Nothing in it tells whose machine it was. */
+export interface MachineFacts {
+  readonly cores: number
+  readonly processor: string
+  readonly memoryGb: number
+  readonly system: string
+  readonly node: string
+  readonly sqlite: string
+  /** How long the disk takes to make one page durable. */
+  readonly flushP50Ms: number
+  readonly flushP99Ms: number
+}
+
+export function readMachineFacts(folder: string): MachineFacts {
+  const flushes = timeFlushes(join(folder, 'flushes'))
+  return {
+    cores: cpus().length,
+    processor: cpus()[0]?.model.trim() ?? 'unknown',
+    memoryGb: Math.round(totalmem() / 1e9),
+    system: `${process.platform} ${release()}`,
+    node: process.versions.node,
+    sqlite: process.versions['sqlite'] ?? 'unknown',
+    flushP50Ms: rounded(percentile(flushes, 0.5)),
+    flushP99Ms: rounded(percentile(flushes, 0.99)),
+  }
+}
+
+function timeFlushes(path: string): number[] {
+  const page = Buffer.alloc(PAGE_BYTES, 1)
+  const file = openSync(path, 'w')
+  const took: number[] = []
+  for (let flush = 0; flush < FLUSHES; flush += 1) {
+    const startedMs = performance.now()
+    writeSync(file, page)
+    fdatasyncSync(file)
+    took.push(performance.now() - startedMs)
+  }
+  closeSync(file)
+  return took
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 1000) / 1000
+}

@@ -1,0 +1,130 @@
+import type { Bench } from '../bench.ts'
+import type { Figure } from '../figure.ts'
+import { formatNumber } from '../figure.ts'
+import type { LoadResult } from '../load-run.ts'
+import type { MadeData } from '../made-data.ts'
+import { median } from '../statistics.ts'
+
+const PART = 'accepts'
+const SOCKETS = [64, 128, 256]
+const LANES = 100
+
+interface Turn {
+  readonly sockets: number
+  readonly reference: LoadResult
+  readonly service: LoadResult
+}
+
+interface Side {
+  readonly port: number
+  readonly token: string
+  readonly numbers: readonly string[]
+}
+
+/** Accepting alone, with the lanes paused: the real service against a route that keeps nothing. */
+export async function measureDurableAccepts(bench: Bench): Promise<Figure[]> {
+  const data = await bench.data({ connections: LANES, channel: 'sandbox', state: 'paused' })
+  const service = await bench.service(data.dataDir)
+  await service.start()
+  const turns = await takeTurns(bench, data, service.settings.port)
+  const top = topOf(turns)
+  const half = await atHalfRate(bench, sideOf(data, service.settings.port), top)
+  await bench.end(service)
+  bench.forget(data.dataDir)
+  return [...rates(turns), ratio(turns), ...half]
+}
+
+async function takeTurns(bench: Bench, data: MadeData, port: number): Promise<Turn[]> {
+  const { rounds, isQuick, tell } = bench.options
+  const turns: Turn[] = []
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const sockets of isQuick ? SOCKETS.slice(0, 1) : SOCKETS) {
+      const reference = await loadOn(bench, sockets, sideOf(data, await bench.reference()))
+      const service = await loadOn(bench, sockets, sideOf(data, port))
+      turns.push({ sockets, reference, service })
+      tell(`  round ${round}, ${sockets} connections: reference ${say(reference)}, service ${say(service)}`)
+    }
+  }
+  return turns
+}
+
+function loadOn(bench: Bench, sockets: number, side: Side): Promise<LoadResult> {
+  return bench.load({ ...side, sockets, ratePerSecond: null })
+}
+
+function sideOf({ token, numbers }: MadeData, port: number): Side {
+  return { port, token, numbers }
+}
+
+interface Top {
+  readonly sockets: number
+  readonly perSecond: number
+}
+
+/** The best of the connection counts, by its median. */
+function topOf(turns: readonly Turn[], side: 'reference' | 'service' = 'service'): Top {
+  const all = SOCKETS.map((sockets) => {
+    const rates = turns.filter((turn) => turn.sockets === sockets).map((turn) => turn[side].perSecond)
+    return { sockets, perSecond: median(rates) }
+  })
+  return all.reduce((best, one) => (one.perSecond > best.perSecond ? one : best))
+}
+
+async function atHalfRate(bench: Bench, side: Side, top: Top): Promise<Figure[]> {
+  const results: LoadResult[] = []
+  for (let round = 1; round <= bench.options.rounds; round += 1) {
+    const result = await bench.load({ ...side, sockets: top.sockets, ratePerSecond: top.perSecond / 2 })
+    bench.options.tell(
+      `  half rate, round ${round}: ${formatNumber(result.perSecond)}/s, p50 ${result.p50Ms} ms, p99 ${result.p99Ms} ms`,
+    )
+    results.push(result)
+  }
+  const common = { part: PART, unit: 'ms', note: `at ${formatNumber(top.perSecond / 2)}/s, ${top.sockets} connections` }
+  const p50 = results.map(({ p50Ms }) => p50Ms)
+  const p99 = results.map(({ p99Ms }) => p99Ms)
+  return [
+    { ...common, name: 'accept p50 at half the top rate', value: median(p50), reach: null, rounds: p50 },
+    { ...common, name: 'accept p99 at half the top rate', value: median(p99), reach: { atMost: 10 }, rounds: p99 },
+  ]
+}
+
+function rates(turns: readonly Turn[]): Figure[] {
+  return [...new Set(turns.map(({ sockets }) => sockets))].flatMap((sockets) => {
+    const those = turns.filter((turn) => turn.sockets === sockets)
+    return (['reference', 'service'] as const).map((side) => rateOf(side, sockets, those))
+  })
+}
+
+function rateOf(side: 'reference' | 'service', sockets: number, turns: readonly Turn[]): Figure {
+  const results = turns.map((turn) => turn[side])
+  const rounds = results.map(({ perSecond }) => perSecond)
+  const p99 = median(results.map(({ p99Ms }) => p99Ms))
+  const share = median(results.map(({ cpuShare }) => cpuShare))
+  return {
+    part: PART,
+    name: `${side === 'reference' ? 'bare route' : 'durable accepts'}, ${sockets} connections`,
+    value: median(rounds),
+    unit: '/s',
+    reach: null,
+    rounds,
+    note: `p99 ${formatNumber(p99)} ms; generator used ${Math.round(share * 100)} % of a core`,
+  }
+}
+
+function ratio(turns: readonly Turn[]): Figure {
+  const reference = topOf(turns, 'reference')
+  const service = topOf(turns, 'service')
+  return {
+    part: PART,
+    name: 'durable accepts / bare route',
+    value: service.perSecond / reference.perSecond,
+    unit: '',
+    reach: { atLeast: 0.5 },
+    rounds: turns.map((turn) => turn.service.perSecond / turn.reference.perSecond),
+    note: `top rates: ${formatNumber(service.perSecond)}/s and ${formatNumber(reference.perSecond)}/s`,
+  }
+}
+
+function say({ perSecond, p99Ms, cpuShare }: LoadResult): string {
+  return `${formatNumber(perSecond)}/s (p99 ${p99Ms} ms, generator ${Math.round(cpuShare * 100)} %)`
+}

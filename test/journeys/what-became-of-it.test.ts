@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { SENDER, startNuncio } from '../support/journey/start-nuncio.ts'
+
+const TO = '15551234567'
+
+describe('idempotency', () => {
+  it('G5: the same key and message give the original answer, before and after a restart', async () => {
+    const nuncio = await startNuncio()
+    const headers = { 'idempotency-key': 'order-1' }
+
+    const first = await nuncio.text(TO, 'once', headers)
+    await nuncio.reaches(first.messageId, 'PUBLISHED')
+    const again = await nuncio.text(TO, 'once', headers)
+    const restarted = await nuncio.restart()
+    const later = await restarted.text(TO, 'once', headers)
+
+    assert.deepEqual(
+      [first.body.data.state, again.body.data.state, later.body.data.state],
+      ['QUEUED', 'PUBLISHED', 'PUBLISHED'],
+    )
+    assert.deepEqual([again.messageId, later.messageId], [first.messageId, first.messageId])
+    assert.equal((await restarted.inbox()).length, 1)
+  })
+
+  it('G5: fifty at the same moment make one message', async () => {
+    const nuncio = await startNuncio()
+
+    const replies = await Promise.all(
+      Array.from({ length: 50 }, () => nuncio.text(TO, 'race', { 'idempotency-key': 'race' })),
+    )
+
+    assert.deepEqual([...new Set(replies.map(({ status }) => status))], [200])
+    assert.equal(new Set(replies.map(({ messageId }) => messageId)).size, 1)
+    await nuncio.reaches(replies[0]?.messageId ?? '', 'PUBLISHED')
+    assert.equal((await nuncio.inbox()).length, 1)
+  })
+
+  it('refuses a key that was used for another message, and answers a known one after its connection is gone', async () => {
+    const nuncio = await startNuncio()
+    const headers = { 'idempotency-key': 'k' }
+    const { administration } = nuncio.operator
+
+    const first = await nuncio.text(TO, 'one', headers)
+    const other = await nuncio.text(TO, 'two', headers)
+    await nuncio.reaches(first.messageId, 'PUBLISHED')
+    await administration.removeConnection((await administration.findConnection(SENDER, null)).id, true, 'test')
+    const replay = await nuncio.text(TO, 'one', headers)
+
+    assert.deepEqual([other.status, other.body.data.errors?.[0]?.code], [400, 'idempotency_key_reused'])
+    assert.deepEqual([replay.status, replay.messageId], [200, first.messageId])
+  })
+})
+
+describe('the sandbox commands', () => {
+  it.each([
+    ['15550100001', 'FAILED', 'recipient_refused', 0],
+    ['15550100003', 'UNCONFIRMED', 'fate_unknown', 1],
+    ['15550100004', 'UNCONFIRMED', 'fate_unknown', 0],
+    ['15550100007', 'FAILED', 'refused_later', 0],
+  ] as const)('G5 G10: %s ends as %s (%s), and the lane goes on', async (to, state, reason, delivered) => {
+    const nuncio = await startNuncio()
+
+    const told = await nuncio.text(to, 'command')
+    const after = await nuncio.text(TO, 'after')
+
+    const { message } = await nuncio.reaches(told.messageId, state)
+    assert.equal(message.reason, reason)
+    await nuncio.reaches(after.messageId, 'PUBLISHED')
+    assert.equal((await nuncio.inbox()).filter((entry) => entry.text === 'command').length, delivered)
+  })
+
+  it('G3 G10: 0002 is busy twice and then fine, and nothing overtakes it', async () => {
+    const nuncio = await startNuncio()
+
+    const busy = await nuncio.text('15550100002', 'busy')
+    const after = await nuncio.text(TO, 'after')
+    const waiting = await nuncio.story(after.messageId)
+
+    assert.equal(waiting.message.state, 'QUEUED')
+    assert.equal(waiting.message.reason, 'behind_others')
+    assert.equal((await nuncio.reaches(busy.messageId, 'PUBLISHED')).message.attempts, 3)
+    await nuncio.reaches(after.messageId, 'PUBLISHED')
+    assert.deepEqual(
+      (await nuncio.inbox()).map((entry) => entry.text),
+      ['busy', 'after'],
+    )
+  })
+})
+
+describe('what people decide', () => {
+  it('an UNCONFIRMED message is resolved as arrived, or sent again as a new message', async () => {
+    const nuncio = await startNuncio()
+    const { administration } = nuncio.operator
+    const arrived = await nuncio.text('15550100003', 'arrived')
+    const lost = await nuncio.text('15550100004', 'lost')
+    await nuncio.reaches(lost.messageId, 'UNCONFIRMED')
+
+    await administration.resolveMessage(arrived.messageId as never, 'arrived', 'test')
+    const again = await administration.resolveMessage(lost.messageId as never, 'send-again', 'test')
+
+    assert.deepEqual((await nuncio.story(arrived.messageId)).message.state, 'PUBLISHED')
+    await nuncio.reaches(again.id, 'UNCONFIRMED')
+    assert.equal((await nuncio.story(lost.messageId)).resentAs, again.id)
+    assert.deepEqual(
+      (await administration.listUnresolved(null)).map(({ id }) => id),
+      [again.id],
+    )
+  })
+
+  it('a waiting message is cancelled, and a cancelled one is retried at the end of the line', async () => {
+    const nuncio = await startNuncio()
+    const { administration } = nuncio.operator
+    const { id } = await administration.findConnection(SENDER, null)
+    await administration.setConnectionState(id, 'paused', 'test')
+    const first = await nuncio.text(TO, 'first')
+    const second = await nuncio.text(TO, 'second')
+
+    await administration.cancelMessage(first.messageId as never, 'test')
+    const again = await administration.retryMessage(first.messageId as never, 'test')
+    await administration.setConnectionState(id, 'active', 'test')
+
+    await nuncio.reaches(again.id, 'PUBLISHED')
+    await nuncio.reaches(second.messageId, 'PUBLISHED')
+    assert.deepEqual(
+      (await nuncio.inbox()).map((entry) => entry.text),
+      ['second', 'first'],
+    )
+  })
+
+  it('settings of a connection work at once: receipts come, and an expired message says so', async () => {
+    const nuncio = await startNuncio()
+    const { administration } = nuncio.operator
+    const connection = await administration.findConnection(SENDER, null)
+    const channelSettings = {
+      ...nuncio.operator.parseChannelSettings('sandbox', { delivered_after: '50ms', read_after: '100ms' }),
+    }
+
+    await administration.changeConnection(connection.id, { policy: connection.policy, channelSettings }, 'test')
+    const read = await nuncio.text(TO, 'read me')
+    await nuncio.reaches(read.messageId, 'READ')
+    await administration.setConnectionState(connection.id, 'paused', 'test')
+    await administration.changeConnection(
+      connection.id,
+      { policy: { ...connection.policy, timeToLiveMs: 1 }, channelSettings },
+      'test',
+    )
+    const stale = await nuncio.text(TO, 'too late')
+
+    const { message } = await nuncio.reaches(stale.messageId, 'EXPIRED')
+    assert.equal(message.reason, 'time_to_live_over')
+  })
+})
+
+describe('restarts', () => {
+  it('G1 G3: what was accepted before a restart is delivered after it, in order', async () => {
+    const nuncio = await startNuncio()
+    const { administration } = nuncio.operator
+    const { id } = await administration.findConnection(SENDER, null)
+    await administration.setConnectionState(id, 'paused', 'test')
+    for (const text of ['a', 'b', 'c']) await nuncio.text(TO, text)
+
+    const restarted = await nuncio.restart()
+    await restarted.operator.administration.setConnectionState(id, 'active', 'test')
+    const last = await restarted.text(TO, 'd')
+
+    await restarted.reaches(last.messageId, 'PUBLISHED')
+    assert.deepEqual(
+      (await restarted.inbox()).map((entry) => entry.text),
+      ['a', 'b', 'c', 'd'],
+    )
+  })
+})

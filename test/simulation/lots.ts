@@ -1,0 +1,51 @@
+import { createRandom } from '../support/black-box/random.ts'
+
+/** Everything that is left to chance in a simulated world. The same seed draws the same lots. */
+export class Lots {
+  readonly #seed: number
+  readonly #next: () => number
+
+  constructor(seed: number) {
+    this.#seed = seed
+    this.#next = createRandom(seed).next
+    // Neighbouring seeds begin alike; a few draws tell them apart.
+    for (let i = 0; i < 4; i++) this.#next()
+  }
+
+  /** Lots of their own for one part of the world, so that what one part draws does not move the others. */
+  fork(name: string): Lots {
+    let mixed = this.#seed
+    for (const character of name) mixed = Math.imul(mixed ^ character.charCodeAt(0), 0x01000193)
+    return new Lots(mixed >>> 0)
+  }
+
+  next(): number {
+    return this.#next()
+  }
+
+  chance(probability: number): boolean {
+    return this.#next() < probability
+  }
+
+  /** A whole number from `least` to `most`, both included. */
+  between(least: number, most: number): number {
+    return least + Math.floor(this.#next() * (most - least + 1))
+  }
+
+  pick<Item>(items: readonly Item[]): Item {
+    const item = items[Math.floor(this.#next() * items.length)]
+    if (item === undefined) throw new Error('there is nothing to pick from')
+    return item
+  }
+
+  /** One of the names, each as often as its weight says. */
+  weighed<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
+    const entries = Object.entries<number>(weights) as [Name, number][]
+    let left = this.#next() * entries.reduce((sum, [, weight]) => sum + weight, 0)
+    for (const [name, weight] of entries) {
+      left -= weight
+      if (left < 0) return name
+    }
+    return this.pick(entries)[0]
+  }
+}

@@ -1,0 +1,93 @@
+interface Planned {
+  readonly at: number
+  readonly order: number
+  readonly call: () => void
+}
+
+/**
+ * Virtual time. What is planned for one moment happens in the order in which it was planned, and everything that
+ * follows from one event without waiting is over before the next one happens.
+ */
+export class Schedule {
+  #now: number
+  #order = 0
+  #heap: Planned[] = []
+  #working = 0
+
+  constructor(startsAt: number) {
+    this.#now = startsAt
+  }
+
+  get now(): number {
+    return this.#now
+  }
+
+  after(delayMs: number, call: () => void): void {
+    this.#push({ at: this.#now + Math.max(0, delayMs), order: this.#order++, call })
+  }
+
+  /** Real work that virtual time waits for, such as a commit. It takes no virtual time. */
+  async work<Result>(run: () => Promise<Result>): Promise<Result> {
+    this.#working += 1
+    try {
+      return await run()
+    } finally {
+      this.#working -= 1
+    }
+  }
+
+  /** Lets things happen until `isOver` says so or nothing is planned any more. Returns how many happened. */
+  async run(isOver: () => boolean): Promise<number> {
+    let happened = 0
+    await this.#settle()
+    while (!isOver()) {
+      const next = this.#pop()
+      if (!next) break
+      this.#now = next.at
+      next.call()
+      await this.#settle()
+      happened += 1
+    }
+    return happened
+  }
+
+  /** Storage commits at the end of a turn of the real event loop, and what it wakes may ask for another commit. */
+  async #settle(): Promise<void> {
+    do await new Promise<void>((resolve) => setImmediate(resolve))
+    while (this.#working > 0)
+  }
+
+  #push(planned: Planned): void {
+    const heap = this.#heap
+    let at = heap.push(planned) - 1
+    while (at > 0) {
+      const above = (at - 1) >> 1
+      if (isBefore(heap[above]!, planned)) break
+      heap[at] = heap[above]!
+      at = above
+    }
+    heap[at] = planned
+  }
+
+  #pop(): Planned | undefined {
+    const heap = this.#heap
+    const first = heap[0]
+    const last = heap.pop()
+    if (!last || heap.length === 0) return first
+    let at = 0
+    for (;;) {
+      let below = at * 2 + 1
+      if (below >= heap.length) break
+      if (below + 1 < heap.length && isBefore(heap[below + 1]!, heap[below]!)) below += 1
+      if (isBefore(last, heap[below]!)) break
+      heap[at] = heap[below]!
+      at = below
+    }
+    heap[at] = last
+    return first
+  }
+}
+
+function isBefore(one: Planned, other: Planned): boolean {
+  return one.at < other.at || (one.at === other.at && one.order < other.order)
+}

@@ -1,0 +1,94 @@
+import type { Clock } from '../../src/core/ports/clock.ts'
+import type { Lots } from './lots.ts'
+import type { Schedule } from './schedule.ts'
+
+/**
+ * The machine that one worker runs on: its clocks, and whether it runs at all.
+ *
+ *   RUNNING ── pause ──▶ PAUSED ── time is over ──▶ RUNNING
+ *      └──────── crash ─────┴──────▶ DEAD
+ *
+ * - Everything that reaches the worker's code from outside (timers, answers) comes through `deliver`, so a pause can
+ *   begin and end at any await.
+ * - What the worker has already sent goes on by itself, whatever becomes of the worker.
+ */
+export class SimulatedMachine {
+  readonly name: string
+  readonly clock: Clock
+  readonly #schedule: Schedule
+  #state: 'running' | 'paused' | 'dead' = 'running'
+  #held: (() => void)[] = []
+  #pausedAt = 0
+  #pausedStandingStill = false
+  /** How far the monotonic clock is behind because it stood still. */
+  #lostMs = 0
+  /** How far the wall clock is off. */
+  wallOffsetMs = 0
+  /** How often it was paused. */
+  pauses = 0
+
+  constructor(name: string, schedule: Schedule, lots: Lots) {
+    this.name = name
+    this.#schedule = schedule
+    this.clock = {
+      now: () => schedule.now + this.wallOffsetMs,
+      monotonic: () => schedule.now - this.#lostMs,
+      after: (delayMs, call) => this.#after(delayMs, call),
+      random: () => lots.next(),
+    }
+  }
+
+  get isDead(): boolean {
+    return this.#state === 'dead'
+  }
+
+  get isPaused(): boolean {
+    return this.#state === 'paused'
+  }
+
+  /** Brings something to the worker's code: now, when it wakes, or never when it is dead. */
+  deliver(call: () => void): void {
+    if (this.#state === 'running') call()
+    else if (this.#state === 'paused') this.#held.push(call)
+  }
+
+  /** `suspended`: the monotonic clock stands still too, as when a laptop is closed. */
+  pause(durationMs: number, suspended: boolean): void {
+    if (this.#state !== 'running') return
+    this.#state = 'paused'
+    this.#pausedAt = this.#schedule.now
+    this.#pausedStandingStill = suspended
+    this.pauses += 1
+    this.#schedule.after(durationMs, () => this.wake())
+  }
+
+  wake(): void {
+    if (this.#state !== 'paused') return
+    this.#state = 'running'
+    if (this.#pausedStandingStill) this.#lostMs += this.#schedule.now - this.#pausedAt
+    const held = this.#held
+    this.#held = []
+    // One by one, so that what follows from the first is over before the second comes.
+    for (const call of held) this.#schedule.after(0, () => this.deliver(call))
+  }
+
+  crash(): void {
+    this.#state = 'dead'
+    this.#held = []
+  }
+
+  #after(delayMs: number, call: () => void): () => void {
+    const endsMonotonic = this.clock.monotonic() + Math.max(0, delayMs)
+    let cancelled = false
+    const look = () => {
+      if (cancelled) return
+      const leftMs = endsMonotonic - this.clock.monotonic()
+      if (leftMs > 0) this.#schedule.after(leftMs, () => this.deliver(look))
+      else call()
+    }
+    this.#schedule.after(Math.max(0, delayMs), () => this.deliver(look))
+    return () => {
+      cancelled = true
+    }
+  }
+}

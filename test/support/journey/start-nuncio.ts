@@ -1,0 +1,149 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { onTestFinished } from 'vitest'
+import { Nuncio } from '../../../src/app/nuncio.ts'
+import {
+  type AdministrationSession,
+  type InboxEntry,
+  openAdministration,
+} from '../../../src/app/open-administration.ts'
+import { readSettings, type Settings } from '../../../src/config/read-settings.ts'
+import type { MessageStory, MessageView } from '../../../src/core/ports/administration.ts'
+import type { Channel } from '../../../src/core/ports/channel.ts'
+
+export const SENDER = '15550001000'
+export const ENDPOINT = '/chat/api/v1/public/message/send'
+
+export interface Reply {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: {
+    readonly success: boolean
+    readonly code: string
+    readonly name: string
+    readonly data: {
+      readonly state?: string
+      readonly errors?: readonly { field: string | null; code: string; message: string }[]
+    }
+  }
+  /** The message's id; empty when there is none. */
+  readonly messageId: string
+}
+
+/** A running service in this process, with what a test asks of it. */
+export interface Journey {
+  readonly url: string
+  readonly token: string
+  readonly dataDir: string
+  /** The operator's second process: everything the CLI does goes through here. */
+  readonly operator: AdministrationSession
+  post(body: unknown, headers?: Record<string, string>): Promise<Reply>
+  /** Sends a text from the first connection. */
+  text(to: string, text: string, headers?: Record<string, string>): Promise<Reply>
+  inbox(): Promise<InboxEntry[]>
+  story(messageId: string): Promise<MessageStory>
+  /** Waits until the message is in one of these states. Fails after ten seconds, telling where it stood. */
+  reaches(messageId: string, ...states: MessageView['state'][]): Promise<MessageStory>
+  stop(): Promise<void>
+  /** Stops it and starts a new one on the same data. */
+  restart(): Promise<Journey>
+}
+
+interface Options {
+  readonly settings?: Record<string, string>
+  readonly channels?: readonly Channel[]
+  readonly dataDir?: string
+  readonly token?: string
+}
+
+export async function startNuncio(options: Options = {}): Promise<Journey> {
+  const dataDir = options.dataDir ?? temporaryFolder()
+  const settings = settingsFor(dataDir, options.settings ?? {})
+  const nuncio = new Nuncio({
+    settings,
+    logger: pino({ level: 'silent' }),
+    onBroken: (error) => {
+      throw error
+    },
+    channels: options.channels ?? [],
+  })
+  const { url, first } = await nuncio.start()
+  const operator = await openAdministration(settings, { create: false })
+  const token = options.token ?? first?.token ?? ''
+  const stop = async () => {
+    await operator.close()
+    await nuncio.stop()
+  }
+  onTestFinished(stop)
+  const post: Journey['post'] = (body, headers = {}) => postTo(url, token, { body, headers })
+  const story: Journey['story'] = (id) => operator.administration.explainMessage(id as never)
+  return {
+    url,
+    token,
+    dataDir,
+    operator,
+    post,
+    text: (to, text, headers) => post({ from: SENDER, to, message: { type: 'message', message: text } }, headers),
+    inbox: () => collect(operator.inbox({ accountId: null, number: null, limit: null })),
+    story,
+    reaches: (id, ...states) => waitForState(() => story(id), states),
+    stop,
+    restart: async () => {
+      await stop()
+      return startNuncio({ ...options, dataDir, token })
+    },
+  }
+}
+
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'nuncio-journey-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+function settingsFor(dataDir: string, given: Record<string, string>): Settings {
+  const environment = { NUNCIO_DATA_DIR: dataDir, NUNCIO_PORT: '0', ...given }
+  const { settings, problems } = readSettings({ environment, envFile: {} })
+  if (!settings) throw new Error(problems.map(({ sentence }) => sentence).join('\n'))
+  return settings
+}
+
+export async function postTo(
+  url: string,
+  token: string,
+  { body, headers }: { body: unknown; headers: Record<string, string> },
+): Promise<Reply> {
+  const response = await fetch(url + ENDPOINT, {
+    method: 'POST',
+    headers: { 'x-api-key': token, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (await response.json()) as Reply['body'],
+    messageId: response.headers.get('x-message-id') ?? '',
+  }
+}
+
+async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const all: Item[] = []
+  for await (const item of items) all.push(item)
+  return all
+}
+
+async function waitForState(look: () => Promise<MessageStory>, states: readonly string[]): Promise<MessageStory> {
+  const deadline = performance.now() + 10_000
+  for (;;) {
+    const story = await look()
+    if (states.includes(story.message.state)) return story
+    if (performance.now() > deadline) {
+      throw new Error(
+        `the message is ${story.message.state} (${story.message.reason ?? 'no reason'}) and not ${states.join(' or ')}`,
+      )
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
