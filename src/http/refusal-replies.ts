@@ -48,6 +48,7 @@ const REPLY_OF: Record<RefusalCode, Reply | null> = {
   body_too_deep: leavesAs('bad_request'),
   body_not_object: leavesAs('bad_request'),
   key_repeated: leavesAs('bad_request'),
+  key_escaped: leavesAs('bad_request'),
   text_not_unicode: leavesAs('bad_request'),
   text_has_nul: leavesAs('bad_request'),
   idempotency_key_malformed: leavesAs('bad_request'),

@@ -12,7 +12,7 @@ describe('the strict JSON reader', () => {
         const read = parseStrictJson(Buffer.from(text))
 
         assert.ok(read.ok)
-        assert.deepEqual(read.value, JSON.parse(text))
+        assert.deepEqual(read.value, value)
         assert.equal(read.text, text)
       }),
       { numRuns: 2000 },
@@ -39,6 +39,18 @@ describe('the strict JSON reader', () => {
     )
   })
 
+  it('is not misled by what another caller sent before', () => {
+    // JSON.parse is: nodejs/node issue 63785. This is what makes it remember.
+    const poison = ['{"to":1,"\\\\":2}', '{"to":1,"\\\\u":2}', '{"to":1,"\\\\u00":2}']
+    for (const text of [...poison, ...poison]) assert.ok(parseStrictJson(Buffer.from(text)).ok)
+
+    const quote = parseStrictJson(Buffer.from('{"to":1,"\\"":2}'))
+    const twin = parseStrictJson(Buffer.from('{"to":1,"\\u0074o":2}'))
+
+    assert.deepEqual(quote.ok && quote.value, { to: 1, '"': 2 })
+    assert.equal(!twin.ok && twin.code, 'key_repeated')
+  })
+
   it('never throws, whatever bytes come', () => {
     fc.assert(
       fc.property(
@@ -56,6 +68,10 @@ describe('the strict JSON reader', () => {
   it.each([
     ['{"to":"1","to":"2"}', 'key_repeated', 'to'],
     ['{"to":"1","\\u0074o":"2"}', 'key_repeated', 'to'],
+    ['{"\\u0074o":"1"}', 'key_escaped', 'to'],
+    ['{"a":{"n\\u0061me":"1"}}', 'key_escaped', 'a.name'],
+    ['{"\\\\\\u0041":"1"}', 'key_escaped', '\\\\A'],
+    ['{"\\n":1,"\\u000a":2}', 'key_repeated', '\n'],
     ['{"__proto__":1,"__proto__":2}', 'key_repeated', '__proto__'],
     ['{"a":[{"b":{}},{"b":1,"c":"\\"","b":2}]}', 'key_repeated', 'a.1.b'],
     ['{"message":{"media":{"url":"x","url":"x"}}}', 'key_repeated', 'message.media.url'],
@@ -103,6 +119,7 @@ describe('the strict JSON reader', () => {
     '{"a":":","b":"\\":\\"","c":"\\\\"}',
     '{"a":"\\ud83d\\ude00"}',
     '{"a":"\\\\u0000"}',
+    '{"gr\\u00f6\\u00dfe":1,"a\\/b":2,"\\u003c":3,"\\"":4,"\\n":5,"\\\\u0041":6}',
     '{"":1,"constructor":2,"__proto__":{"x":1},"toString":3,"0":4}',
     `${'['.repeat(MAX_JSON_DEPTH)}${']'.repeat(MAX_JSON_DEPTH)}`,
     ' null ',

@@ -1,10 +1,17 @@
 import { isUtf8 } from 'node:buffer'
 import type { RefusalCode } from '../core/refusals.ts'
-import { findFlawedText, findRepeatedKey } from './json-flaws.ts'
+import { readJsonExactly } from './exact-json.ts'
+import { findFlawedText } from './json-flaws.ts'
 
 export type JsonRefusalCode = Extract<
   RefusalCode,
-  'body_not_utf8' | 'body_not_json' | 'body_too_deep' | 'key_repeated' | 'text_not_unicode' | 'text_has_nul'
+  | 'body_not_utf8'
+  | 'body_not_json'
+  | 'body_too_deep'
+  | 'key_repeated'
+  | 'key_escaped'
+  | 'text_not_unicode'
+  | 'text_has_nul'
 >
 
 export type StrictJson =
@@ -37,7 +44,8 @@ const CLOSING_BRACE = 0x7d
 export function parseStrictJson(bytes: Buffer): StrictJson {
   if (!isUtf8(bytes)) return { ok: false, code: 'body_not_utf8', field: null, detail: null, text: null }
   const text = bytes.toString('utf8')
-  const keysWritten = countKeysWritten(text)
+  const mayEscape = text.includes('\\')
+  const keysWritten = countKeysWritten(text, mayEscape)
   if (keysWritten === TOO_DEEP) return { ok: false, code: 'body_too_deep', field: null, detail: null, text }
 
   let value: unknown
@@ -48,11 +56,13 @@ export function parseStrictJson(bytes: Buffer): StrictJson {
   }
 
   // A key that stands twice was written twice and kept once.
-  if (keysWritten !== countKeysKept(value)) {
-    return { ok: false, code: 'key_repeated', field: findRepeatedKey(text), detail: null, text }
+  if (keysWritten === HAS_ESCAPED_KEY || keysWritten !== countKeysKept(value)) {
+    const exact = readJsonExactly(text)
+    if (!exact.ok) return { ok: false, code: exact.code, field: exact.field, detail: null, text }
+    value = exact.value
   }
   // Valid UTF-8 holds no half characters, and JSON no raw U+0000: only an escape can bring them in.
-  if (text.includes('\\u')) {
+  if (mayEscape && text.includes('\\u')) {
     const flaw = findFlawedText(value)
     if (flaw) return { ok: false, code: flaw.code, field: flaw.field, detail: null, text }
   }
@@ -60,21 +70,26 @@ export function parseStrictJson(bytes: Buffer): StrictJson {
 }
 
 const TOO_DEEP = -1
+const HAS_ESCAPED_KEY = -2
 
 /**
  * The colons outside of strings, which in valid JSON are its keys. In invalid JSON the count means nothing, but
  * JSON.parse refuses that anyway. The depth is judged here, before anything recursive sees the value.
  */
-function countKeysWritten(text: string): number {
+function countKeysWritten(text: string, mayEscape: boolean): number {
   let keys = 0
   let depth = 0
+  let stringStart = 0
+  let hasEscapedKey = false
   for (let index = 0; index < text.length; index += 1) {
     switch (text.charCodeAt(index)) {
       case QUOTE:
+        stringStart = index
         index = endOfString(text, index)
         break
       case COLON:
         keys += 1
+        if (mayEscape && text.slice(stringStart, index).includes('\\')) hasEscapedKey = true
         break
       case OPENING_BRACE:
       case OPENING_BRACKET:
@@ -87,7 +102,7 @@ function countKeysWritten(text: string): number {
         break
     }
   }
-  return keys
+  return hasEscapedKey ? HAS_ESCAPED_KEY : keys
 }
 
 /** The place of the quote that closes the string opened at `start`; the end of the text when none does. */

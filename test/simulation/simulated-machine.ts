@@ -59,7 +59,10 @@ export class SimulatedMachine {
     this.#pausedAt = this.#schedule.now
     this.#pausedStandingStill = suspended
     this.pauses += 1
-    this.#schedule.after(durationMs, () => this.wake())
+    const pause = this.pauses
+    this.#schedule.after(durationMs, () => {
+      if (this.pauses === pause) this.wake()
+    })
   }
 
   wake(): void {

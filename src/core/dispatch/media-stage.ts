@@ -9,8 +9,11 @@ const PER_ACCOUNT = 4
 const PER_HOST = 4
 const IN_ALL = 16
 const LOOK_EVERY_MS = 1_000
-const CLEAN_EVERY_MS = 2_000
-const CLEAN_BATCH = 200
+// Many messages may arrive during one look; they share the next.
+const LOOK_AGAIN_AFTER_MS = 10
+// A look at every spool file of a long backlog would hold everybody up, so the spool is walked a stretch at a time.
+const CLEAN_EVERY_MS = 250
+const CLEAN_BATCH = 500
 const CANDIDATES_PER_ACCOUNT = 32
 /** Waits after the first, second and third try that may pass: four tries in five minutes, then the message fails. */
 const RETRY_DELAYS_MS = [5_000, 30_000, 120_000]
@@ -45,6 +48,7 @@ export class MediaStage {
   readonly #urgent = new Set<Sequence>()
   #accounts: AccountId[] = []
   #stalledUntil: Instant | null = null
+  #cleanedThrough: Sequence = 0
   #looking = false
   #lookAgain = false
   #started = false
@@ -82,10 +86,8 @@ export class MediaStage {
     this.#looking = true
     void this.#look().finally(() => {
       this.#looking = false
-      if (this.#lookAgain) {
-        this.#lookAgain = false
-        this.wake()
-      } else this.#scheduleLook()
+      this.#scheduleLook(this.#lookAgain ? LOOK_AGAIN_AFTER_MS : LOOK_EVERY_MS)
+      this.#lookAgain = false
     })
   }
 
@@ -100,9 +102,9 @@ export class MediaStage {
     return this.#stalledUntil !== null
   }
 
-  #scheduleLook(): void {
+  #scheduleLook(delayMs: number): void {
     this.#cancelLook?.()
-    if (this.#started) this.#cancelLook = this.#parts.clock.after(LOOK_EVERY_MS, () => this.wake())
+    if (this.#started) this.#cancelLook = this.#parts.clock.after(delayMs, () => this.wake())
   }
 
   async #look(): Promise<void> {
@@ -203,9 +205,10 @@ export class MediaStage {
   #clean(): void {
     const { queue, fetcher, clock, journal } = this.#parts
     const clean = async () => {
-      const done = await queue.releasable(CLEAN_BATCH)
-      for (const { path } of done) await fetcher.discard(path)
-      if (done.length > 0) await queue.forget(done.map(({ sequence }) => sequence))
+      const { files, lookedThrough } = await queue.releasable(this.#cleanedThrough, CLEAN_BATCH)
+      this.#cleanedThrough = lookedThrough ?? 0
+      for (const { path } of files) await fetcher.discard(path)
+      if (files.length > 0) await queue.forget(files.map(({ sequence }) => sequence))
     }
     clean()
       .catch((error: unknown) => journal.record({ event: 'storage.unavailable', error }))

@@ -181,6 +181,11 @@ export interface MediaTrial {
   readonly at: Instant
 }
 
+export interface Releasable {
+  readonly files: readonly { readonly sequence: Sequence; readonly path: string }[]
+  readonly lookedThrough: Sequence | null
+}
+
 /** What the media stage needs of storage. */
 export interface MediaQueue {
   /** Due fetches of one account, oldest message first, leaving out `busy`. */
@@ -202,8 +207,11 @@ export interface MediaQueue {
   retry(sequence: Sequence, failed: MediaTrial & { readonly nextTryAt: Instant }): Promise<void>
   /** Fails the message with this reason, if it still waits. */
   fail(sequence: Sequence, failed: MediaTrial): Promise<void>
-  /** Files whose message is settled and that can go; they are forgotten with `forget`. */
-  releasable(limit: number): Promise<readonly { sequence: Sequence; path: string }[]>
+  /**
+   * Looks at the next `limit` files in the spool after this message, and names those whose message is settled: they
+   * can go, and are forgotten with `forget`. `lookedThrough` is where to go on; null at the end of the spool.
+   */
+  releasable(after: Sequence, limit: number): Promise<Releasable>
   forget(sequences: readonly Sequence[]): Promise<void>
   /** All spool files that are still wanted. */
   wantedFiles(): Promise<readonly string[]>

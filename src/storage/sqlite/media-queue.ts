@@ -2,15 +2,17 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { AccountId, ConnectionId, Instant } from '../../core/ids.ts'
 import type { Sequence } from '../../core/message/message.ts'
 import type { TimelineKind } from '../../core/message/timeline.ts'
-import type { MediaQueue, MediaToFetch, MediaTrial } from '../../core/ports/lanes.ts'
+import type { MediaQueue, MediaToFetch, MediaTrial, Releasable } from '../../core/ports/lanes.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { WaitingCounts } from './waiting-counts.ts'
 
-// A message that was cancelled or expired meanwhile is left out: nobody wants its file any more.
 const PENDING = `select media.message_sequence as sequence, message.id as messageId, media.account_id as accountId,
-    media.connection_id as connectionId, media.url, media.type, media.tries, media.next_try_at as nextTryAt
+    media.connection_id as connectionId, media.url, media.type, media.tries, media.next_try_at as nextTryAt,
+    message.state = 'QUEUED' as isWanted
   from media join message on message.sequence = media.message_sequence
-  where media.state = 'pending' and message.state = 'QUEUED'`
+  where media.state = 'pending'`
+
+type PendingRow = MediaToFetch & { readonly isWanted: 0 | 1 }
 
 export class SqliteMediaQueue implements MediaQueue {
   readonly #commits: GroupCommit
@@ -27,7 +29,8 @@ export class SqliteMediaQueue implements MediaQueue {
   readonly #releasable: StatementSync
   readonly #forget: StatementSync
   readonly #wanted: StatementSync
-  readonly #bytes: StatementSync
+  /** Bytes in the spool by account, kept in memory because it is asked for at every look. */
+  readonly #spooled: Map<AccountId, number>
 
   constructor(database: DatabaseSync, commits: GroupCommit, counts: WaitingCounts) {
     this.#commits = commits
@@ -35,11 +38,19 @@ export class SqliteMediaQueue implements MediaQueue {
     this.#due = database.prepare(
       `${PENDING} and media.account_id = ? and media.next_try_at <= ? order by media.message_sequence limit ?`,
     )
-    this.#accounts = database.prepare(`select distinct account_id from media where state = 'pending'`)
+    // Jumps from account to account, so that a long backlog of one costs no more than one message.
+    this.#accounts = database.prepare(
+      `with recursive busy (id) as (
+         select (select account_id from media where state = 'pending' order by account_id limit 1)
+         union all
+         select (select account_id from media where state = 'pending' and account_id > busy.id order by account_id limit 1)
+           from busy where busy.id is not null)
+       select id from busy where id is not null`,
+    )
     this.#one = database.prepare(`${PENDING} and media.message_sequence = ?`)
     this.#ready = database.prepare(
       `update media set state = 'ready', path = ?, size_bytes = ?, sha256 = ?, mime = ?, took_ms = ?, ended_at = ?, tries = tries + 1,
-         code = null, words = null where message_sequence = ? and state = 'pending'`,
+         code = null, words = null where message_sequence = ? and state = 'pending' returning account_id`,
     )
     this.#isWaiting = database.prepare(`select 1 from message where sequence = ? and state = 'QUEUED'`)
     this.#retry = database.prepare(
@@ -57,46 +68,51 @@ export class SqliteMediaQueue implements MediaQueue {
          select ?, coalesce(max(position), 0) + 1, ?, ?, ?, ? from timeline where message_sequence = ?`,
     )
     this.#releasable = database.prepare(
-      `select media.message_sequence as sequence, media.path from media join message on message.sequence = media.message_sequence
-         where media.state = 'ready' and message.state <> 'QUEUED' limit ?`,
+      `select media.message_sequence as sequence, media.path, message.state <> 'QUEUED' as isSettled
+         from media indexed by media_spool join message on message.sequence = media.message_sequence
+         where media.state = 'ready' and media.message_sequence > ? order by media.message_sequence limit ?`,
     )
-    this.#forget = database.prepare(`update media set state = 'forgotten' where message_sequence = ?`)
+    this.#forget = database.prepare(
+      `update media set state = 'forgotten' where message_sequence = ? and state in ('pending', 'ready') returning account_id, size_bytes`,
+    )
     this.#wanted = database.prepare(`select path from media where state = 'ready'`)
-    this.#bytes = database.prepare(
-      `select coalesce(sum(size_bytes), 0) as bytes from media where account_id = ? and state = 'ready'`,
-    )
+    const spooled = database
+      .prepare(
+        `select account_id, sum(size_bytes) as bytes from media indexed by media_spool where state = 'ready' group by account_id`,
+      )
+      .all() as { account_id: AccountId; bytes: number }[]
+    this.#spooled = new Map(spooled.map((row) => [row.account_id, row.bytes]))
   }
 
-  async due(request: {
-    accountId: AccountId
-    now: Instant
-    busy: ReadonlySet<Sequence>
-    limit: number
-  }): Promise<readonly MediaToFetch[]> {
-    const rows = this.#due.all(
-      request.accountId,
-      request.now,
-      request.limit + request.busy.size,
-    ) as unknown as MediaToFetch[]
-    return rows.filter((row) => !request.busy.has(row.sequence)).slice(0, request.limit)
+  async due(request: Parameters<MediaQueue['due']>[0]): Promise<readonly MediaToFetch[]> {
+    const { accountId, now, busy, limit } = request
+    for (;;) {
+      const rows = this.#due.all(accountId, now, limit + busy.size) as unknown as PendingRow[]
+      // Nobody wants the file of a message that was cancelled or has expired meanwhile.
+      const unwanted = rows.filter((row) => !row.isWanted).map((row) => row.sequence)
+      if (unwanted.length === 0) return rows.filter((row) => !busy.has(row.sequence)).slice(0, limit)
+      await this.forget(unwanted)
+    }
   }
 
   async accountsWithPending(): Promise<readonly AccountId[]> {
-    return (this.#accounts.all() as { account_id: AccountId }[]).map((row) => row.account_id)
+    return (this.#accounts.all() as { id: AccountId }[]).map((row) => row.id)
   }
 
   async pendingOf(sequences: readonly Sequence[]): Promise<readonly MediaToFetch[]> {
-    return sequences.flatMap((sequence) => this.#one.all(sequence) as unknown as MediaToFetch[])
+    return sequences
+      .flatMap((sequence) => this.#one.all(sequence) as unknown as PendingRow[])
+      .filter((row) => row.isWanted)
   }
 
-  ready(sequence: Sequence, { file, tookMs, at }: Parameters<MediaQueue['ready']>[1]): Promise<boolean> {
-    return this.#commits.submit(() => {
-      if (!this.#isWaiting.get(sequence)) return false
-      return (
-        this.#ready.run(file.path, file.sizeBytes, file.sha256, file.mime, Math.round(tookMs), at, sequence).changes ===
-        1
-      )
+  async ready(sequence: Sequence, { file, tookMs, at }: Parameters<MediaQueue['ready']>[1]): Promise<boolean> {
+    const row = await this.#commits.submit(() => {
+      if (!this.#isWaiting.get(sequence)) return undefined
+      const facts = [file.path, file.sizeBytes, file.sha256, file.mime, Math.round(tookMs), at, sequence]
+      return this.#ready.get(...facts) as { account_id: AccountId } | undefined
     })
+    if (row) this.#spool(row.account_id, file.sizeBytes)
+    return row !== undefined
   }
 
   async retry(sequence: Sequence, { nextTryAt, code, words, at }: MediaTrial & { nextTryAt: Instant }): Promise<void> {
@@ -117,14 +133,23 @@ export class SqliteMediaQueue implements MediaQueue {
     if (failed) this.#counts.change(failed.connection_id, failed.account_id, -1)
   }
 
-  async releasable(limit: number): Promise<readonly { sequence: Sequence; path: string }[]> {
-    return this.#releasable.all(limit) as unknown as { sequence: Sequence; path: string }[]
+  async releasable(after: Sequence, limit: number): Promise<Releasable> {
+    const rows = this.#releasable.all(after, limit) as unknown as {
+      sequence: Sequence
+      path: string
+      isSettled: 0 | 1
+    }[]
+    const files = rows.filter((row) => row.isSettled)
+    return { files, lookedThrough: rows.length < limit ? null : (rows.at(-1)?.sequence ?? null) }
   }
 
   async forget(sequences: readonly Sequence[]): Promise<void> {
-    await this.#commits.submit(() => {
-      for (const sequence of sequences) this.#forget.run(sequence)
-    })
+    const forgotten = await this.#commits.submit(() =>
+      sequences.map(
+        (sequence) => this.#forget.get(sequence) as { account_id: AccountId; size_bytes: number | null } | undefined,
+      ),
+    )
+    for (const row of forgotten) if (row?.size_bytes) this.#spool(row.account_id, -row.size_bytes)
   }
 
   async wantedFiles(): Promise<readonly string[]> {
@@ -132,6 +157,10 @@ export class SqliteMediaQueue implements MediaQueue {
   }
 
   async spoolBytes(accountId: AccountId): Promise<number> {
-    return (this.#bytes.get(accountId) as { bytes: number }).bytes
+    return this.#spooled.get(accountId) ?? 0
+  }
+
+  #spool(accountId: AccountId, bytes: number): void {
+    this.#spooled.set(accountId, Math.max(0, (this.#spooled.get(accountId) ?? 0) + bytes))
   }
 }

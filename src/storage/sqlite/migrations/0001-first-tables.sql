@@ -201,7 +201,7 @@ create table media (
   ended_at integer
 ) strict;
 create index media_pending on media (account_id, message_sequence) where state = 'pending';
-create index media_ready on media (account_id, message_sequence, size_bytes) where state = 'ready';
+create index media_spool on media (message_sequence) where state = 'ready';
 
 -- Moments that have no row of their own: waits, receipts, recoveries, what people did.
 create table timeline (

@@ -1,0 +1,111 @@
+import { type Lanes, StorageUnavailable } from '../../src/core/ports/lanes.ts'
+import type { Lots } from './lots.ts'
+import type { Schedule } from './schedule.ts'
+import type { SimulatedMachine } from './simulated-machine.ts'
+import type { Trace } from './trace.ts'
+
+/** How often the way between a worker and the database fails. All 0 once the faults have stopped. */
+export interface StorageFaults {
+  failsBefore: number
+  failsAfter: number
+  slow: number
+  verySlow: number
+  /** Nothing gets through to anybody before this moment. */
+  awayUntil: number
+}
+
+export interface LanesParts {
+  readonly inner: Lanes
+  readonly machine: SimulatedMachine
+  readonly schedule: Schedule
+  readonly lots: Lots
+  readonly faults: StorageFaults
+  readonly trace: Trace
+}
+
+/**
+ * One worker's line to the database. A call may be slow, fail before it is committed, or fail after.
+ *
+ * Claims use the database's clock: on this engine the time is handed in, so here the worker's own reading is put
+ * right, as a database with a clock of its own would. What a worker writes about messages keeps the worker's time.
+ */
+export class FaultyLanes implements Lanes {
+  readonly #parts: LanesParts
+  /** This worker alone cannot reach the database before this moment. */
+  cutUntil = 0
+
+  constructor(parts: LanesParts) {
+    this.#parts = parts
+  }
+
+  heartbeat(...[worker, now, until]: Parameters<Lanes['heartbeat']>) {
+    const { inner, schedule } = this.#parts
+    return this.#call('heartbeat', () => inner.heartbeat(worker, schedule.now, schedule.now + (until - now)))
+  }
+
+  retire(...given: Parameters<Lanes['retire']>) {
+    return this.#call('retire', () => this.#parts.inner.retire(...given))
+  }
+
+  claim(request: Parameters<Lanes['claim']>[0]) {
+    const { inner, schedule } = this.#parts
+    return this.#call('claim', () => inner.claim({ ...request, now: schedule.now }))
+  }
+
+  inspect(...given: Parameters<Lanes['inspect']>) {
+    return this.#call('inspect', () => this.#parts.inner.inspect(...given))
+  }
+
+  release(...given: Parameters<Lanes['release']>) {
+    return this.#call('release', () => this.#parts.inner.release(...given))
+  }
+
+  loadRun(...given: Parameters<Lanes['loadRun']>) {
+    return this.#call('loadRun', () => this.#parts.inner.loadRun(...given))
+  }
+
+  record(...given: Parameters<Lanes['record']>) {
+    return this.#call('record', () => this.#parts.inner.record(...given))
+  }
+
+  expire(...given: Parameters<Lanes['expire']>) {
+    return this.#call('expire', () => this.#parts.inner.expire(...given))
+  }
+
+  applyReceipt(...given: Parameters<Lanes['applyReceipt']>) {
+    return this.#call('applyReceipt', () => this.#parts.inner.applyReceipt(...given))
+  }
+
+  #call<Result>(name: string, run: () => Promise<Result>): Promise<Result> {
+    const { machine, schedule, lots, faults, trace } = this.#parts
+    const isAway = schedule.now < this.cutUntil || schedule.now < faults.awayUntil
+    const fate = isAway ? 'fails-before' : lots.weighed({ 'fails-before': faults.failsBefore, 'fails-after': faults.failsAfter, works: 1 })
+    const [thereMs, backMs] = [this.#delayMs(), this.#delayMs()]
+    return new Promise<Result>((resolve, reject) => {
+      const answer = (call: () => void) => {
+        if (backMs === 0) machine.deliver(call)
+        else schedule.after(backMs, () => machine.deliver(call))
+      }
+      const fail = (unknown: boolean) => {
+        trace.note(machine.name, `storage ${name} ${unknown ? 'committed, and its answer is lost' : 'fails'}`)
+        answer(() => reject(new StorageUnavailable('simulated', unknown)))
+      }
+      const perform = () => {
+        if (fate === 'fails-before') return fail(false)
+        schedule.work(run).then(
+          (result) => (fate === 'fails-after' ? fail(true) : answer(() => resolve(result))),
+          (error: unknown) => answer(() => reject(error instanceof Error ? error : new Error(String(error)))),
+        )
+      }
+      if (thereMs === 0) perform()
+      else schedule.after(thereMs, perform)
+    })
+  }
+
+  #delayMs(): number {
+    const { lots, faults } = this.#parts
+    const kind = lots.weighed({ slow: faults.slow, verySlow: faults.verySlow, fast: 1 })
+    if (kind === 'verySlow') return lots.between(2_000, 25_000)
+    return kind === 'slow' ? lots.between(1, 1_500) : lots.pick([0, 0, 1, 2])
+  }
+}
