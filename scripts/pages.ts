@@ -4,6 +4,7 @@ import { makeApiPage } from './pages/api-page.ts'
 import { makeMetricsPage } from './pages/metrics-page.ts'
 import { makeReasonsPage } from './pages/reasons-page.ts'
 import { makeRefusalsPage } from './pages/refusals-page.ts'
+import { makeSqliteSchema } from './pages/sqlite-schema.ts'
 
 /** A page that is printed from tables in the sources, so that it cannot say anything else than they do. */
 export interface Page {
@@ -19,4 +20,5 @@ export const PAGES: readonly Page[] = [
   { file: 'docs/metrics.md', make: makeMetricsPage },
   { file: 'docs/reasons.md', make: makeReasonsPage },
   { file: 'docs/refusals.md', make: makeRefusalsPage },
+  { file: 'src/storage/sqlite/schema.sql', make: makeSqliteSchema },
 ]

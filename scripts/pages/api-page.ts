@@ -69,7 +69,7 @@ ${replies(document, post)}
 | Path | Who may ask | What it answers |
 |---|---|---|
 | \`GET /health/live\` | anybody | 200 while the process answers |
-| \`GET /health/ready\` | anybody | 200 while messages can be taken, else 503 with the names of what does not work |
+| \`GET /health/ready\` | anybody | 200 while it accepts and dispatches, else 503 with the names of what does not work |
 | \`GET /metrics\` | see [metrics](metrics.md) | metrics for Prometheus |
 | \`GET /openapi.json\` | anybody | the description of the endpoint |
 `

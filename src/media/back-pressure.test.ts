@@ -76,6 +76,30 @@ describe('a file of 100 MB', () => {
   })
 })
 
+describe('a file that nobody is ready for', () => {
+  it('is not read ahead while its spool file is being made', async () => {
+    const sent = { bytes: 0 }
+    const host = await world.host(sender(95, sent))
+    let release = () => {}
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const spool = new (class extends Spool {
+      override async create(name: string) {
+        await released
+        return super.create(name)
+      }
+    })(world.spoolDir)
+
+    const fetching = world.fetch(host.url(), { type: 'document', replaced: { spool } })
+    const settled = await settle(() => sent.bytes)
+
+    expect(settled).toBeLessThan(24 * MEGABYTE)
+    release()
+    expect(await fetching).toMatchObject({ kind: 'fetched' })
+  })
+})
+
 /** A spool whose disk takes so many bytes and then stands still until it is released. */
 function stallingSpool(
   bytes: number,

@@ -88,7 +88,7 @@ async function secure(
     ALPNProtocols: ['http/1.1'],
     minVersion: 'TLSv1.2',
     // Said aloud, because an environment variable can turn the default off.
-    rejectUnauthorized: false,
+    rejectUnauthorized: true,
     ...(rules.trustedCertificates && { ca: [...rules.trustedCertificates] }),
   })
   const code = await arrival(secured, 'secureConnect', { ms: rules.connectMs, signal })

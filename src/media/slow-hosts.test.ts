@@ -146,10 +146,13 @@ describe('the caller ends a fetch', () => {
     const url = await prepare()
     const caller = new AbortController()
     setTimeout(() => caller.abort(new Error('stopping')), 150)
+    const startedAtMs = performance.now()
 
     await expect(world.fetch(url, { type: 'document', signal: caller.signal })).rejects.toThrow('stopping')
 
     expect(await world.spooled()).toEqual([])
+    // At once, not when the stage would have ended by itself after three seconds.
+    expect(performance.now() - startedAtMs).toBeLessThan(2000)
   })
 
   it('does nothing when it was ended before it began', async () => {

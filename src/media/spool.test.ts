@@ -44,6 +44,25 @@ describe('the spool', () => {
     expect((await stat(directory)).mode & 0o777).toBe(0o700)
   })
 
+  it('G1: has the disk keep the content before the name, and then the name', async () => {
+    const calls: string[] = []
+    const openNoting = (async (...args: Parameters<typeof open>) => {
+      const handle = await open(...args)
+      const sync = handle.sync.bind(handle)
+      handle.sync = async () => {
+        const isKept = (await readdir(directory)).includes('m-1.media')
+        calls.push(`${args[0] === directory ? 'folder' : 'file'}, ${isKept ? 'after' : 'before'} the rename`)
+        await sync()
+      }
+      return handle
+    }) as typeof open
+    const file = await new Spool(directory, openNoting).create('m-1')
+
+    await file.keep()
+
+    expect(calls).toEqual(['file, before the rename', 'folder, after the rename'])
+  })
+
   it('shows an unfinished file as such, and removes an abandoned one', async () => {
     const file = await spool.create('m-1')
     await file.write([Buffer.from('half')])

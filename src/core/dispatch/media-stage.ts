@@ -169,6 +169,7 @@ export class MediaStage {
       // A fetch that we ended ourselves says nothing about the file.
       else if (!abort.signal.aborted) await this.#failed(wanted, result)
     } catch (error) {
+      if (abort.signal.aborted) return
       if (error instanceof StorageUnavailable) return journal.record({ event: 'storage.unavailable', error })
       if (!(error instanceof SpoolUnavailable)) return journal.record({ event: 'fault', where: 'media', error })
       this.#stalledUntil = clock.now() + STALL_RETRY_MS
