@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { findFreePort } from '../test/support/black-box/free-port.ts'
 import { NuncioProcess } from '../test/support/black-box/nuncio-process.ts'
@@ -22,6 +23,22 @@ export interface BenchOptions {
   /** How many rows the part about many rows makes. */
   readonly rows: 'small' | 'full'
   readonly tell: (line: string) => void
+}
+
+/** Who sends as whom, and to which server. */
+export type LoadSide = Pick<LoadJob, 'port' | 'token' | 'numbers'>
+export type WantedLoad = LoadSide & Pick<LoadJob, 'sockets'> & Partial<LoadJob>
+
+export function loadOf({ token, numbers }: MadeData, port: number): LoadSide {
+  return { port, token, numbers }
+}
+
+/** What the running service says of itself. */
+export async function readGauge(port: number, name: 'nuncio_messages_waiting' | 'nuncio_lanes_held'): Promise<number> {
+  const reply = await fetch(`http://127.0.0.1:${port}/metrics`)
+  const found = new RegExp(`^${name} (\\d+)$`, 'm').exec(await reply.text())
+  if (!found) throw new Error(`/metrics says nothing of ${name}`)
+  return Number(found[1])
 }
 
 export interface Instant {
@@ -49,12 +66,18 @@ export class Bench {
     return this.options.isQuick ? 0.2 : 1
   }
 
-  /** Puts load on a server from the one generator. */
-  async load(job: Omit<LoadJob, 'seconds' | 'warmUpSeconds'> & Partial<LoadJob>): Promise<LoadResult> {
+  warmUp(): Promise<void> {
+    return pause(this.warmUpSeconds * 1000)
+  }
+
+  /** Puts load on a server from the one generator; as much as it takes, unless a rate is given. */
+  async load(job: WantedLoad): Promise<LoadResult> {
     this.#generator ??= this.keep(new Child<LoadCalls>('./load-generator.ts'))
+    const { seconds } = this.options
     const result = await this.#generator.ask('load', {
-      seconds: this.options.seconds,
+      seconds,
       warmUpSeconds: this.warmUpSeconds,
+      ratePerSecond: null,
       ...job,
     })
     if (result.refused > 0) this.options.tell(`  ! ${result.refused} of ${result.replies} replies were refusals`)

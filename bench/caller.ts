@@ -72,7 +72,7 @@ export class Caller {
   #receive(bytes: Buffer): void {
     const whole = this.#received ? Buffer.concat([this.#received, bytes]) : bytes
     const headEnd = whole.indexOf(HEADER_END)
-    const head = headEnd === -1 ? null : whole.latin1Slice(0, headEnd)
+    const head = headEnd === -1 ? null : whole.toString('latin1', 0, headEnd)
     const bodyLength = head === null ? 0 : lengthIn(head)
     if (head === null || whole.length < headEnd + HEADER_END.length + bodyLength) {
       // The bytes lie in a buffer that the next read overwrites.

@@ -19,6 +19,11 @@ interface Reply {
   readonly error?: string
 }
 
+interface Waiting {
+  readonly resolve: (answer: never) => void
+  readonly reject: (error: Error) => void
+}
+
 const ENDS_WITHIN_MS = 30_000
 
 /** Answers the questions of the process that forked this one, and ends when that process goes away. */
@@ -39,12 +44,15 @@ export function answerParent(calls: Calls): void {
 /** A process of the bench's own that can be asked things. */
 export class Child<Known extends Calls> {
   readonly #process: ChildProcess
-  readonly #waiting = new Map<number, { resolve(answer: never): void; reject(error: Error): void }>()
+  readonly #waiting = new Map<number, Waiting>()
   readonly #ended: Promise<void>
   #asked = 0
 
   /** `file` beside this one; `flags` are Node's. */
-  constructor(file: string, { flags = [], environment = {} }: { flags?: readonly string[]; environment?: object } = {}) {
+  constructor(
+    file: string,
+    { flags = [], environment = {} }: { flags?: readonly string[]; environment?: object } = {},
+  ) {
     this.#process = fork(fileURLToPath(new URL(file, import.meta.url)), {
       execArgv: [...flags],
       // Settings of whoever runs the bench must not change what is measured.
@@ -58,7 +66,8 @@ export class Child<Known extends Calls> {
     })
     this.#ended = new Promise((resolve) => {
       this.#process.once('exit', (code, signal) => {
-        for (const { reject } of this.#waiting.values()) reject(new Error(`${file} ended: ${code ?? signal}`))
+        for (const waiting of this.#waiting.values())
+          waiting.reject(new Error(`${file} ended: ${signal ?? String(code)}`))
         this.#waiting.clear()
         resolve()
       })

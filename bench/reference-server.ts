@@ -16,8 +16,8 @@ app.post(SEND_PATH, (_request, reply) => {
 
 const calls = {
   async listen() {
-    await app.listen({ host: '127.0.0.1', port: 0 })
-    return app.addresses()[0]?.port ?? 0
+    const address = await app.listen({ host: '127.0.0.1', port: 0 })
+    return Number(new URL(address).port)
   },
 }
 export type ReferenceCalls = typeof calls

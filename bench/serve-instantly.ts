@@ -7,7 +7,7 @@ let world: InstantWorld | null = null
 
 const calls = {
   async start({ dataDir, environment = {} }: { dataDir: string; environment?: Readonly<Record<string, string>> }) {
-    world = new InstantWorld(settingsFor(dataDir, environment))
+    world = new InstantWorld(settingsFor(dataDir, { ...environment, NUNCIO_PORT: '0' }))
     return world.start()
   },
   /** How far it has come, at which moment, and what that cost so far. */
@@ -15,8 +15,6 @@ const calls = {
     const { user, system } = process.cpuUsage()
     return { atMs: machineMs(), sent: world?.sent ?? 0, cpuSeconds: (user + system) / 1e6 }
   },
-  waiting: () => world?.waiting ?? 0,
-  laneCount: () => world?.laneCount ?? 0,
   trace() {
     world?.trace()
   },

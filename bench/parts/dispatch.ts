@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Bench } from '../bench.ts'
+import { type Bench, type Instant, readGauge } from '../bench.ts'
 import { type Figure, formatNumber, type Reach } from '../figure.ts'
 import { preload } from '../preload.ts'
 import { median } from '../statistics.ts'
@@ -53,12 +53,13 @@ async function takeTurn(bench: Bench, { lanes, mostPerSecond }: Size): Promise<T
 }
 
 /** How fast a running service hands over what waits. */
-export async function measureSending(bench: Bench, { child }: Awaited<ReturnType<Bench['instant']>>) {
-  await pause(bench.warmUpSeconds * 1000)
+export async function measureSending(bench: Bench, { child, port }: Instant) {
+  await bench.warmUp()
   const before = await child.ask('progress', null)
   await pause(bench.options.seconds * 1000)
   const after = await child.ask('progress', null)
-  if ((await child.ask('waiting', null)) === 0) bench.options.tell('  ! the backlog was gone before the end')
+  if ((await readGauge(port, 'nuncio_messages_waiting')) === 0)
+    bench.options.tell('  ! the backlog was gone before the end')
   const sent = after.sent - before.sent
   return {
     perSecond: (sent / (after.atMs - before.atMs)) * 1000,

@@ -1,6 +1,5 @@
-import type { Bench } from '../bench.ts'
-import type { Figure } from '../figure.ts'
-import { formatNumber } from '../figure.ts'
+import { type Bench, type LoadSide, loadOf } from '../bench.ts'
+import { type Figure, formatNumber } from '../figure.ts'
 import type { LoadResult } from '../load-run.ts'
 import type { MadeData } from '../made-data.ts'
 import { median } from '../statistics.ts'
@@ -15,12 +14,6 @@ interface Turn {
   readonly service: LoadResult
 }
 
-interface Side {
-  readonly port: number
-  readonly token: string
-  readonly numbers: readonly string[]
-}
-
 /** Accepting alone, with the lanes paused: the real service against a route that keeps nothing. */
 export async function measureDurableAccepts(bench: Bench): Promise<Figure[]> {
   const data = await bench.data({ connections: LANES, channel: 'sandbox', state: 'paused' })
@@ -28,7 +21,7 @@ export async function measureDurableAccepts(bench: Bench): Promise<Figure[]> {
   await service.start()
   const turns = await takeTurns(bench, data, service.settings.port)
   const top = topOf(turns)
-  const half = await atHalfRate(bench, sideOf(data, service.settings.port), top)
+  const half = await atHalfRate(bench, loadOf(data, service.settings.port), top)
   await bench.end(service)
   bench.forget(data.dataDir)
   return [...rates(turns), ratio(turns), ...half]
@@ -39,21 +32,13 @@ async function takeTurns(bench: Bench, data: MadeData, port: number): Promise<Tu
   const turns: Turn[] = []
   for (let round = 1; round <= rounds; round += 1) {
     for (const sockets of isQuick ? SOCKETS.slice(0, 1) : SOCKETS) {
-      const reference = await loadOn(bench, sockets, sideOf(data, await bench.reference()))
-      const service = await loadOn(bench, sockets, sideOf(data, port))
+      const reference = await bench.load({ ...loadOf(data, await bench.reference()), sockets })
+      const service = await bench.load({ ...loadOf(data, port), sockets })
       turns.push({ sockets, reference, service })
       tell(`  round ${round}, ${sockets} connections: reference ${say(reference)}, service ${say(service)}`)
     }
   }
   return turns
-}
-
-function loadOn(bench: Bench, sockets: number, side: Side): Promise<LoadResult> {
-  return bench.load({ ...side, sockets, ratePerSecond: null })
-}
-
-function sideOf({ token, numbers }: MadeData, port: number): Side {
-  return { port, token, numbers }
 }
 
 interface Top {
@@ -70,7 +55,7 @@ function topOf(turns: readonly Turn[], side: 'reference' | 'service' = 'service'
   return all.reduce((best, one) => (one.perSecond > best.perSecond ? one : best))
 }
 
-async function atHalfRate(bench: Bench, side: Side, top: Top): Promise<Figure[]> {
+async function atHalfRate(bench: Bench, side: LoadSide, top: Top): Promise<Figure[]> {
   const results: LoadResult[] = []
   for (let round = 1; round <= bench.options.rounds; round += 1) {
     const result = await bench.load({ ...side, sockets: top.sockets, ratePerSecond: top.perSecond / 2 })

@@ -20,8 +20,8 @@ export interface ExchangeOwner {
 /**
  * One request and its reply.
  *
- * It writes to Node's response directly. Fastify's way through hooks and serialisation takes as long as all our checks
- * together, and one writer for all replies is also the only way to be sure that each of them carries its id.
+ * It writes to Node's response directly. Fastify's way through hooks and serialisation takes about as long as all our
+ * checks together, and one writer for all replies is also the only way to be sure that each of them carries its id.
  */
 export class Exchange {
   readonly server: ServerState
@@ -62,11 +62,14 @@ export class Exchange {
     if (this.endsConnection) head.push('connection', 'close')
     this.response.writeHead(status, head)
     this.isReplied = true
+    // The connection remembers its last exchange, but need not keep the body alive with it.
+    this.owner = null
     if (leavesUnread) this.#linger(body)
     else this.response.end(body)
   }
 
   refuse(problems: readonly Problem[]): void {
+    if (this.isReplied) return
     const code = problems[0]?.code ?? 'internal_error'
     const { kind, status, retryAfterSeconds } = replyOf(code)
     const body = JSON.stringify(refusalBody(kind, problems))

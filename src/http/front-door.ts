@@ -43,9 +43,13 @@ export function createFrontDoor(
     const exchange = new Exchange(state, request, response)
     exchange.awaitsContinue = awaitsContinue
     exchange.repeatedHeaders = findRepeatedHeaders(request.rawHeaders)
-    const flaw = judgeFraming(exchange)
-    if (flaw) exchange.breakOff(flaw)
-    else admit(exchange)
+    try {
+      const flaw = judgeFraming(exchange)
+      if (flaw) exchange.breakOff(flaw)
+      else admit(exchange)
+    } catch (error) {
+      exchange.fail(error)
+    }
   }
 
   server.on('request', (request, response) => receive(request, response, false))

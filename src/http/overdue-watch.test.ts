@@ -35,8 +35,13 @@ function handClock() {
 }
 
 function waiting() {
-  const it = { givenUp: 0, giveUp: () => void (it.givenUp += 1) }
-  return it
+  const each = {
+    givenUp: 0,
+    giveUp: () => {
+      each.givenUp += 1
+    },
+  }
+  return each
 }
 
 describe('the watch over what waits', () => {

@@ -1,4 +1,3 @@
-import type { FieldErrorCode } from '../contract/field-rules.ts'
 import type { RefusalResponseError } from '../contract/replies.ts'
 import { REFUSALS, type RefusalCode } from '../core/refusals.ts'
 
@@ -10,9 +9,4 @@ export interface Problem extends RefusalResponseError {
 /** `field` is a path in the body or the name of a header; `detail` replaces the table's sentence. */
 export function problem(code: RefusalCode, field: string | null = null, detail: string | null = null): Problem {
   return { field, code, message: detail ?? REFUSALS[code] }
-}
-
-/** The contract cannot see the core: this is where its codes are proven to be refusals, by compiling. */
-export function isRefusalCode(code: FieldErrorCode): code is FieldErrorCode & RefusalCode {
-  return Object.hasOwn(REFUSALS, code satisfies RefusalCode)
 }

@@ -41,14 +41,7 @@ export function createRoutes(state: ServerState, deps: HttpServerDeps): FastifyI
  */
 function addSendEndpoint(app: FastifyInstance, endpoint: SendEndpoint): void {
   app.post(SEND_PATH, {
-    onRequest: (request) => {
-      const exchange = exchangeOf(request.raw)
-      try {
-        endpoint.receive(exchange)
-      } catch (error) {
-        exchange.fail(error)
-      }
-    },
+    onRequest: (request) => endpoint.receive(exchangeOf(request.raw)),
     handler: () => undefined,
   })
 }

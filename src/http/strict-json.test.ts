@@ -70,7 +70,7 @@ describe('the strict JSON reader', () => {
     ['{"to":"1","\\u0074o":"2"}', 'key_repeated', 'to'],
     ['{"\\u0074o":"1"}', 'key_escaped', 'to'],
     ['{"a":{"n\\u0061me":"1"}}', 'key_escaped', 'a.name'],
-    ['{"\\\\\\u0041":"1"}', 'key_escaped', '\\\\A'],
+    ['{"\\\\\\u003c\\u0041":"1"}', 'key_escaped', '\\<A'],
     ['{"\\n":1,"\\u000a":2}', 'key_repeated', '\n'],
     ['{"__proto__":1,"__proto__":2}', 'key_repeated', '__proto__'],
     ['{"a":[{"b":{}},{"b":1,"c":"\\"","b":2}]}', 'key_repeated', 'a.1.b'],
@@ -141,7 +141,7 @@ function jsonValue() {
   const leaf = fc.oneof(
     text,
     fc.integer(),
-    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => number + 0),
     fc.boolean(),
     fc.constant(null),
   )

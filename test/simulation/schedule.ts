@@ -22,8 +22,9 @@ export class Schedule {
     return this.#now
   }
 
+  /** In whole milliseconds, as the timers of the real clock. */
   after(delayMs: number, call: () => void): void {
-    this.#push({ at: this.#now + Math.max(0, delayMs), order: this.#order++, call })
+    this.#push({ at: this.#now + Math.max(0, Math.ceil(delayMs)), order: this.#order++, call })
   }
 
   /** Real work that virtual time waits for, such as a commit. It takes no virtual time. */

@@ -31,7 +31,7 @@ export class SimulatedMachine {
     this.name = name
     this.#schedule = schedule
     this.clock = {
-      now: () => schedule.now + this.wallOffsetMs,
+      now: () => Math.floor(schedule.now) + this.wallOffsetMs,
       monotonic: () => schedule.now - this.#lostMs,
       after: (delayMs, call) => this.#after(delayMs, call),
       random: () => lots.next(),

@@ -25,7 +25,10 @@ export type JudgedBody =
 
 const URL_FIELD = 'message.media.url'
 
-/** Judges everything about a body that needs no storage. All that is wrong with its fields is reported together. Null: too large. */
+/**
+ * Judges everything about a body that needs no storage. All that is wrong with its fields is reported together.
+ * Null: it was larger than may be.
+ */
 export function judgeBody(bytes: Buffer | null, allowedPrivate: readonly AddressRange[]): JudgedBody {
   if (bytes === null) return { ok: false, text: null, from: null, problems: [problem('body_too_large')] }
   if (bytes.length === 0) return { ok: false, text: null, from: null, problems: [problem('body_missing')] }
@@ -59,6 +62,7 @@ function refuseFields(
   errors: readonly FieldError[],
   allowedPrivate: readonly AddressRange[],
 ): JudgedBody {
+  // This line also proves that the codes of the contract, which cannot see the core, are refusals.
   const problems: Problem[] = [...errors]
   // The contract cannot judge addresses, so this one is still to be judged, if the shape got as far as to a URL.
   const url = fieldAt(json.value, URL_FIELD)

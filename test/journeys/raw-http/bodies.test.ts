@@ -23,14 +23,14 @@ describe('a body that cannot be read', () => {
   it.each<[string, string | Buffer, string]>([
     ['nothing', '', 'body_missing'],
     ['duplicate keys', `{"to":"1","to":"2"}`, 'key_repeated'],
-    ['duplicate keys, one escaped', GOOD_BODY.replace('{', '{"\\u0074o":"1",'), 'key_repeated'],
+    ['duplicate keys, one escaped', GOOD_BODY.replace('{', '{"\\u0074o":"1",'), 'key_escaped'],
     ['bytes that are no UTF-8', Buffer.from([0x22, 0xff, 0xfe, 0x22]), 'body_not_utf8'],
     ['an overlong slash', Buffer.from([0x22, 0xc0, 0xaf, 0x22]), 'body_not_utf8'],
     ['U+0000', text('a\u0000b'), 'text_has_nul'],
     ['U+0000 in an unknown field', bodyWith({ other: '\u0000' }), 'text_has_nul'],
     ['half a character', `{"a":"\\ud83d"}`, 'text_not_unicode'],
-    ['30,000 nested arrays', '['.repeat(30_000) + ']'.repeat(30_000), 'body_too_deep'],
-    ['nine levels', '{"a":'.repeat(9) + '1' + '}'.repeat(9), 'body_too_deep'],
+    ['30,000 nested arrays', `${'['.repeat(30_000)}${']'.repeat(30_000)}`, 'body_too_deep'],
+    ['nine levels', `${'{"a":'.repeat(9)}1${'}'.repeat(9)}`, 'body_too_deep'],
     ['half of it', GOOD_BODY.slice(0, -1), 'body_not_json'],
     ['two values', `${GOOD_BODY}${GOOD_BODY}`, 'body_not_json'],
     ['a byte order mark', `\ufeff${GOOD_BODY}`, 'body_not_json'],
@@ -124,6 +124,15 @@ describe('a body that can be read', () => {
 
       assert.equal((await server.ask({ body }))?.status, 200)
       assert.equal(server.intake.accepted[0]?.body, body)
+    })
+  })
+
+  it('may hold keys that mean something to JavaScript', async () => {
+    await withServer({}, async (server) => {
+      const body = GOOD_BODY.replace('{', '{"__proto__":{"from":"1","message":null},"constructor":1,"toString":{},')
+
+      assert.equal((await server.ask({ body }))?.status, 200)
+      assert.equal(server.intake.accepted[0]?.from, FROM)
     })
   })
 

@@ -32,30 +32,27 @@ const FLAWS: readonly Flaw[] = [
   { code: 'connection_not_found', fields: { from: STRANGER } },
 ]
 
-const PAIRS = FLAWS.flatMap((first, place) => FLAWS.slice(place + 1).map((second) => [first, second] as const))
+const PAIRS = FLAWS.flatMap((first, place) => FLAWS.slice(place + 1).map((second) => ({ first, second })))
 
 describe('of two things that are wrong', () => {
-  it.each(PAIRS.map(([first, second]) => [first.code, second.code, first, second] as const))(
-    '%s is told before %s',
-    async (code, _, first, second) => {
-      // A full connection is known by its number, so a stranger's number cannot be full as well.
-      const from = second.fields && 'from' in second.fields ? STRANGER : FROM
-      await withServer({ acceptRatePerAccount: 1 }, async (server) => {
-        const both = [first, second]
-        const token = server.intake.addToken({ ...first.token, ...second.token })
-        if (both.some(({ isOverRate }) => isOverRate)) await server.ask()
-        for (const { full } of both) if (full) server.intake.full.add(full === FROM ? from : full)
-        server.isAccepting = !both.some(({ isShuttingDown }) => isShuttingDown)
+  it.each(PAIRS)('$first.code is told before $second.code', async ({ first, second }) => {
+    // A full connection is known by its number, so a stranger's number cannot be full as well.
+    const from = second.fields && 'from' in second.fields ? STRANGER : FROM
+    await withServer({ acceptRatePerAccount: 1 }, async (server) => {
+      const both = [first, second]
+      const token = server.intake.addToken({ ...first.token, ...second.token })
+      if (both.some(({ isOverRate }) => isOverRate)) await server.ask()
+      for (const { full } of both) if (full) server.intake.full.add(full === FROM ? from : full)
+      server.isAccepting = !both.some(({ isShuttingDown }) => isShuttingDown)
 
-        const reply = await server.ask({
-          headers: { 'x-api-key': token, ...first.headers, ...second.headers },
-          body: JSON.stringify({ ...JSON.parse(GOOD_BODY), ...first.fields, ...second.fields }),
-        })
-
-        assert.deepEqual(codesOf(reply), [code])
+      const reply = await server.ask({
+        headers: { 'x-api-key': token, ...first.headers, ...second.headers },
+        body: JSON.stringify({ ...JSON.parse(GOOD_BODY), ...first.fields, ...second.fields }),
       })
-    },
-  )
+
+      assert.deepEqual(codesOf(reply), [first.code])
+    })
+  })
 
   it('the token is told before anything about the body is known', async () => {
     await withServer({}, async (server) => {

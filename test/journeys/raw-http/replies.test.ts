@@ -96,17 +96,17 @@ describe('a refusal', () => {
     ],
     [
       'a full account',
-      (server) => (server.intake.full.add(ACCOUNT), server.ask()),
+      (server) => server.fill(ACCOUNT).ask(),
       { status: 429, code: 'HC-7', name: 'too_many_requests_429', errors: [[null, 'account_backlog_full']] },
     ],
     [
       'a full connection',
-      (server) => (server.intake.full.add(FROM), server.ask()),
+      (server) => server.fill(FROM).ask(),
       { status: 429, code: 'HC-7', name: 'too_many_requests_429', errors: [[null, 'connection_backlog_full']] },
     ],
     [
       'shutting down',
-      (server) => ((server.isAccepting = false), server.ask()),
+      (server) => server.stopAccepting().ask(),
       { status: 503, code: 'HC-9', name: 'unavailable_503', errors: [[null, 'shutting_down']] },
     ],
   ])('for %s has the one shape', async (_, ask, expected) => {

@@ -78,6 +78,17 @@ export class ServerUnderTest {
     return connection
   }
 
+  stopAccepting(): this {
+    this.isAccepting = false
+    return this
+  }
+
+  /** Says that as many messages wait for a number or an account as may. */
+  fill(numberOrAccount: string): this {
+    this.intake.full.add(numberOrAccount)
+    return this
+  }
+
   /** Sends one good request, but for what the facts change. */
   async ask(facts: RequestFacts = {}): Promise<RawReply | null> {
     const connection = await this.connect()

@@ -5,9 +5,9 @@ import type { HttpServerDeps } from '../../../src/http/http-server-deps.ts'
 import { codesOf } from './raw-connection.ts'
 import { type HeaderLines, type ServerUnderTest, withServer } from './server-under-test.ts'
 
-function get(server: ServerUnderTest, target: string, headers: HeaderLines = {}, method = 'GET') {
+function get(server: ServerUnderTest, target: string, headers: HeaderLines = {}) {
   return server.ask({
-    method,
+    method: 'GET',
     target,
     headers: { 'x-api-key': null, 'Content-Type': null, 'Content-Length': null, ...headers },
     body: '',

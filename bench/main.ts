@@ -1,0 +1,61 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { Bench } from './bench.ts'
+import type { Figure } from './figure.ts'
+import { readMachineFacts } from './machine-facts.ts'
+import { readOptions, USAGE } from './options.ts'
+import { PARTS } from './parts.ts'
+import { type BenchResults, printResults } from './results.ts'
+import { writePage } from './write-page.ts'
+
+const LATEST = new URL('./results/latest.json', import.meta.url)
+
+const options = readOptions(process.argv.slice(2))
+if ('usage' in options) {
+  console.error(options.usage)
+  process.exitCode = options.usage === USAGE ? 0 : 2
+} else {
+  const bench = new Bench({ ...options, tell: (line) => console.log(line) })
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void bench.close().finally(() => process.exit(1)))
+  }
+  try {
+    await run(bench, options)
+  } finally {
+    await bench.close()
+  }
+  process.exit(process.exitCode ?? 0)
+}
+
+async function run(
+  bench: Bench,
+  { only, jsonFile }: { only: readonly string[]; jsonFile: string | null },
+): Promise<void> {
+  const { seconds, rounds, isQuick, rows } = bench.options
+  const machine = readMachineFacts(bench.folder)
+  const wanted = PARTS.filter(({ name }) => only.length === 0 || only.includes(name))
+  const figures: Figure[] = []
+  for (const part of wanted) {
+    if (isQuick && !part.isForQuick && only.length === 0) continue
+    console.log(`${part.name}: ${part.what}`)
+    figures.push(...(await part.measure(bench)))
+  }
+  const machineAfter = readMachineFacts(bench.folder)
+  const results: BenchResults = {
+    at: new Date().toISOString(),
+    machine,
+    flushP50MsAfter: machineAfter.flushP50Ms,
+    options: { seconds, rounds, isQuick, rows, only },
+    figures,
+  }
+  console.log(printResults(results))
+  if (jsonFile) writeFileSync(jsonFile, asText(results))
+  // Only a whole run may stand for the state of things.
+  if (isQuick || only.length > 0) return
+  mkdirSync(new URL('.', LATEST), { recursive: true })
+  writeFileSync(LATEST, asText(results))
+  writePage(results)
+}
+
+function asText(results: BenchResults): string {
+  return `${JSON.stringify(results, null, 2)}\n`
+}

@@ -1,0 +1,54 @@
+import { parseArgs } from 'node:util'
+import { PARTS } from './parts.ts'
+
+export interface Options {
+  readonly only: readonly string[]
+  readonly seconds: number
+  readonly rounds: number
+  readonly jsonFile: string | null
+  readonly isQuick: boolean
+  readonly rows: 'small' | 'full'
+}
+
+export const USAGE = `npm run bench -- [options]
+
+  --only NAME     one part (may be given again): ${PARTS.map(({ name }) => name).join(', ')}
+  --seconds N     how long each turn counts (5)
+  --rounds N      how many turns each thing has (3)
+  --rows SIZE     small or full: how many rows the part “rows” makes (full: 15 million, some 10 GB)
+  --json FILE     writes the results there, too
+  --quick         tiny numbers, one round: shows that the bench runs, says nothing about speed`
+
+/** What is wrong, or how it is used, when there is nothing to run. */
+export function readOptions(given: readonly string[]): Options | { readonly usage: string } {
+  try {
+    const { values } = parseArgs({
+      args: [...given],
+      options: {
+        only: { type: 'string', multiple: true, default: [] },
+        seconds: { type: 'string' },
+        rounds: { type: 'string' },
+        rows: { type: 'string', default: 'full' },
+        json: { type: 'string' },
+        quick: { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+      },
+    })
+    if (values.help) return { usage: USAGE }
+    const seconds = numberOf('--seconds', values.seconds ?? (values.quick ? '0.5' : '5'))
+    const rounds = numberOf('--rounds', values.rounds ?? (values.quick ? '1' : '3'))
+    const unknown = values.only.find((name) => !PARTS.some((part) => part.name === name))
+    if (unknown !== undefined) throw new Error(`There is no part “${unknown}”.`)
+    const { rows } = values
+    if (rows !== 'small' && rows !== 'full') throw new Error('--rows is either small or full.')
+    return { only: values.only, seconds, rounds, jsonFile: values.json ?? null, isQuick: values.quick, rows }
+  } catch (error) {
+    return { usage: `${error instanceof Error ? error.message : String(error)}\n\n${USAGE}` }
+  }
+}
+
+function numberOf(name: string, text: string): number {
+  const value = Number(text)
+  if (!Number.isFinite(value) || value <= 0) throw new Error(`${name} takes a number above 0, not “${text}”.`)
+  return value
+}

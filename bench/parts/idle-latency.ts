@@ -1,0 +1,100 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Bench, Instant } from '../bench.ts'
+import { Caller } from '../caller.ts'
+import type { Figure } from '../figure.ts'
+import { machineMs } from '../machine-clock.ts'
+import type { MadeData } from '../made-data.ts'
+import { sendRequest } from '../send-request.ts'
+import { percentile } from '../statistics.ts'
+
+const PART = 'latency'
+// Longer than anything a message still sets going, so that each one finds the service at rest.
+const PAUSE_MS = 15
+
+interface Sample {
+  readonly replyMs: number
+  readonly calledAfterCommitMs: number
+}
+
+/** One message at a time on a service that has nothing else to do. */
+export async function measureIdleLatency(bench: Bench): Promise<Figure[]> {
+  const messages = bench.options.isQuick ? 20 : 400
+  const data = await bench.data({ connections: messages, channel: 'instant', state: 'active' })
+  const instant = await bench.instant(data.dataDir)
+  // Each lane's first message, for which the lane must be claimed; then all of them on a lane that is held.
+  const cold = await sendSlowly(bench, instant, { data, numbers: data.numbers })
+  const warm = await sendSlowly(bench, instant, { data, numbers: data.numbers.map(() => data.numbers[0] ?? '') })
+  await bench.end(instant.child)
+  bench.forget(data.dataDir)
+  return [
+    ...figuresOf('a lane at rest', cold, { atMost: 3 }),
+    ...figuresOf('a lane used within the last minute', warm, null),
+    figureOf(
+      'reply to an only request',
+      warm.map(({ replyMs }) => replyMs),
+      0.5,
+    ),
+    figureOf(
+      'reply to an only request',
+      warm.map(({ replyMs }) => replyMs),
+      0.99,
+    ),
+  ]
+}
+
+interface Sending {
+  readonly data: MadeData
+  readonly numbers: readonly string[]
+}
+
+export async function sendSlowly(
+  bench: Bench,
+  { child, port }: Instant,
+  { data, numbers }: Sending,
+): Promise<Sample[]> {
+  await child.ask('trace', null)
+  const replied = new Map<string, number>()
+  let wake = () => {}
+  const caller = await Caller.open({
+    port,
+    onReply: (self, begunMs) => {
+      if (self.messageId) replied.set(self.messageId, machineMs() - begunMs)
+      wake()
+    },
+    onBroken: (error) => bench.options.tell(`  ! ${error.message}`),
+  })
+  caller.noteIds()
+  for (const from of numbers) {
+    const reply = new Promise<void>((resolve) => {
+      wake = resolve
+    })
+    caller.send(sendRequest({ token: data.token, from }), machineMs())
+    await reply
+    await pause(PAUSE_MS)
+  }
+  caller.close()
+  await pause(100)
+  const traced = await child.ask('takeTraced', null)
+  return traced.map(({ messageId, committedMs, calledMs }) => ({
+    replyMs: replied.get(messageId) ?? 0,
+    calledAfterCommitMs: calledMs - committedMs,
+  }))
+}
+
+function figuresOf(what: string, samples: readonly Sample[], reach: Figure['reach']): Figure[] {
+  const times = samples.map(({ calledAfterCommitMs }) => calledAfterCommitMs)
+  const name = `accepted → channel called, ${what}`
+  return [{ ...figureOf(name, times, 0.5), reach }, figureOf(name, times, 0.99)]
+}
+
+function figureOf(name: string, times: readonly number[], share: number): Figure {
+  return {
+    part: PART,
+    name: `${name}, p${share * 100}`,
+    value: percentile(times, share),
+    unit: 'ms',
+    reach: null,
+    rounds: [],
+    note: `${times.length} messages, one at a time`,
+  }
+}

@@ -1,0 +1,18 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { type BenchResults, COLUMNS, describeMachine, rowOf } from './results.ts'
+
+const PAGE = new URL('../docs/performance.md', import.meta.url)
+const BEGIN = '<!-- figures: written by npm run bench -->'
+const END = '<!-- end of figures -->'
+
+/** Puts the figures of a whole run between the two marks of docs/performance.md. */
+export function writePage(results: BenchResults): void {
+  const page = readFileSync(PAGE, 'utf8')
+  const begin = page.indexOf(BEGIN)
+  const end = page.indexOf(END)
+  if (begin === -1 || end < begin) throw new Error('docs/performance.md has lost the marks between which figures go')
+  const table = [COLUMNS, COLUMNS.map(() => '---'), ...results.figures.map(rowOf)]
+  const lines = table.map((row) => `| ${row.join(' | ')} |`)
+  const text = [BEGIN, '', `${results.at.slice(0, 10)}. ${describeMachine(results)}.`, '', ...lines, '', ''].join('\n')
+  writeFileSync(PAGE, page.slice(0, begin) + text + page.slice(end))
+}

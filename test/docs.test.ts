@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path/posix'
+import { describe, it } from 'vitest'
+import packageFile from '../package.json' with { type: 'json' }
+import { ROOT, readTree } from '../scripts/source-tree.ts'
+import { firstCurl } from '../src/app/first-start.ts'
+import { Cli } from '../src/cli/cli.ts'
+import { NuncioCommand } from '../src/cli/nuncio-command.ts'
+import { createProgram } from '../src/cli/program.ts'
+import { openSurroundings } from '../src/cli/surroundings.ts'
+import { SETTINGS } from '../src/config/settings.ts'
+import { successBody } from '../src/contract/replies.ts'
+
+const pages = readTree('*.md', 'docs/**/*.md', 'src/**/README.md')
+const readme = pages.get('README.md') ?? ''
+
+// Nothing is run here, so only what is printed about wrong use is kept from the terminal.
+const surroundings = { ...openSurroundings(), err: () => {} }
+
+interface Block {
+  readonly language: string
+  readonly text: string
+}
+
+describe('the pages for people', () => {
+  it.each([...pages.keys()])('%s links only to what is there', (page) => {
+    const missing = linksOf(pages.get(page) ?? '').filter((link) => !leadsSomewhere(page, link))
+
+    assert.deepEqual(missing, [])
+  })
+
+  it.each([...pages.keys()])('%s names only files that are there', (page) => {
+    const text = pages.get(page) ?? ''
+    const missing = filesNamedIn(text).filter(
+      (file) => !['', 'src', dirname(page)].some((folder) => isThere(join(folder, file))),
+    )
+
+    assert.deepEqual(missing, [])
+  })
+
+  it.each([...pages.keys()])('%s shows only commands that there are', (page) => {
+    const faults = commandLinesOf(pages.get(page) ?? '').flatMap(faultOf)
+
+    assert.deepEqual(faults, [])
+  })
+
+  it.each([...pages.keys()])('%s names only scripts and settings that there are', (page) => {
+    const text = pages.get(page) ?? ''
+    const scripts = [...text.matchAll(/\bnpm run (?:-s )?([a-z]+)/g)].map(([, name = '']) => name)
+    const settings = [...text.matchAll(/\bNUNCIO_[A-Z_]+[A-Z]\b/g)].map(([name]) => name)
+    const known = new Set<string>([
+      ...Object.keys(packageFile.scripts),
+      ...Object.values(SETTINGS).map(({ name }) => name),
+    ])
+
+    assert.deepEqual(
+      [...scripts, ...settings].filter((name) => !known.has(name)),
+      [],
+    )
+  })
+})
+
+describe('README', () => {
+  it('has at most 120 lines', () => {
+    assert.ok(readme.trimEnd().split('\n').length <= 120)
+  })
+
+  it('shows the very command that the first start prints', () => {
+    const printed = firstCurl({ token: 'YOUR_TOKEN', number: '15550001000' }, 'http://127.0.0.1:8080')
+
+    assert.deepEqual(blocksWith('curl '), [{ language: 'sh', text: printed }])
+  })
+
+  it('shows the very answer to it', () => {
+    assert.deepEqual(
+      blocksOf(readme).filter(({ language }) => language === 'json'),
+      [{ language: 'json', text: JSON.stringify(successBody('QUEUED')) }],
+    )
+  })
+})
+
+describe('the check of commands', () => {
+  it.each([
+    ['a command that there is not', 'nuncio messages list'],
+    ['an option that there is not', 'nuncio message list --colour red'],
+    ['an option without its value', 'nuncio message list --limit'],
+    ['a required option that is missing', 'nuncio token create --name shop'],
+    ['an argument that is missing', 'nuncio message explain'],
+    ['an argument too many', 'nuncio attention now'],
+  ])('finds %s', (_, line) => {
+    assert.equal(faultOf(line).length, 1)
+  })
+})
+
+function linksOf(text: string): string[] {
+  const prose = text.replace(/```[\s\S]*?```/g, '')
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link).filter((link) => !/^[a-z]+:/.test(link))
+}
+
+function leadsSomewhere(page: string, link: string): boolean {
+  const [path = '', anchor] = link.split('#')
+  const target = path === '' ? page : join(dirname(page), path)
+  if (!isThere(target)) return false
+  return anchor === undefined || anchorsOf(pages.get(target) ?? '').includes(anchor)
+}
+
+function anchorsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w\s-]/g, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+/** Paths in backticks that name one file. Those that stand for a file to be written have an ellipsis, a star or `0002`. */
+function filesNamedIn(text: string): string[] {
+  return [...text.matchAll(/`((?:[a-z-]+\/)+[a-z0-9-]+(?:\.[a-z]+)*\.(?:ts|mjs|sql))`/g)]
+    .map(([, file = '']) => file)
+    .filter((file) => !file.includes('0002-'))
+}
+
+function isThere(path: string): boolean {
+  return existsSync(join(ROOT, path))
+}
+
+function blocksOf(text: string): Block[] {
+  return [...text.matchAll(/^ *```(\w*)\n([\s\S]*?)\n *```$/gm)].map(([, language = '', block = '']) => ({
+    language,
+    text: block,
+  }))
+}
+
+function blocksWith(start: string): Block[] {
+  return blocksOf(readme).filter(({ text }) => text.startsWith(start))
+}
+
+/** What a reader would type: lines of `sh` blocks, and those after a prompt in blocks that show output. */
+function commandLinesOf(text: string): string[] {
+  return blocksOf(text)
+    .flatMap(({ language, text: block }) => {
+      const lines = block.split('\n').map((line) => line.trim())
+      return language === 'sh' ? lines : lines.flatMap((line) => (line.startsWith('$ ') ? line.slice(2) : []))
+    })
+    .map((line) => line.replace(/^(?:NUNCIO_[A-Z_]+=\S+ )+/, '').replace('npm run -s nuncio --', 'nuncio'))
+    .filter((line) => line.startsWith('nuncio '))
+}
+
+/** What is wrong with a command line, without running it. */
+function faultOf(line: string): string[] {
+  const [, ...words] = wordsOf(line)
+  // A fresh one each time, because a command remembers the options it was given.
+  let command: NuncioCommand = createProgram(new Cli(surroundings))
+  while (words[0] !== undefined && command.commands.length > 0) {
+    const below = command.commands.find((candidate) => candidate.name() === words[0])
+    if (!(below instanceof NuncioCommand)) return [`${line}: there is no command ${words[0]}`]
+    command = below
+    words.shift()
+  }
+  if (words.includes('--help')) return []
+  try {
+    const { operands, unknown } = command.parseOptions(words)
+    const problem = problemWith(command, operands, unknown)
+    return problem === null ? [] : [`${line}: ${problem}`]
+  } catch (error) {
+    return [`${line}: ${String(error)}`]
+  }
+}
+
+function problemWith(command: NuncioCommand, operands: readonly string[], unknown: readonly string[]): string | null {
+  if (command.commands.length > 0) return 'it is only a group of commands'
+  if (unknown.length > 0) return `there is no option ${unknown.join(' ')}`
+  const missing = command.options.find(
+    (option) => option.mandatory && command.getOptionValue(option.attributeName()) === undefined,
+  )
+  if (missing) return `${missing.flags} is missing`
+  const args = command.registeredArguments
+  if (operands.length < args.filter(({ required }) => required).length) return 'an argument is missing'
+  return operands.length > args.length && !args.some(({ variadic }) => variadic) ? 'an argument too many' : null
+}
+
+/** Splits a line as a shell does, as far as our pages need it. */
+function wordsOf(line: string): string[] {
+  const withoutComment = line.replace(/\s#.*$/, '')
+  return [...withoutComment.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
+    ([, double, single, plain]) => double ?? single ?? plain ?? '',
+  )
+}

@@ -1,0 +1,83 @@
+import type { AccountId, TokenId } from '../../src/core/ids.ts'
+import type { MessageContent, Sequence } from '../../src/core/message/message.ts'
+import type { Candidate } from '../../src/core/ports/intake.ts'
+import type { Lots } from './lots.ts'
+import type { Sent } from './referee.ts'
+import { BAD_RECIPIENT } from './simulated-network.ts'
+import type { SimulatedConnection, SimulatedWorld } from './simulated-world.ts'
+
+/** Clients that send messages, alone and in bursts, and the media that some of them carry. */
+export function planLoad(world: SimulatedWorld, untilMs: number): void {
+  const lots = world.lots.fork('load')
+  const bursts = lots.between(8, 24)
+  for (let i = 0; i < bursts; i++) {
+    const connection = lots.pick(world.connections)
+    const many = lots.pick([1, 1, 2, 5])
+    world.schedule.after(lots.between(0, untilMs), () => {
+      for (let j = 0; j < many; j++) send(world, connection, { lots, name: `text ${i}.${j}` })
+    })
+  }
+}
+
+function send(world: SimulatedWorld, connection: SimulatedConnection, { lots, name }: { lots: Lots; name: string }): void {
+  const to = lots.chance(0.08) ? BAD_RECIPIENT : `1555000${lots.between(1_000, 9_000)}`
+  const content: MessageContent = lots.chance(0.2)
+    ? { type: 'image', name: 'a.png', url: 'https://files.example/a.png', caption: name }
+    : { type: 'message', text: name }
+  const sent: Sent = { text: name, to, connectionId: connection.id, messageId: null }
+  const candidate = candidateOf(world, connection, { content, to, name })
+  const fate = lots.weighed({ works: 1, 'fails before': world.storageFaults.failsBefore, 'fails after': world.storageFaults.failsAfter })
+  const loads = { media: lots.weighed({ ready: 5, failed: 1, never: 1 }), afterMs: lots.between(50, 30_000) }
+  if (fate === 'fails before') return
+  world.referee.sent.push(sent)
+  void world.schedule.work(async () => {
+    const result = await world.storage.intake.accept(candidate)
+    if (result.kind !== 'accepted') return world.trace.violate('I1 no loss', `${name} is ${result.kind}`)
+    // Otherwise its client does not know, and says nothing.
+    if (fate === 'works') sent.messageId = result.messageId
+    const { sequence } = world.storage.database.prepare('select sequence from message where id = ?').get(result.messageId) as { sequence: Sequence }
+    world.trace.note('client', `sends m${sequence} by ${connection.id}${content.type === 'message' ? '' : ' with media'}`)
+    world.tell(connection.id, 'wake', lots)
+    if (content.type !== 'message') planMedia(world, connection, { sequence, ...loads, lots })
+  })
+}
+
+function planMedia(
+  world: SimulatedWorld,
+  connection: SimulatedConnection,
+  { sequence, media, afterMs, lots }: { sequence: Sequence; media: 'ready' | 'failed' | 'never'; afterMs: number; lots: Lots },
+): void {
+  if (media === 'never') return
+  world.schedule.after(afterMs, () => {
+    void world.schedule.work(async () => {
+      const { mediaQueue } = world.storage
+      const now = world.schedule.now
+      const file = { path: `spool/${sequence}`, sizeBytes: 1, sha256: '00', mime: 'image/png' }
+      if (media === 'ready') await mediaQueue.ready(sequence, { file, tookMs: 1, at: now })
+      else await mediaQueue.fail(sequence, { code: 'media_status', words: 'gone', at: now })
+      world.trace.note('media', `of m${sequence}: ${media}`)
+      world.tell(connection.id, 'change', lots)
+    })
+  })
+}
+
+function candidateOf(
+  world: SimulatedWorld,
+  connection: SimulatedConnection,
+  { content, to, name }: { content: MessageContent; to: string; name: string },
+): Candidate {
+  const message =
+    content.type === 'message'
+      ? { type: 'message', message: content.text }
+      : { type: content.type, media: { name: content.name, url: content.url, caption: content.caption } }
+  return {
+    facts: { requestId: name, receivedAt: world.schedule.now, receivedMonotonic: world.schedule.now, remoteAddress: '192.0.2.1', userAgent: null },
+    tokenId: `tok_${connection.accountNumber}` as TokenId,
+    accountId: `acc_${connection.accountNumber}` as AccountId,
+    from: connection.number,
+    to,
+    content,
+    body: JSON.stringify({ from: connection.number, to, message }),
+    idempotency: null,
+  }
+}

@@ -1,0 +1,167 @@
+import type { ConnectionId, MessageId } from '../../src/core/ids.ts'
+import { Refusal } from '../../src/core/refusals.ts'
+import type { Administration } from '../../src/core/ports/administration.ts'
+import type { Lots } from './lots.ts'
+import type { CallFate } from './simulated-network.ts'
+import type { SimulatedWorld } from './simulated-world.ts'
+
+const CLAIM_MS = 15_000
+const TWO_DAYS_MS = 2 * 24 * 3_600_000
+const AN_INCIDENT_IS_LIKELY = 0.35
+
+type Incident = (world: SimulatedWorld, lots: Lots) => void
+
+const INCIDENTS: Readonly<Record<string, Incident>> = {
+  pause: (world, lots) => pause(world, lots, false),
+  suspend: (world, lots) => pause(world, lots, true),
+  crash: (world, lots) => {
+    world.referee.outcomesMayBeLost = true
+    world.replace(lots.pick(world.workers), lots.between(10, 25_000), 'crashes')
+  },
+  stop: (world, lots) => stop(world, lots),
+  'storage away': (world, lots) => {
+    world.referee.outcomesMayBeLost = true
+    world.storageFaults.awayUntil = world.schedule.now + lots.between(500, 40_000)
+    world.trace.note('world', 'storage is away')
+  },
+  cut: (world, lots) => {
+    world.referee.outcomesMayBeLost = true
+    const worker = lots.pick(world.workers)
+    worker.line.cutUntil = world.schedule.now + lots.between(1_000, 40_000)
+    world.trace.note(worker.machine.name, 'is cut off from storage')
+  },
+  'clock jump': (world, lots) => {
+    // A jump ahead looks as if the machine had been suspended, so its running calls are given up.
+    world.referee.outcomesMayBeLost = true
+    const worker = lots.pick(world.workers)
+    worker.machine.wallOffsetMs = lots.pick([-TWO_DAYS_MS, TWO_DAYS_MS, lots.between(-60_000, 60_000), 0])
+    world.trace.note(worker.machine.name, `its wall clock is off by ${worker.machine.wallOffsetMs} ms`)
+  },
+  'dropped claim': (world, lots) => {
+    world.referee.outcomesMayBeLost = true
+    const [worker, connection] = [lots.pick(world.workers), lots.pick(world.connections)]
+    world.trace.note(worker.machine.name, `drops ${connection.id}`)
+    worker.dropClaim(connection.id)
+  },
+  'paused connection': (world, lots) => {
+    const { id } = lots.pick(world.connections)
+    const state = lots.pick(['paused', 'active'] as const)
+    administer(world, { id, what: `sets ${id} ${state}`, lots }, (administration) => administration.setConnectionState(id, state, 'test'))
+  },
+  'changed policy': (world, lots) => changePolicy(world, lots),
+  cancel: (world, lots) => cancel(world, lots),
+  'person resolves': (world, lots) => resolve(world, lots),
+}
+
+/** Decides what goes wrong in this run, from its lots: a few kinds of trouble in each, so that they can be told apart. */
+export function planFaults(world: SimulatedWorld, untilMs: number): void {
+  const lots = world.lots.fork('faults')
+  const { storageFaults, networkFaults } = world
+  const likely = () => lots.chance(AN_INCIDENT_IS_LIKELY)
+  storageFaults.failsBefore = likely() ? lots.pick([0.01, 0.05, 0.25]) : 0
+  storageFaults.failsAfter = likely() ? lots.pick([0.01, 0.05, 0.25]) : 0
+  storageFaults.slow = likely() ? 0.1 : 0
+  storageFaults.verySlow = likely() ? 0.01 : 0
+  if (storageFaults.failsAfter + storageFaults.failsBefore + storageFaults.verySlow > 0) world.referee.outcomesMayBeLost = true
+  networkFaults.freezes = likely() ? 0.03 : 0
+  if (networkFaults.freezes > 0) world.referee.outcomesMayBeLost = true
+  networkFaults.reports = likely() ? 0.3 : 0
+  const fates: Partial<Record<CallFate, number>> = {}
+  for (const fate of ['answer-lost', 'lost', 'busy', 'away', 'unreachable', 'hangs', 'hangs-then-acts', 'slow'] as const) {
+    if (likely()) fates[fate] = lots.pick([0.02, 0.1, 0.4])
+  }
+  networkFaults.fates = fates
+  const kinds = Object.keys(INCIDENTS).filter(likely)
+  world.trace.note('world', `faults: ${JSON.stringify({ ...storageFaults, ...networkFaults, kinds })}`)
+  for (let atMs = 0; kinds.length > 0 && atMs < untilMs; atMs += lots.between(500, 12_000)) {
+    const incident = INCIDENTS[lots.pick(kinds)]
+    world.schedule.after(atMs, () => {
+      if (world.workers.length > 0) incident?.(world, lots)
+    })
+  }
+}
+
+/** From here on everything is healthy. */
+export function stopFaults(world: SimulatedWorld): void {
+  world.trace.note('world', 'all faults stop')
+  Object.assign(world.storageFaults, { failsBefore: 0, failsAfter: 0, slow: 0, verySlow: 0, awayUntil: 0 })
+  Object.assign(world.networkFaults, { fates: {}, freezes: 0, reports: 0 })
+  for (const worker of world.workers) {
+    worker.line.cutUntil = 0
+    worker.machine.wallOffsetMs = 0
+    worker.machine.wake()
+  }
+  const lots = world.lots.fork('recovery')
+  for (const { id } of world.connections) {
+    administer(world, { id, what: `sets ${id} active`, lots }, (administration) => administration.setConnectionState(id, 'active', 'test'))
+  }
+}
+
+function pause(world: SimulatedWorld, lots: Lots, suspended: boolean): void {
+  world.referee.outcomesMayBeLost = true
+  const { machine } = lots.pick(world.workers)
+  world.trace.note(machine.name, suspended ? 'is suspended' : 'is paused')
+  machine.pause(lots.pick([lots.between(1, 2_000), lots.between(2_000, 4 * CLAIM_MS)]), suspended)
+}
+
+function stop(world: SimulatedWorld, lots: Lots): void {
+  // What is open when the grace is over, or storage is away, stays open.
+  world.referee.outcomesMayBeLost = true
+  const worker = lots.pick(world.workers)
+  const nextAfterMs = lots.between(0, 5_000)
+  world.trace.note(worker.machine.name, 'is told to stop')
+  worker.stop(lots.between(0, 12_000), () => world.replace(worker, nextAfterMs, 'has stopped'))
+  world.schedule.after(45_000, () => world.replace(worker, nextAfterMs, 'is killed by its supervisor'))
+}
+
+function changePolicy(world: SimulatedWorld, lots: Lots): void {
+  const { id } = lots.pick(world.connections)
+  const onUnconfirmed = lots.pick(['leave', 'resend'] as const)
+  const leastGapMs = lots.pick([0, 0, 1_000])
+  if (onUnconfirmed === 'resend') world.referee.mayResend.add(id)
+  administer(world, { id, what: `changes ${id} to ${onUnconfirmed}, gap ${leastGapMs}`, lots }, async (administration) => {
+    const connection = (await administration.listConnections(null)).find((each) => each.id === id)
+    if (!connection) return
+    const policy = { ...connection.policy, onUnconfirmed, leastGapMs }
+    await administration.changeConnection(id, { policy, channelSettings: {} }, 'test')
+  })
+}
+
+function cancel(world: SimulatedWorld, lots: Lots): void {
+  const { id } = lots.pick(world.connections)
+  const rows = world.storage.database.prepare('select sequence, id from waiting where connection_id = ? order by sequence limit 3').all(id)
+  if (rows.length === 0) return
+  const row = lots.pick(rows)
+  const what = `cancels m${String(row['sequence'])}`
+  administer(world, { id, what, lots }, (administration) => administration.cancelMessage(row['id'] as MessageId, 'test'))
+}
+
+function resolve(world: SimulatedWorld, lots: Lots): void {
+  const rows = world.storage.database
+    .prepare(`select sequence, id, connection_id from message where state = 'UNCONFIRMED' and resolved_at is null order by sequence limit 3`)
+    .all()
+  if (rows.length === 0) return
+  const row = lots.pick(rows)
+  const as = lots.pick(['arrived', 'send-again'] as const)
+  const what = `resolves m${String(row['sequence'])}: ${as}`
+  administer(world, { id: row['connection_id'] as ConnectionId, what, lots }, (administration) =>
+    administration.resolveMessage(row['id'] as MessageId, as, 'test'),
+  )
+}
+
+function administer(
+  world: SimulatedWorld,
+  { id, what, lots }: { id: ConnectionId; what: string; lots: Lots },
+  change: (administration: Administration) => Promise<unknown>,
+): void {
+  void world.schedule.work(async () => {
+    try {
+      await world.storage.administer(change)
+      world.trace.note('person', what)
+      world.tell(id, 'change', lots)
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      world.trace.note('person', `${what}: refused`)
+    }
+  })
+}

@@ -1,0 +1,280 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { ConnectionId, MessageId } from '../../src/core/ids.ts'
+import type { NetworkCall, NetworkKind, SimulatedNetwork } from './simulated-network.ts'
+import type { Trace } from './trace.ts'
+
+/** What a client was told about a message it sent. */
+export interface Sent {
+  readonly text: string
+  readonly to: string
+  readonly connectionId: ConnectionId
+  /** Null when the client does not know whether it was accepted. */
+  messageId: MessageId | null
+}
+
+interface MessageRow {
+  readonly sequence: number
+  readonly id: MessageId
+  readonly account_id: string
+  readonly connection_id: ConnectionId
+  readonly recipient: string
+  readonly body: string
+  readonly state: string
+  readonly reason: string | null
+}
+
+const MOST_ATTEMPTS = 150
+const DUE_HEAD_STARTS_WITHIN_MS = 20_000
+// A call, its grace, the evidence that is waited for, and a takeover in between.
+const OPEN_ATTEMPT_ENDS_WITHIN_MS = 75_000
+// No rule makes a lane wait longer than a network may ask for, or than the head budget.
+const LONGEST_WAIT_MS = 3_600_000
+
+/** Judges a simulated world by what the database, the network and the clients saw; it asks the dispatcher nothing. */
+export class Referee {
+  readonly #database: DatabaseSync
+  readonly #network: () => SimulatedNetwork
+  readonly #trace: Trace
+  readonly #now: () => number
+  readonly sent: Sent[] = []
+  /** Connections whose owner has at some time chosen to send again what may have arrived. */
+  readonly mayResend = new Set<ConnectionId>()
+  /** Workers have been lost, or commits reported as unknown, so that an outcome may have been lost with them. */
+  outcomesMayBeLost = false
+  readonly #names = new Map<MessageId, string>()
+  readonly #dueSince = new Map<ConnectionId, { sequence: number; since: number }>()
+  readonly #openSince = new Map<string, number>()
+
+  constructor(parts: { database: DatabaseSync; network: () => SimulatedNetwork; trace: Trace; now: () => number }) {
+    this.#database = parts.database
+    this.#network = parts.network
+    this.#trace = parts.trace
+    this.#now = parts.now
+  }
+
+  /** Message ids differ from run to run, places in the order of acceptance do not. */
+  nameOf(id: MessageId): string {
+    let name = this.#names.get(id)
+    if (!name) {
+      const row = this.#row('select sequence from message where id = ?', id)
+      name = row ? `m${String(row['sequence'])}` : 'm?'
+      if (row) this.#names.set(id, name)
+    }
+    return name
+  }
+
+  /** At the moment a worker reaches for the wire: I2, I3, I4, I5, I6 and G5. */
+  onCall(call: NetworkCall, kind: NetworkKind): void {
+    const { handover, machine } = call
+    const name = `${this.nameOf(handover.messageId)} #${handover.attemptNumber} of ${handover.connectionId}`
+    const message = this.#row('select * from message where id = ?', handover.messageId) as MessageRow | undefined
+    if (!message) return this.#violate('I2 no invention', `${name} was never accepted`)
+    this.#judgeContent(call, message, name)
+    const open = this.#row('select * from open_attempt where connection_id = ?', handover.connectionId)
+    if (open?.['message_sequence'] !== message.sequence || open['number'] !== handover.attemptNumber) {
+      this.#violate('I6 intent first', `${name} is called without its open attempt`)
+    }
+    const owner = this.#row('select owner from lane where connection_id = ?', handover.connectionId)?.['owner']
+    if (owner !== machine.name) this.#violate('I5 fencing', `${name} is called by ${machine.name}, but the lane is ${String(owner)}'s`)
+    const head = this.#row('select min(sequence) as head from waiting where connection_id = ?', handover.connectionId)?.['head']
+    if (head !== message.sequence) this.#violate('I4 order', `${name} is called while m${String(head)} is unfinished`)
+    this.#judgeRepeat(call, kind, { message, name })
+    for (const other of this.#network().callsOf(handover.connectionId)) {
+      const gone = other.ended || other.machine.isDead || other.machine.isPaused || other.machine.pauses > other.pausesBefore
+      if (!gone) this.#violate('I3 one by one', `${name} is called while ${this.nameOf(other.handover.messageId)} is open`)
+    }
+  }
+
+  /** At the moment something leaves for a recipient: I7. */
+  onEffect(call: NetworkCall, kind: NetworkKind): void {
+    const { messageId, connectionId } = call.handover
+    const most = !kind.recognisesRepeat && this.mayResend.has(connectionId) ? 2 : 1
+    const effects = this.#network().effects.get(messageId)?.length ?? 0
+    if (effects > most) this.#violate('I7 bounded effects', `${this.nameOf(messageId)} reached its recipient ${effects} times`)
+  }
+
+  /** With everything healthy, each due head starts within 20 s, and no attempt stays open for ever (I10). */
+  watchLiveness(): void {
+    const now = this.#now()
+    for (const lane of this.#all(HEADS) as unknown as HeadRow[]) {
+      if (!isDue(lane, now)) {
+        this.#dueSince.delete(lane.id)
+        continue
+      }
+      const due = this.#dueSince.get(lane.id)
+      if (due?.sequence !== lane.sequence) this.#dueSince.set(lane.id, { sequence: lane.sequence, since: now })
+      else if (now - due.since > DUE_HEAD_STARTS_WITHIN_MS) {
+        this.#violate('I10 liveness', `m${lane.sequence} of ${lane.id} has been due for ${now - due.since} ms`)
+      }
+    }
+    for (const open of this.#all('select message_sequence as sequence, number from open_attempt')) {
+      const key = `${String(open['sequence'])}#${String(open['number'])}`
+      const since = this.#openSince.get(key) ?? now
+      this.#openSince.set(key, since)
+      if (now - since > OPEN_ATTEMPT_ENDS_WITHIN_MS) this.#violate('I10 liveness', `m${key} has been open for ${now - since} ms`)
+    }
+  }
+
+  isDrained(): boolean {
+    const { open } = this.#row('select count(*) as open from open_attempt') as { open: number }
+    return open === 0 && this.#row(`select 1 from message where state = 'QUEUED' limit 1`) === undefined
+  }
+
+  /** After the world has come to rest. */
+  judgeEnd(): void {
+    this.#judgeNoLoss()
+    this.#judgeStates()
+    this.#judgeTransitions()
+    this.#judgeAttempts()
+    this.#judgeTenants()
+  }
+
+  #judgeContent({ handover }: NetworkCall, message: MessageRow, name: string): void {
+    const { content, to, connectionId, accountId } = handover
+    const text = content.type === 'message' ? content.text : content.caption
+    const sent = this.sent.find((each) => each.text === text && each.to === to)
+    if (!sent || sent.connectionId !== connectionId || message.recipient !== to) this.#violate('I2 no invention', `${name} differs from what a client sent`)
+    if (message.account_id !== accountId || message.connection_id !== connectionId) this.#violate('I9 tenants', `${name} goes out for another`)
+    if (content.type !== 'message' && !handover.media) this.#violate('I2 no invention', `${name} goes out without its file`)
+  }
+
+  #judgeRepeat({ handover }: NetworkCall, kind: NetworkKind, { message, name }: { message: MessageRow; name: string }): void {
+    const called = this.#network().calls.some((each) => each.handover.messageId === handover.messageId && each.handover.attemptNumber === handover.attemptNumber)
+    if (called) this.#violate('I7 bounded calls', `${name} is called twice`)
+    if (handover.attemptNumber > MOST_ATTEMPTS) this.#violate('I7 bounded calls', `${name} is called without end`)
+    const before = this.#all('select outcome from attempt where message_sequence = ?', message.sequence)
+    const unknown = before.filter((attempt) => attempt['outcome'] === 'unknown').length
+    const most = kind.recognisesRepeat ? Number.POSITIVE_INFINITY : this.mayResend.has(handover.connectionId) ? 1 : 0
+    if (unknown > most) this.#violate('G5 no silent duplicate', `${name} is called after ${unknown} attempts of unknown fate`)
+    if (before.some((attempt) => attempt['outcome'] === 'accepted')) this.#violate('G5 no silent duplicate', `${name} is called after it was accepted`)
+  }
+
+  /** I1 and I2 over the whole run. */
+  #judgeNoLoss(): void {
+    for (const { messageId, text } of this.sent) {
+      if (messageId && !this.#row('select 1 from message where id = ?', messageId)) this.#violate('I1 no loss', `${text} was acknowledged and is gone`)
+    }
+    const { waiting } = this.#row(`select count(*) as waiting from message where state = 'QUEUED'`) as { waiting: number }
+    if (waiting > 0) this.#violate('I1 no loss', `${waiting} messages never came to an end`)
+  }
+
+  /** The log never lies: what it says of a message is what became of it. */
+  #judgeStates(): void {
+    for (const message of this.#all('select * from message') as unknown as MessageRow[]) {
+      const effects = this.#network().effects.get(message.id) ?? []
+      const said = `m${message.sequence} is ${message.state} (${message.reason ?? ''})`
+      switch (message.state) {
+        case 'PUBLISHED':
+        case 'DELIVERED':
+        case 'READ':
+          if (effects.length === 0 && message.reason !== 'says_arrived') this.#violate('the log never lies', `${said}, but no network took it`)
+          break
+        case 'FAILED':
+        case 'EXPIRED':
+        case 'CANCELLED':
+          if (effects.some((effect) => !effect.refusedLater)) this.#violate('the log never lies', `${said}, but it reached its recipient`)
+          break
+        case 'UNCONFIRMED':
+          if (message.reason === 'worker_died' && !this.outcomesMayBeLost) this.#violate('no outcome is given up', `${said}, but no worker died`)
+          break
+        default:
+          this.#violate('I8 monotone states', said)
+      }
+    }
+  }
+
+  #judgeTransitions(): void {
+    for (const { sequence, old, new: to } of this.#all('select * from transition') as unknown as { sequence: number; old: string; new: string }[]) {
+      if (old !== to && !TRANSITIONS[old]?.includes(to)) this.#violate('I8 monotone states', `m${sequence} went from ${old} to ${to}`)
+    }
+  }
+
+  #judgeAttempts(): void {
+    const calls = new Map(this.#network().calls.map((call) => [`${this.nameOf(call.handover.messageId)}#${call.handover.attemptNumber}`, call]))
+    for (const attempt of this.#all('select message_sequence, number, outcome from attempt')) {
+      const key = `m${String(attempt['message_sequence'])}#${String(attempt['number'])}`
+      const call = calls.get(key)
+      calls.delete(key)
+      if (attempt['outcome'] === 'rejected' && call?.effectAt != null) this.#violate('the log never lies', `${key} is rejected, but it reached its recipient`)
+      if (attempt['outcome'] === 'accepted' && !this.#network().effects.has(this.#idOf(attempt['message_sequence']))) {
+        this.#violate('the log never lies', `${key} is accepted, but no network took it`)
+      }
+    }
+    for (const key of calls.keys()) this.#violate('I6 intent first', `${key} was called, and no attempt tells of it`)
+  }
+
+  #judgeTenants(): void {
+    const strangers = this.#all(
+      `select message.sequence from message
+         left join connection on connection.id = message.connection_id and connection.account_id = message.account_id
+         left join token on token.id = message.token_id and token.account_id = message.account_id
+         where connection.id is null or (message.token_id is not null and token.id is null)`,
+    )
+    if (strangers.length > 0) this.#violate('I9 tenants', `${strangers.length} messages belong to nobody`)
+  }
+
+  #idOf(sequence: unknown): MessageId {
+    return this.#row('select id from message where sequence = ?', sequence as number)?.['id'] as MessageId
+  }
+
+  #violate(invariant: string, detail: string): void {
+    this.#trace.violate(invariant, detail)
+  }
+
+  #row(sql: string, ...values: (string | number)[]): Record<string, unknown> | undefined {
+    return this.#prepared(sql).get(...values)
+  }
+
+  #all(sql: string, ...values: (string | number)[]): Record<string, unknown>[] {
+    return this.#prepared(sql).all(...values)
+  }
+
+  readonly #statements = new Map<string, ReturnType<DatabaseSync['prepare']>>()
+
+  #prepared(sql: string) {
+    let statement = this.#statements.get(sql)
+    if (!statement) this.#statements.set(sql, (statement = this.#database.prepare(sql)))
+    return statement
+  }
+}
+
+interface HeadRow {
+  readonly id: ConnectionId
+  readonly policy: string
+  readonly sequence: number
+  readonly media: string | null
+  readonly wait_reason: string | null
+  readonly wait_until: number | null
+  readonly head: string | null
+  readonly last_attempt_at: number | null
+}
+
+const HEADS = `select connection.id, connection.policy, waiting.sequence, media.state as media,
+    lane.wait_reason, lane.wait_until, lane.head, lane.last_attempt_at
+  from connection
+  join waiting on waiting.connection_id = connection.id
+    and waiting.sequence = (select min(sequence) from waiting where connection_id = connection.id)
+  left join media on media.message_sequence = waiting.sequence
+  left join lane on lane.connection_id = connection.id
+  where connection.state = 'active' and connection.id not in (select connection_id from open_attempt)`
+
+/** Says it anew from the rows, and not as `decideHead` does. */
+function isDue(lane: HeadRow, now: number): boolean {
+  if (lane.media === 'pending') return false
+  const { leastGapMs, gapJitterMs } = JSON.parse(lane.policy) as { leastGapMs: number; gapJitterMs: number }
+  if (lane.last_attempt_at !== null && lane.last_attempt_at <= now && now < lane.last_attempt_at + leastGapMs + gapJitterMs) return false
+  if (lane.wait_reason === null || lane.wait_until === null) return true
+  if (lane.wait_reason === 'media_pending' || lane.wait_reason === 'pace' || lane.wait_until > now + LONGEST_WAIT_MS) return true
+  const remembered = lane.head === null ? null : (JSON.parse(lane.head) as { sequence: number }).sequence
+  // The wait for a retry is the message's own: it ends with the message.
+  if (lane.wait_reason === 'retrying' && remembered !== lane.sequence) return true
+  return lane.wait_until <= now
+}
+
+const TRANSITIONS: Readonly<Record<string, readonly string[]>> = {
+  QUEUED: ['PUBLISHED', 'FAILED', 'UNCONFIRMED', 'EXPIRED', 'CANCELLED'],
+  PUBLISHED: ['DELIVERED', 'READ', 'FAILED'],
+  DELIVERED: ['READ'],
+  UNCONFIRMED: ['PUBLISHED', 'DELIVERED', 'READ', 'FAILED'],
+  FAILED: ['PUBLISHED'],
+}

@@ -1,0 +1,89 @@
+import type { ConnectionId } from '../../src/core/ids.ts'
+import type { LanePolicy } from '../../src/core/connection/lane-policy.ts'
+import { planLoad } from './client-load.ts'
+import { planFaults, stopFaults } from './incidents.ts'
+import { NETWORKS } from './simulated-network.ts'
+import { type Breakage, SimulatedWorld } from './simulated-world.ts'
+
+const WORKERS = 3
+const WATCH_EVERY_MS = 1_000
+// The longest head budget below, waits that a network asked for, and a takeover for each.
+const DRAINS_WITHIN_MS = 60 * 60_000
+
+export interface RunResult {
+  readonly seed: number
+  readonly violation: { readonly invariant: string; readonly detail: string } | null
+  readonly trace: readonly string[]
+  /** The trace of what the violation is about, or of the whole run. */
+  readonly around: readonly string[]
+  readonly virtualMs: number
+  readonly messages: number
+  readonly calls: number
+}
+
+/** Runs one world from its seed until it has come to rest or a promise is broken. */
+export async function simulate(seed: number, breakage: Breakage = {}): Promise<RunResult> {
+  const undo = breakage.patch?.()
+  const world = new SimulatedWorld(seed, breakage)
+  try {
+    const startedAt = world.schedule.now
+    await live(world)
+    const { violation, lines } = world.trace
+    const subject = violation ? (/\b(?:m|con_)\d+/g.exec(violation.detail)?.[0] ?? null) : null
+    return {
+      seed,
+      violation,
+      trace: lines,
+      around: world.trace.around(subject ? [subject, laneOf(world, subject), 'starts', 'stops', 'paused', 'suspended'] : [], 120),
+      virtualMs: world.schedule.now - startedAt,
+      messages: world.referee.sent.length,
+      calls: world.network.calls.length,
+    }
+  } finally {
+    world.storage.close()
+    undo?.()
+  }
+}
+
+async function live(world: SimulatedWorld): Promise<void> {
+  const lots = world.lots.fork('world')
+  const faultsLastMs = lots.between(20_000, 150_000)
+  for (let i = 1; i <= lots.between(2, 5); i++) {
+    const id = `con_${i}` as ConnectionId
+    const network = lots.pick(NETWORKS).name
+    world.addConnection({ id, accountNumber: (i % 2) + 1, number: `1555000${1000 + i}`, network }, policyOf(lots))
+  }
+  for (let i = 0; i < WORKERS; i++) world.startWorker()
+  planFaults(world, faultsLastMs)
+  planLoad(world, faultsLastMs)
+  world.schedule.after(faultsLastMs, () => stopFaults(world))
+  // A supervisor may still be about to start a worker, so the watch begins once all are there.
+  const healthyAt = world.schedule.now + faultsLastMs + 50_000
+  watch(world, { healthyAt, drainedBy: healthyAt + DRAINS_WITHIN_MS })
+  await world.schedule.run(() => world.trace.violation !== null || (world.schedule.now >= healthyAt && world.referee.isDrained()))
+  if (!world.trace.violation) world.referee.judgeEnd()
+}
+
+function watch(world: SimulatedWorld, ends: { healthyAt: number; drainedBy: number }): void {
+  world.schedule.after(WATCH_EVERY_MS, () => {
+    if (world.schedule.now >= ends.healthyAt) world.referee.watchLiveness()
+    if (world.schedule.now >= ends.drainedBy) world.trace.violate('I1 no loss', 'the world never comes to rest')
+    watch(world, ends)
+  })
+}
+
+function laneOf(world: SimulatedWorld, subject: string): string {
+  if (subject.startsWith('con_')) return subject
+  const row = world.storage.database.prepare('select connection_id from message where sequence = ?').get(Number(subject.slice(1)))
+  return String(row?.['connection_id'] ?? subject)
+}
+
+function policyOf(lots: SimulatedWorld['lots']): LanePolicy {
+  return {
+    onUnconfirmed: lots.pick(['leave', 'leave', 'resend']),
+    headBudgetMs: lots.pick([20_000, 120_000, 900_000]),
+    timeToLiveMs: lots.pick([60_000, 24 * 3_600_000, 24 * 3_600_000]),
+    leastGapMs: lots.pick([0, 0, 0, 3_000]),
+    gapJitterMs: lots.pick([0, 1_000]),
+  }
+}

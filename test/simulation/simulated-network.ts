@@ -1,0 +1,258 @@
+import type { ConnectionId, MessageId } from '../../src/core/ids.ts'
+import { MESSAGE_TYPES } from '../../src/core/message/message.ts'
+import type { Channel, Evidence, Failure, Handover, OpenQuestion, Outcome, Receipt } from '../../src/core/ports/channel.ts'
+import type { Lots } from './lots.ts'
+import type { Schedule } from './schedule.ts'
+import type { SimulatedMachine } from './simulated-machine.ts'
+
+/** What a network is like. The evidence it gives is always true, but it may be late or never come. */
+export interface NetworkKind {
+  readonly name: string
+  readonly recognisesRepeat: boolean
+  readonly evidence: 'none' | 'prompt' | 'late' | 'mute'
+}
+
+export const NETWORKS: readonly NetworkKind[] = [
+  { name: 'plain', recognisesRepeat: false, evidence: 'none' },
+  { name: 'prompt', recognisesRepeat: false, evidence: 'prompt' },
+  { name: 'late', recognisesRepeat: false, evidence: 'late' },
+  { name: 'mute', recognisesRepeat: false, evidence: 'mute' },
+  { name: 'repeats', recognisesRepeat: true, evidence: 'none' },
+]
+
+export type CallFate =
+  | 'accepts'
+  | 'answer-lost'
+  | 'lost'
+  | 'busy'
+  | 'away'
+  | 'unreachable'
+  | 'hangs'
+  | 'hangs-then-acts'
+  | 'slow'
+
+/** One call of a worker, as the network and the referee see it. */
+export interface NetworkCall {
+  readonly handover: Handover
+  readonly machine: SimulatedMachine
+  readonly startedAt: number
+  readonly pausesBefore: number
+  /** The worker was stopped between its last look at its claim and the wire. */
+  readonly frozen: boolean
+  /** It is on the wire. */
+  left: boolean
+  /** The call's answer has reached the worker, or the worker has given it up. */
+  ended: boolean
+  /** Nothing can come of it any more. */
+  isOver: boolean
+  effectAt: number | null
+}
+
+export interface Effect {
+  readonly messageId: MessageId
+  readonly networkId: string
+  readonly attemptNumber: number
+  refusedLater: boolean
+}
+
+/** How badly the network behaves. Only `accepts` is left once the faults have stopped. */
+export interface NetworkFaults {
+  fates: Readonly<Partial<Record<CallFate, number>>>
+  freezes: number
+  reports: number
+}
+
+export interface NetworkParts {
+  readonly schedule: Schedule
+  readonly lots: Lots
+  readonly faults: NetworkFaults
+  readonly onCall: (call: NetworkCall, kind: NetworkKind) => void
+  readonly onEffect: (call: NetworkCall, kind: NetworkKind) => void
+  readonly onReceipt: (receipt: Receipt) => void
+  readonly note: (who: string, what: string) => void
+  readonly nameOf: (id: MessageId) => string
+  readonly hasFrozenWorkers: () => boolean
+}
+
+const CALL_BUDGET_MS = 10_000
+const EVIDENCE_WAIT_MS = 20_000
+export const BAD_RECIPIENT = '15550009666'
+
+/** All networks of a simulated world. What reached them goes on, whatever becomes of the worker that sent it. */
+export class SimulatedNetwork {
+  readonly #parts: NetworkParts
+  readonly calls: NetworkCall[] = []
+  readonly effects = new Map<MessageId, Effect[]>()
+  #accepted = 0
+
+  constructor(parts: NetworkParts) {
+    this.#parts = parts
+  }
+
+  /** The channels as one worker has them. */
+  channelsFor(machine: SimulatedMachine): ReadonlyMap<string, Channel> {
+    return new Map(NETWORKS.map((kind) => [kind.name, this.#channel(kind, machine)]))
+  }
+
+  callsOf(connectionId: ConnectionId): readonly NetworkCall[] {
+    return this.calls.filter((call) => call.handover.connectionId === connectionId)
+  }
+
+  #channel(kind: NetworkKind, machine: SimulatedMachine): Channel {
+    return {
+      name: kind.name,
+      capabilities: {
+        types: MESSAGE_TYPES,
+        maxTextLength: null,
+        maxCaptionLength: null,
+        recognisesRepeat: kind.recognisesRepeat,
+        evidenceWaitMs: kind.evidence === 'none' ? 0 : EVIDENCE_WAIT_MS,
+        callBudgetMs: CALL_BUDGET_MS,
+      },
+      parseSettings: () => ({}),
+      start: () => Promise.resolve(),
+      stop: () => Promise.resolve(),
+      send: (handover, signal) => this.#send(kind, { handover, machine }, signal),
+      reconcile: (open) => this.#reconcile(kind, machine, open),
+    }
+  }
+
+  #send(kind: NetworkKind, from: { handover: Handover; machine: SimulatedMachine }, signal: AbortSignal): Promise<Outcome> {
+    const { schedule, lots, faults, note, nameOf } = this.#parts
+    const { handover, machine } = from
+    const call: NetworkCall = {
+      handover,
+      machine,
+      startedAt: schedule.now,
+      pausesBefore: machine.pauses,
+      frozen: lots.chance(faults.freezes),
+      left: false,
+      ended: false,
+      isOver: false,
+      effectAt: null,
+    }
+    this.#parts.onCall(call, kind)
+    this.calls.push(call)
+    note(machine.name, `calls ${handover.connectionId} ${nameOf(handover.messageId)} #${handover.attemptNumber}${call.frozen ? ', frozen before the wire' : ''}`)
+    if (call.frozen) machine.pause(lots.between(1_000, 60_000), lots.chance(0.5))
+    return new Promise<Outcome>((resolve) => {
+      const answer = (outcome: Outcome) =>
+        machine.deliver(() => {
+          call.ended = true
+          resolve(outcome)
+        })
+      signal.addEventListener('abort', () => {
+        call.ended = true
+        // A channel that ignores the signal is left to the dispatcher's patience.
+        if (lots.chance(0.5)) schedule.after(lots.between(0, 500), () => answer({ kind: 'unknown', words: 'aborted after the first byte' }))
+      })
+      machine.deliver(() => {
+        call.left = true
+        schedule.after(lots.between(1, 40), () => this.#arrive(kind, call, answer))
+      })
+    })
+  }
+
+  #arrive(kind: NetworkKind, call: NetworkCall, answer: (outcome: Outcome) => void): void {
+    const { schedule, lots, faults, note, nameOf } = this.#parts
+    const fate = lots.weighed({ accepts: 1, ...faults.fates }) as CallFate
+    const { handover } = call
+    if (fate !== 'accepts') note('network', `${nameOf(handover.messageId)} #${handover.attemptNumber}: ${fate}`)
+    const unknown = () => schedule.after(lots.between(1, 3_000), () => answer({ kind: 'unknown', words: 'reset after the first byte' }))
+    const act = (then: (outcome: Outcome) => void) => then(this.#act(kind, call))
+    switch (fate) {
+      case 'accepts':
+        return act((outcome) => schedule.after(lots.between(1, 60), () => answer(outcome)))
+      case 'answer-lost':
+        return act(unknown)
+      case 'slow':
+        schedule.after(lots.between(200, 15_000), () => act(answer))
+        return
+      case 'hangs-then-acts':
+        schedule.after(lots.between(200, 60_000), () => act(() => {}))
+        return
+      case 'lost':
+      case 'hangs':
+        call.isOver = true
+        if (fate === 'lost') unknown()
+        return
+      case 'busy':
+      case 'away':
+      case 'unreachable':
+        call.isOver = true
+        schedule.after(lots.between(1, 60), () => answer({ kind: 'rejected', failure: this.#failure(fate) }))
+    }
+  }
+
+  /** The moment at which a message leaves for its recipient, or is refused for ever. */
+  #act(kind: NetworkKind, call: NetworkCall): Outcome {
+    const { schedule, onEffect, note, nameOf } = this.#parts
+    const { messageId, to, attemptNumber } = call.handover
+    call.isOver = true
+    const before = this.effects.get(messageId) ?? []
+    const known = before[0]
+    if (known && kind.recognisesRepeat) return { kind: 'accepted', networkId: known.networkId }
+    if (to === BAD_RECIPIENT) return { kind: 'rejected', failure: failureOf('permanent', 'recipient_refused', null) }
+    this.#accepted += 1
+    const effect: Effect = { messageId, networkId: `net-${this.#accepted}`, attemptNumber, refusedLater: false }
+    this.effects.set(messageId, [...before, effect])
+    call.effectAt = schedule.now
+    note('network', `took ${nameOf(messageId)} #${attemptNumber} from ${call.machine.name}`)
+    onEffect(call, kind)
+    this.#planReceipt(effect)
+    return { kind: 'accepted', networkId: effect.networkId }
+  }
+
+  #failure(fate: 'busy' | 'away' | 'unreachable'): Failure {
+    const { lots } = this.#parts
+    const retryAfterMs = lots.pick([null, null, 0, 500, 4_000, 45_000])
+    switch (fate) {
+      case 'busy':
+        return { ...failureOf('transient', 'busy', retryAfterMs), suspectsNetwork: lots.chance(0.3) }
+      case 'away':
+        return failureOf('connection', lots.pick(['connection_away', 'rate_limited', 'credentials_refused']), retryAfterMs)
+      case 'unreachable':
+        return { ...failureOf('transient', 'network_error', null), suspectsNetwork: true }
+    }
+  }
+
+  #planReceipt(effect: Effect): void {
+    const { schedule, lots, faults, onReceipt } = this.#parts
+    if (!lots.chance(faults.reports)) return
+    const kind = lots.pick(['delivered', 'read', 'failed'] as const)
+    schedule.after(lots.between(0, 20_000), () => {
+      effect.refusedLater = kind === 'failed'
+      onReceipt({ messageId: effect.messageId, kind, at: schedule.now, code: kind === 'failed' ? 'refused_later' : null, words: null })
+    })
+  }
+
+  #reconcile(kind: NetworkKind, machine: SimulatedMachine, open: OpenQuestion): Promise<Evidence> {
+    const { schedule, lots, note, nameOf } = this.#parts
+    return new Promise((resolve) => {
+      schedule.after(lots.between(1, 50), () => {
+        const evidence = this.#evidence(kind, open)
+        note(machine.name, `asks about ${nameOf(open.messageId)} #${open.attemptNumber}: ${evidence.kind}`)
+        schedule.after(lots.between(1, 50), () => machine.deliver(() => resolve(evidence)))
+      })
+    })
+  }
+
+  #evidence(kind: NetworkKind, { messageId, attemptNumber }: OpenQuestion): Evidence {
+    const { schedule, lots, hasFrozenWorkers } = this.#parts
+    if (kind.evidence === 'none') return { kind: 'nothing-ever' }
+    if (kind.evidence === 'mute') return { kind: 'nothing-yet' }
+    const call = this.calls.find((each) => each.handover.messageId === messageId && each.handover.attemptNumber === attemptNumber)
+    if (call?.effectAt != null) {
+      if (kind.evidence === 'late' && schedule.now < call.effectAt + lots.between(2_000, 30_000)) return { kind: 'nothing-yet' }
+      const effect = this.effects.get(messageId)?.find((each) => each.attemptNumber === attemptNumber)
+      return { kind: 'accepted', networkId: effect?.networkId ?? 'net-?' }
+    }
+    // A network that vouches for a message not having left must be sure that it cannot leave later.
+    const cannotCome = call ? call.isOver || (!call.left && call.machine.isDead) : !hasFrozenWorkers()
+    return cannotCome ? { kind: 'not-sent', words: 'no trace of it' } : { kind: 'nothing-yet' }
+  }
+}
+
+function failureOf(kind: Failure['class'], code: string, retryAfterMs: number | null): Failure {
+  return { class: kind, code, words: null, suspectsNetwork: false, retryAfterMs }
+}

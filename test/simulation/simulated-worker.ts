@@ -1,0 +1,57 @@
+import { Dispatcher } from '../../src/core/dispatch/dispatcher.ts'
+import type { ConnectionId, WorkerId } from '../../src/core/ids.ts'
+import type { Journal } from '../../src/core/ports/journal.ts'
+import type { Channel } from '../../src/core/ports/channel.ts'
+import type { Lanes } from '../../src/core/ports/lanes.ts'
+import type { FaultyLanes } from './faulty-lanes.ts'
+import type { SimulatedMachine } from './simulated-machine.ts'
+
+/** One worker: the real dispatcher on a simulated machine. */
+export class SimulatedWorker {
+  readonly machine: SimulatedMachine
+  readonly line: FaultyLanes
+  readonly #dispatcher: Dispatcher
+
+  constructor(parts: {
+    machine: SimulatedMachine
+    line: FaultyLanes
+    lanes: Lanes
+    channels: ReadonlyMap<string, Channel>
+    journal: Journal
+  }) {
+    const { machine, lanes, channels, journal } = parts
+    this.machine = machine
+    this.line = parts.line
+    this.#dispatcher = new Dispatcher({
+      worker: machine.name as WorkerId,
+      lanes,
+      channels,
+      clock: machine.clock,
+      journal,
+      isMediaStalled: () => false,
+      wantMedia: () => {},
+      pollEveryMs: 10_000,
+    })
+  }
+
+  start(): void {
+    void this.#dispatcher.start()
+  }
+
+  wake(connectionId: ConnectionId): void {
+    this.machine.deliver(() => this.#dispatcher.wake(connectionId))
+  }
+
+  change(connectionId: ConnectionId): void {
+    this.machine.deliver(() => this.#dispatcher.change([connectionId]))
+  }
+
+  dropClaim(connectionId: ConnectionId): void {
+    this.machine.deliver(() => this.#dispatcher.dropClaim(connectionId))
+  }
+
+  /** Calls back once the worker has ended in order, which it may never do. */
+  stop(graceMs: number, onStopped: () => void): void {
+    this.machine.deliver(() => void this.#dispatcher.stop(graceMs).then(() => this.machine.deliver(onStopped)))
+  }
+}

@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto'
+import type { ConnectionId, MessageId } from '../../src/core/ids.ts'
+import type { LanePolicy } from '../../src/core/connection/lane-policy.ts'
+import type { Channel, Receipt } from '../../src/core/ports/channel.ts'
+import type { Journal, JournalEvent } from '../../src/core/ports/journal.ts'
+import type { Lanes } from '../../src/core/ports/lanes.ts'
+import { deliverReceipt } from '../../src/app/deliver-receipt.ts'
+import { FaultyLanes, type StorageFaults } from './faulty-lanes.ts'
+import { Lots } from './lots.ts'
+import { Referee } from './referee.ts'
+import { Schedule } from './schedule.ts'
+import { SimulatedMachine } from './simulated-machine.ts'
+import { type NetworkFaults, SimulatedNetwork } from './simulated-network.ts'
+import { SimulatedStorage } from './simulated-storage.ts'
+import { SimulatedWorker } from './simulated-worker.ts'
+import { Trace } from './trace.ts'
+
+const STARTS_AT = Date.UTC(2026, 0, 15, 12)
+
+/** A way to build the dispatcher's world wrongly, to see that the referee notices. */
+export interface Breakage {
+  readonly lanes?: (lanes: Lanes, storage: SimulatedStorage) => Lanes
+  readonly channel?: (channel: Channel) => Channel
+  /** What stays undone until the returned function is called. */
+  readonly patch?: () => () => void
+}
+
+export interface SimulatedConnection {
+  readonly id: ConnectionId
+  readonly accountNumber: number
+  readonly number: string
+  readonly network: string
+}
+
+/** Everything of one simulated run: storage, networks, machines, and the referee over them. */
+export class SimulatedWorld {
+  readonly lots: Lots
+  readonly schedule = new Schedule(STARTS_AT)
+  readonly trace = new Trace(() => this.schedule.now)
+  readonly storage: SimulatedStorage
+  readonly network: SimulatedNetwork
+  readonly referee: Referee
+  readonly storageFaults: StorageFaults = { failsBefore: 0, failsAfter: 0, slow: 0, verySlow: 0, awayUntil: 0 }
+  readonly networkFaults: NetworkFaults = { fates: {}, freezes: 0, reports: 0 }
+  readonly connections: SimulatedConnection[] = []
+  workers: SimulatedWorker[] = []
+  readonly #breakage: Breakage
+  readonly #main: SimulatedMachine
+  #workersMade = 0
+
+  constructor(seed: number, breakage: Breakage) {
+    this.#breakage = breakage
+    this.lots = new Lots(seed)
+    this.#main = new SimulatedMachine('main', this.schedule, this.lots.fork('main'))
+    this.storage = new SimulatedStorage(this.#main.clock)
+    const { database } = this.storage
+    this.referee = new Referee({ database, network: () => this.network, trace: this.trace, now: () => this.schedule.now })
+    this.network = new SimulatedNetwork({
+      schedule: this.schedule,
+      lots: this.lots.fork('network'),
+      faults: this.networkFaults,
+      onCall: (call, kind) => this.referee.onCall(call, kind),
+      onEffect: (call, kind) => this.referee.onEffect(call, kind),
+      onReceipt: (receipt) => this.#bringReceipt(receipt),
+      note: (who, what) => this.trace.note(who, what),
+      nameOf: (id) => this.referee.nameOf(id),
+      hasFrozenWorkers: () => this.workers.some((worker) => worker.machine.isPaused),
+    })
+  }
+
+  addConnection(connection: SimulatedConnection, policy: LanePolicy): void {
+    const { database } = this.storage
+    const { accountNumber, id } = connection
+    database.prepare('insert or ignore into account (id, name, created_at) values (?, ?, 0)').run(`acc_${accountNumber}`, `Account ${accountNumber}`)
+    database
+      .prepare(
+        `insert or ignore into token (id, account_id, name, sha256, prefix, events, created_at, expires_at)
+           values (?, ?, 'token', ?, 'prefix', '["messaging.send_message"]', 0, 9e15)`,
+      )
+      .run(`tok_${accountNumber}`, `acc_${accountNumber}`, randomBytes(32))
+    database
+      .prepare(
+        `insert into connection (id, account_id, number, channel, state, policy, channel_settings, created_at)
+           values (?, ?, ?, ?, 'active', ?, '{}', 0)`,
+      )
+      .run(id, `acc_${accountNumber}`, connection.number, connection.network, JSON.stringify(policy))
+    this.connections.push(connection)
+    if (policy.onUnconfirmed === 'resend') this.referee.mayResend.add(id)
+    this.trace.note('world', `${id} on ${connection.network}: ${JSON.stringify(policy)}`)
+  }
+
+  startWorker(): SimulatedWorker {
+    this.#workersMade += 1
+    const name = `w${this.#workersMade}`
+    const machine = new SimulatedMachine(name, this.schedule, this.lots.fork(name))
+    const line = new FaultyLanes({
+      inner: this.storage.lanes,
+      machine,
+      schedule: this.schedule,
+      lots: this.lots.fork(`line of ${name}`),
+      faults: this.storageFaults,
+      trace: this.trace,
+    })
+    const broken = this.#breakage.channel
+    const channels = this.network.channelsFor(machine)
+    const worker = new SimulatedWorker({
+      machine,
+      line,
+      lanes: this.#breakage.lanes?.(line, this.storage) ?? line,
+      channels: broken ? new Map([...channels].map(([key, channel]) => [key, broken(channel)])) : channels,
+      journal: this.#journal(machine),
+    })
+    this.workers.push(worker)
+    this.trace.note(name, 'starts')
+    worker.start()
+    return worker
+  }
+
+  /** Ends a worker, in whatever state it is, and has another one take its place later. */
+  replace(worker: SimulatedWorker, afterMs: number, how: string): void {
+    if (worker.machine.isDead) return
+    this.trace.note(worker.machine.name, how)
+    worker.machine.crash()
+    this.workers = this.workers.filter((each) => each !== worker)
+    this.schedule.after(afterMs, () => this.startWorker())
+  }
+
+  /** Tells some of the workers, as a lost notification would reach only some of them. */
+  tell(connectionId: ConnectionId, how: 'wake' | 'change', lots: Lots): void {
+    for (const worker of this.workers) if (lots.chance(0.7)) worker[how](connectionId)
+  }
+
+  #bringReceipt(receipt: Receipt): void {
+    const bring = deliverReceipt(
+      { applyReceipt: (each) => this.schedule.work(() => this.storage.lanes.applyReceipt(each)) },
+      this.#main.clock,
+    )
+    bring(receipt).then(
+      () => this.trace.note('network', `reports ${this.referee.nameOf(receipt.messageId)} ${receipt.kind}`),
+      () => this.trace.note('network', `gives its report of ${this.referee.nameOf(receipt.messageId)} up`),
+    )
+  }
+
+  #journal(machine: SimulatedMachine): Journal {
+    return {
+      record: (event) => {
+        if (event.event === 'fault') this.trace.violate('no faults', `${machine.name} ${event.where}: ${String(event.error)}`)
+        if (event.event === 'storage.unavailable') return
+        this.trace.note(machine.name, describe(event, (id) => this.referee.nameOf(id)))
+      },
+    }
+  }
+}
+
+function describe(event: JournalEvent, nameOf: (id: MessageId) => string): string {
+  const facts = Object.entries(event).map(([key, value]) => {
+    if (key === 'event') return String(value)
+    if (key === 'messageId') return nameOf(value as MessageId)
+    return key === 'channel' || key === 'tookMs' ? '' : `${key}=${String(value)}`
+  })
+  return facts.filter(Boolean).join(' ')
+}
