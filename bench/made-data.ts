@@ -65,8 +65,9 @@ function addConnections(databasePath: string, accountId: string, { connections, 
   return made
 }
 
-export function setAllStates({ databasePath }: MadeData, state: 'active' | 'paused'): void {
+/** Hands all lanes to the instant channel, and lets them go. */
+export function activateAll({ databasePath }: MadeData): void {
   const database = openDatabase(databasePath, { create: false })
-  database.prepare('update connection set state = ?').run(state)
+  database.exec(`update connection set state = 'active', channel = 'instant'`)
   database.close()
 }

@@ -22,6 +22,7 @@ const packagedNode = join(root, 'node_modules', '.bin', process.platform === 'wi
 try {
   await installPackages()
   requireNode()
+  standInForExec()
   if (process.argv.includes('--test')) await installDebianPackages()
 } catch (error) {
   if (!(error instanceof Stop)) throw error
@@ -44,6 +45,14 @@ async function installPackages() {
   } finally {
     lock.release()
   }
+}
+
+// `npm start` runs `exec node …`: with a shell in between, a signal to npm would end the shell and leave the service
+// running. Windows has no `exec`, and this stands in for it there.
+function standInForExec() {
+  if (process.platform !== 'win32') return
+  const file = join(root, 'node_modules', '.bin', 'exec.cmd')
+  if (!existsSync(file)) writeFileSync(file, '@%*\r\n')
 }
 
 function isFresh() {

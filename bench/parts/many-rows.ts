@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { NuncioProcess } from '../../test/support/black-box/nuncio-process.ts'
 import { type Bench, loadOf } from '../bench.ts'
 import { type Figure, formatNumber } from '../figure.ts'
-import { type MadeData, setAllStates } from '../made-data.ts'
+import { activateAll, type MadeData } from '../made-data.ts'
 import { preload } from '../preload.ts'
 import { SEND_PATH, sendBody } from '../send-request.ts'
 import { median } from '../statistics.ts'
@@ -12,7 +12,7 @@ const PART = 'rows'
 const LANES = 1_000
 const SOCKETS = 128
 const ROWS = {
-  small: { waiting: 50_000, settled: 100_000 },
+  small: { waiting: 400_000, settled: 200_000 },
   full: { waiting: 5_000_000, settled: 10_000_000 },
 }
 const MOST_PER_SECOND = 120_000
@@ -26,7 +26,7 @@ interface Pair {
 /** Whether a database of a busy year is as quick as a new one, in turns with a new one. */
 export async function measureManyRows(bench: Bench): Promise<Figure[]> {
   const rows = ROWS[bench.options.rows]
-  const wanted = { connections: LANES, channel: 'instant', state: 'paused' } as const
+  const wanted = { connections: LANES, channel: 'sandbox', state: 'paused' } as const
   const empty = await bench.data(wanted)
   const full = await bench.data(wanted)
   const startedMs = performance.now()
@@ -99,7 +99,7 @@ async function startUntilFirstAccept(service: NuncioProcess, { token, numbers }:
 }
 
 async function dispatch(bench: Bench, full: MadeData): Promise<Pair[]> {
-  setAllStates(full, 'active')
+  activateAll(full)
   const pairs: Pair[] = []
   for (let round = 1; round <= bench.options.rounds; round += 1) {
     const fresh = await bench.data({ connections: LANES, channel: 'instant', state: 'active' })

@@ -32,6 +32,7 @@ function stopOnSignals(nuncio: Nuncio, logger: Logger): Promise<void> {
     }
     process.on('SIGTERM', onSignal)
     process.on('SIGINT', onSignal)
+    process.on('SIGHUP', onSignal)
     process.on('unhandledRejection', (error) => {
       logger.fatal({ err: error }, 'a fault that nobody handled; stopping')
       process.exitCode = 1

@@ -103,6 +103,10 @@ export const REASONS = {
     'The media host ended the transfer before the whole file had arrived.',
     'Check the host, then retry the message.',
   ],
+  media_lost: [
+    'The fetched file went missing before its turn came.',
+    'Retry the message: the file is fetched again. Check who removes files from the data folder.',
+  ],
   media_protocol: [
     'The media host answered in a way that cannot be used.',
     'Serve the file plainly: uncompressed, over HTTP/1.1.',

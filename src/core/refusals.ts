@@ -40,7 +40,8 @@ export const REFUSALS = {
   body_too_deep: 'The body is nested more than 8 levels deep.',
   body_not_object: 'The body must be a JSON object.',
   key_repeated: 'A key stands twice in the same JSON object, so it is not clear which value is meant.',
-  key_escaped: 'A key is written with escapes where plain letters would do. Write it plainly, so that every reader sees the same key.',
+  key_escaped:
+    'A key is written with escapes where plain letters would do. Write it plainly, so that every reader sees the same key.',
   text_not_unicode: 'A string holds half of a surrogate pair, which is no valid Unicode.',
   text_has_nul: 'A string holds the character U+0000, which cannot be delivered.',
   idempotency_key_malformed: 'The `Idempotency-Key` must be 1 to 255 printable ASCII characters.',

@@ -19,7 +19,7 @@ export const DEFAULT_TIMING: FetchTiming = {
   connectMs: 5_000,
   headersMs: 10_000,
   leastTotalMs: 60_000,
-  // 100 MB get 763 s, which is within the 15 min that one message may hold up its lane; 16 MB get 122 s. Higher would
+  // 100 MB get 800 s, which is within the 15 min that one message may hold up its lane; 16 MB get 128 s. Higher would
   // fail callers behind an ordinary uplink, lower would let a crawling host keep one of few download slots.
   totalBytesPerSecond: 128 * 1024,
   // A phone's worst link manages this. It ends what crawls long before the total does.

@@ -1,3 +1,4 @@
+import { access } from 'node:fs/promises'
 import type { ConnectionId } from '../../core/ids.ts'
 import type { Failure, Handover, Outcome } from '../../core/ports/channel.ts'
 import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
@@ -42,6 +43,7 @@ async function deliver(parts: SendParts, handover: Handover, signal: AbortSignal
   if (command === 'unknown-lost')
     return { kind: 'unknown', words: 'the sandbox lost the line, as the recipient 0004 asks for' }
   if (command === 'kill-worker') return killWorker(parts, handover, signal)
+  if (handover.media && !(await exists(handover.media.path))) return { kind: 'rejected', failure: mediaLost() }
   if (signal.aborted) return { kind: 'rejected', failure: interrupted() }
   // Taken, but never delivered: the inbox shows only what its recipient has.
   if (command !== 'refuse-later') await parts.inbox.deliver(handover, parts.clock.now())
@@ -126,6 +128,17 @@ async function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promis
       { once: true },
     )
   })
+}
+
+function mediaLost(): Failure {
+  return failure('permanent', 'media_lost', 'the fetched file is no longer in the spool')
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
 }
 
 function interrupted(): Failure {

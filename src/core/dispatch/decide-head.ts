@@ -1,7 +1,8 @@
 import type { LanePolicy } from '../connection/lane-policy.ts'
 import type { Instant } from '../ids.ts'
 import type { QueuedMessage } from '../message/message.ts'
-import type { LaneMemory, LaneWait } from '../ports/lanes.ts'
+import type { LaneMemory, LaneWait, Step } from '../ports/lanes.ts'
+import { RETRY_AFTER_MOST_MS } from './retry-schedule.ts'
 
 export interface HeadContext {
   readonly policy: LanePolicy
@@ -21,6 +22,9 @@ export type HeadDecision =
   | { readonly do: 'wait'; readonly memory: LaneMemory }
   | { readonly do: 'drop'; readonly as: 'EXPIRED' | 'FAILED'; readonly reason: string; readonly words: string | null }
 
+/** `idle`: there is no head, or nothing may be opened. */
+export type Decision = HeadDecision | { readonly do: 'idle' }
+
 const OPEN: HeadDecision = { do: 'open' }
 
 /** Decides what the lane does with the message at its head now. Pure. */
@@ -30,13 +34,28 @@ export function decideHead(head: QueuedMessage, context: HeadContext): HeadDecis
   if (!head.content) return drop('FAILED', 'message_damaged', null)
   if (!context.channelTypes.includes(head.content.type)) return drop('FAILED', 'type_unsupported', null)
   const { wait } = memory
-  if (wait && wait.reason !== 'media_pending' && (wait.until === null || wait.until > now))
-    return { do: 'wait', memory }
+  if (wait && wait.reason !== 'media_pending' && isStillOn(wait, context)) return { do: 'wait', memory }
   if (head.media?.kind === 'pending') return waitForMedia(head, context)
   const restsUntil = endOfRest(context)
   if (restsUntil > now)
     return { do: 'wait', memory: withWait(memory, { reason: 'pace', words: null, until: restsUntil }) }
   return OPEN
+}
+
+/** What a step writes for a decision. */
+export function moveOf(head: QueuedMessage | null, decision: Decision): Pick<Step, 'drop' | 'open'> {
+  if (!head || decision.do === 'idle' || decision.do === 'wait') return { drop: null, open: null }
+  const { sequence } = head
+  if (decision.do === 'open') return { drop: null, open: { sequence, number: head.attempts + 1 } }
+  const { as, reason, words } = decision
+  return { drop: { sequence, as, reason, words }, open: null }
+}
+
+/** A wait whose end is farther away than any wait we make was planned before the clock was set back: it is over. */
+function isStillOn(wait: LaneWait, { policy, now }: HeadContext): boolean {
+  if (wait.until === null) return true
+  const longestMs = Math.max(RETRY_AFTER_MOST_MS, policy.headBudgetMs, policy.leastGapMs + policy.gapJitterMs)
+  return wait.until > now && wait.until <= now + longestMs
 }
 
 /** A slow URL holds its lane for at most the head budget. */

@@ -3,13 +3,31 @@ import type { QueuedMessage } from '../message/message.ts'
 import type { Evidence, Handover, Outcome } from '../ports/channel.ts'
 import type { JournalEvent } from '../ports/journal.ts'
 import type { AttemptRecord, ClaimedLane, Disposition } from '../ports/lanes.ts'
+import type { HeadDecision } from './decide-head.ts'
 import type { EndedAttempt } from './next-step.ts'
 
+/** An attempt that was committed, and whose outcome is not recorded. */
+export interface Begun {
+  readonly message: QueuedMessage
+  readonly number: number
+  readonly startedAt: Instant
+  /** How often a worker died while it was open. */
+  readonly crashes: number
+}
+
+/** The claim had run out before the call, so there was no call. */
+export const NOT_CALLED: Outcome = {
+  kind: 'rejected',
+  failure: { class: 'connection', code: 'call_interrupted', words: null, suspectsNetwork: false, retryAfterMs: null },
+}
+
+export function endedWith(begun: Begun, endedAt: Instant, outcome: Outcome): EndedAttempt {
+  const { message, number, startedAt, crashes } = begun
+  return { sequence: message.sequence, number, startedAt, endedAt, outcome, crashes, evidenceAsked: false }
+}
+
 /** What the channel is handed. A damaged message never gets this far: `decideHead` drops it. */
-export function handover(
-  lane: ClaimedLane,
-  attempt: { readonly message: QueuedMessage; readonly number: number; readonly startedAt: Instant },
-): Handover {
+export function handover(lane: ClaimedLane, attempt: Begun): Handover {
   const { message } = attempt
   if (!message.content) throw new Error(`message ${message.id} is damaged and must not be sent`)
   return {
@@ -75,6 +93,11 @@ export function finished(
     outcome: attempt.outcome,
     code: attempt.code,
     tookMs: attempt.endedAt - attempt.startedAt,
-    next: disposition.do === 'settle' ? disposition.as : disposition.do === 'keep-queued' ? 'QUEUED' : 'evidence',
+    next: disposition.do === 'settle' ? disposition.as : 'QUEUED',
   }
+}
+
+export function dropped(message: QueuedMessage, decision: Extract<HeadDecision, { do: 'drop' }>): JournalEvent {
+  const { as, reason } = decision
+  return { event: 'message.dropped', messageId: message.id, connectionId: message.connectionId, as, reason }
 }

@@ -37,6 +37,7 @@ export class Dispatcher {
   readonly #cancels = new Map<string, () => void>()
   #wanted = new Set<ConnectionId>()
   #claiming: Promise<void> | null = null
+  #taking: Promise<unknown> = Promise.resolve()
   #running = false
   #releasing: Promise<unknown> = Promise.resolve()
 
@@ -124,8 +125,17 @@ export class Dispatcher {
     }
   }
 
-  /** True when there may be more than one batch. */
-  async #take(only: readonly ConnectionId[] | null): Promise<boolean> {
+  /**
+   * True when there may be more than one batch. One at a time: two that run together would both take a lane that
+   * neither has begun yet, and the second claim would fence off the first.
+   */
+  #take(only: readonly ConnectionId[] | null): Promise<boolean> {
+    const taken = this.#taking.then(() => this.#takeNow(only))
+    this.#taking = taken
+    return taken
+  }
+
+  async #takeNow(only: readonly ConnectionId[] | null): Promise<boolean> {
     const { lanes, clock, worker, journal } = this.#parts
     try {
       // A claim made while our own heartbeat has run out would be free for others at once.

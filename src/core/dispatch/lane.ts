@@ -4,7 +4,6 @@ import type { Channel, OpenQuestion, Outcome } from '../ports/channel.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Journal } from '../ports/journal.ts'
 import {
-  type AttemptRecord,
   type ClaimedLane,
   type LaneMemory,
   type Lanes,
@@ -13,13 +12,21 @@ import {
   StorageUnavailable,
 } from '../ports/lanes.ts'
 import { askForEvidence, ChannelCall } from './channel-call.ts'
-import { decideHead, type HeadDecision } from './decide-head.ts'
-import { finished, handover, outcomeOf, recordOf } from './describe-attempt.ts'
+import { type Decision, decideHead, type HeadDecision, moveOf } from './decide-head.ts'
+import {
+  type Begun,
+  dropped,
+  endedWith,
+  finished,
+  handover,
+  NOT_CALLED,
+  outcomeOf,
+  recordOf,
+} from './describe-attempt.ts'
+import { LaneRun } from './lane-run.ts'
 import { type EndedAttempt, nextStep } from './next-step.ts'
 import type { WorkerClaim } from './worker-claim.ts'
 
-// Enough that a fast lane rarely has to look for more, small enough that ten thousand lanes stay small.
-const RUN_LENGTH = 64
 const EVIDENCE_FIRST_ASK_MS = 250
 const EVIDENCE_SLOWEST_ASK_MS = 5_000
 const STORAGE_RETRY_MS = 500
@@ -41,14 +48,6 @@ export interface LaneParts {
 
 type Close = NonNullable<Step['close']>
 type Written = Extract<StepResult, { fenced: false }>
-type Decision = HeadDecision | { readonly do: 'idle' }
-
-interface Begun {
-  readonly message: QueuedMessage
-  readonly number: number
-  readonly startedAt: Instant
-  readonly crashes: number
-}
 
 /** An attempt on its way to being recorded. */
 interface Closing extends Begun {
@@ -75,15 +74,12 @@ const NOTHING_WRITTEN: Written = { fenced: false, opened: false }
 export class Lane {
   readonly connectionId: ConnectionId
   readonly #parts: LaneParts
+  readonly #run: LaneRun
   #claimed: ClaimedLane
   #memory: LaneMemory
   #savedMemory: LaneMemory
   #lastAttemptAt: Instant | null
   #paceLot: number
-  #run: readonly QueuedMessage[] = []
-  #at = 0
-  /** The last message this lane settled, while storage has not been told that the lane is through with it. */
-  #settledThrough: Sequence | null = null
   #call: ChannelCall | null = null
   #interruptSleep: (() => void) | null = null
   #working: Promise<void> | null = null
@@ -97,6 +93,7 @@ export class Lane {
     this.connectionId = claimed.connectionId
     this.#claimed = claimed
     this.#parts = parts
+    this.#run = new LaneRun(parts.lanes, claimed.connectionId)
     this.#memory = claimed.memory
     this.#savedMemory = claimed.memory
     this.#lastAttemptAt = claimed.lastAttemptAt
@@ -169,7 +166,7 @@ export class Lane {
         continue
       }
       if (this.#changed && !closing && !(await this.#lookAgain())) return
-      const head = this.#stopping || !this.#claimed.mayOpen ? null : await this.#head(closing?.close ?? null)
+      const head = this.#stopping || !this.#claimed.mayOpen ? null : await this.#run.head(closing?.close ?? null)
       const decision = head ? this.#decide(head) : IDLE
       const written = await this.#commit(this.#step(closing?.close ?? null, head, decision))
       if (!written) return
@@ -183,8 +180,8 @@ export class Lane {
   async #goOn(head: QueuedMessage | null, decision: Decision): Promise<boolean> {
     switch (decision.do) {
       case 'drop':
-        this.#at += 1
-        if (head) this.#tellDropped(head, decision)
+        this.#run.pass()
+        if (head) this.#parts.journal.record(dropped(head, decision))
         return true
       case 'wait':
         await this.#rest(head)
@@ -200,25 +197,6 @@ export class Lane {
         this.#idleSinceMonotonic = this.#parts.clock.monotonic()
         return false
     }
-  }
-
-  /** The lowest unfinished message, as it will be once `close` is committed. */
-  async #head(close: Close | null): Promise<QueuedMessage | null> {
-    const settled = close?.disposition.do === 'settle' ? close.attempt.sequence : null
-    if (settled !== null && this.#run[this.#at]?.sequence === settled) this.#at += 1
-    if (this.#at >= this.#run.length) {
-      this.#settledThrough = settled
-      const run = await this.#parts.lanes.loadRun(this.connectionId, RUN_LENGTH)
-      this.#run = settled === null ? run : run.filter((message) => message.sequence !== settled)
-      this.#at = 0
-    }
-    const head = this.#run[this.#at]
-    if (!head || head.sequence !== close?.attempt.sequence) return head ?? null
-    // It stays the head of its lane, one attempt older.
-    const older = { ...head, attempts: close.attempt.number }
-    this.#run = [older, ...this.#run.slice(this.#at + 1)]
-    this.#at = 0
-    return older
   }
 
   #decide(head: QueuedMessage): HeadDecision {
@@ -242,14 +220,9 @@ export class Lane {
       epoch: this.#claimed.epoch,
       at: this.#parts.clock.now(),
       close,
-      drop:
-        decision.do === 'drop' && head
-          ? { sequence: head.sequence, as: decision.as, reason: decision.reason, words: decision.words }
-          : null,
-      open: decision.do === 'open' && head ? { sequence: head.sequence, number: head.attempts + 1 } : null,
-      settledThrough: this.#settledThrough,
+      ...moveOf(head, decision),
+      settledThrough: this.#run.takeSettledThrough(),
     }
-    this.#settledThrough = null
     return this.#memory === this.#savedMemory ? step : { ...step, memory: this.#memory }
   }
 
@@ -296,38 +269,17 @@ export class Lane {
   async #interrupted(begun: Begun): Promise<Closing> {
     this.#parts.journal.record({ event: 'claim.expired' })
     await this.#parts.claim.held()
-    const { message, number, startedAt } = begun
-    const endedAt = this.#parts.clock.now()
-    const attempt: AttemptRecord = {
-      sequence: message.sequence,
-      number,
-      startedAt,
-      endedAt,
-      outcome: 'rejected',
-      code: 'call_interrupted',
-      words: null,
-      networkId: null,
-    }
+    const attempt = recordOf(endedWith(begun, this.#parts.clock.now(), NOT_CALLED))
     return { ...begun, close: { attempt, disposition: { do: 'keep-queued' } } }
   }
 
   #close(begun: Begun, outcome: Outcome, evidenceAsked: boolean): Closing {
     const { clock, channel, journal } = this.#parts
-    const { message, number, startedAt, crashes } = begun
-    const endedAt = clock.now()
-    const ended: EndedAttempt = {
-      sequence: message.sequence,
-      number,
-      startedAt,
-      endedAt,
-      outcome,
-      crashes,
-      evidenceAsked,
-    }
+    const ended: EndedAttempt = { ...endedWith(begun, clock.now(), outcome), evidenceAsked }
     const { disposition, memory } = nextStep(ended, {
       policy: this.#claimed.policy,
       memory: this.#memory,
-      now: endedAt,
+      now: ended.endedAt,
       lot: clock.random(),
       recognisesRepeat: channel.capabilities.recognisesRepeat,
       evidenceWaitMs: channel.capabilities.evidenceWaitMs,
@@ -335,8 +287,9 @@ export class Lane {
     this.#memory = memory
     const attempt = recordOf(ended)
     const close = { attempt, disposition }
-    // A lane that was given up records nothing, so it tells nothing either.
-    if (!this.#gone) journal.record(finished(this.#claimed, message, close))
+    // A lane that was given up records nothing, so it tells nothing either; and an attempt ends once.
+    if (!this.#gone && disposition.do !== 'await-evidence')
+      journal.record(finished(this.#claimed, begun.message, close))
     return { ...begun, close }
   }
 
@@ -400,8 +353,7 @@ export class Lane {
     this.#claimed = { ...claimed, open: null }
     this.#memory = claimed.memory
     this.#savedMemory = claimed.memory
-    this.#run = []
-    this.#at = 0
+    this.#run.forget()
     return true
   }
 
@@ -429,16 +381,6 @@ export class Lane {
       }
     })
     this.#interruptSleep = null
-  }
-
-  #tellDropped(head: QueuedMessage, { as, reason }: Extract<HeadDecision, { do: 'drop' }>): void {
-    this.#parts.journal.record({
-      event: 'message.dropped',
-      messageId: head.id,
-      connectionId: this.connectionId,
-      as,
-      reason,
-    })
   }
 
   #leave(): void {

@@ -15,7 +15,7 @@ const LOOK_AGAIN_AFTER_MS = 10
 const CLEAN_EVERY_MS = 250
 const CLEAN_BATCH = 500
 const CANDIDATES_PER_ACCOUNT = 32
-/** Waits after the first, second and third try that may pass: four tries in five minutes, then the message fails. */
+/** Waits after the first, second and third try that may pass. The fourth is the last: within three minutes, or ten if the host asks for it. */
 const RETRY_DELAYS_MS = [5_000, 30_000, 120_000]
 const RETRY_AFTER_MOST_MS = 150_000
 const STALL_RETRY_MS = 5_000

@@ -6,7 +6,7 @@ const MESSAGE_DELAYS_MS = [1, 5, 15, 30, 60, 120, 300].map((seconds) => seconds 
 const CONNECTION_FIRST_MS = 5 * SECOND
 const CONNECTION_MOST_MS = 5 * MINUTE
 /** No network may make a lane wait longer than this by asking. */
-const RETRY_AFTER_MOST_MS = 60 * MINUTE
+export const RETRY_AFTER_MOST_MS = 60 * MINUTE
 // Without it, all lanes that failed together would come back together, and fail together again.
 const JITTER = 0.2
 

@@ -14,7 +14,7 @@ export type JournalEvent =
       readonly outcome: 'accepted' | 'rejected' | 'unknown'
       readonly code: string | null
       readonly tookMs: number
-      /** What became of the message: its new state, `QUEUED` when it is tried again, `evidence` while that is awaited. */
+      /** What became of the message: its new state; `QUEUED` when it is tried again. */
       readonly next: string
     }
   | {

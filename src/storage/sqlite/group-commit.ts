@@ -46,6 +46,7 @@ export class GroupCommit {
   #scheduled = false
   #busySince: number | null = null
   #broken: Error | null = null
+  #refusedMonotonic = Number.NEGATIVE_INFINITY
 
   constructor(database: DatabaseSync, onBroken: (error: unknown) => void) {
     this.#database = database
@@ -53,6 +54,11 @@ export class GroupCommit {
     this.#commit = database.prepare('commit')
     this.#rollback = database.prepare('rollback')
     this.#onBroken = onBroken
+  }
+
+  /** Milliseconds since something could last not be committed; infinite if that never happened. */
+  get msSinceRefusal(): number {
+    return performance.now() - this.#refusedMonotonic
   }
 
   join(participant: Participant): void {
@@ -177,6 +183,7 @@ export class GroupCommit {
   }
 
   #reject(jobs: readonly Job[], error: unknown): void {
+    this.#refusedMonotonic = performance.now()
     for (const job of jobs) job.reject(error)
   }
 

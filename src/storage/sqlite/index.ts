@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { ConnectionId } from '../../core/ids.ts'
 import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { Clock } from '../../core/ports/clock.ts'
+import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import { IDEMPOTENCY_KEPT_MS, type IntakeLimits, SqliteIntake } from './accept.ts'
 import { SqliteChannelMemory } from './channel-memory.ts'
 import { Directory } from './directory.ts'
@@ -17,6 +18,8 @@ import { WaitingCounts } from './waiting-counts.ts'
 // How soon the service sees what the CLI changed while nothing else happens. One look costs a microsecond.
 const LOOK_FOR_CHANGES_EVERY_MS = 100
 const IDEMPOTENCY_SWEEP_LIMIT = 1_000
+const TROUBLE_REMEMBERED_MS = 3_000
+const PROBE = 'probe'
 
 export interface SqliteStorageOptions {
   /** The database file, or `:memory:` for tests. */
@@ -91,13 +94,20 @@ export class SqliteStorage {
     this.#looking.unref()
   }
 
-  /** True when a commit reaches the disk right now. */
+  /**
+   * True when a row can be written to the disk right now and nothing was turned away in the last seconds: a full disk
+   * may still take a small row where it no longer takes a message.
+   */
   async isWritable(): Promise<boolean> {
     try {
-      await this.#commits.submit(() => {})
-      return true
-    } catch {
-      return false
+      await this.#commits.submit(() => {
+        this.database.prepare('insert into worker (id, heartbeat_until) values (?, 0)').run(PROBE)
+        this.database.prepare('delete from worker where id = ?').run(PROBE)
+      })
+      return this.#commits.msSinceRefusal > TROUBLE_REMEMBERED_MS
+    } catch (error) {
+      if (error instanceof StorageUnavailable) return false
+      throw error
     }
   }
 

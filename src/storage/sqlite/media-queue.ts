@@ -12,6 +12,9 @@ const PENDING = `select media.message_sequence as sequence, message.id as messag
   from media join message on message.sequence = media.message_sequence
   where media.state = 'pending'`
 
+// A next try farther away than any that is planned was planned before the clock was set back: it is due.
+const LONGEST_WAIT_MS = 600_000
+
 type PendingRow = MediaToFetch & { readonly isWanted: 0 | 1 }
 
 export class SqliteMediaQueue implements MediaQueue {
@@ -36,7 +39,8 @@ export class SqliteMediaQueue implements MediaQueue {
     this.#commits = commits
     this.#counts = counts
     this.#due = database.prepare(
-      `${PENDING} and media.account_id = ? and media.next_try_at <= ? order by media.message_sequence limit ?`,
+      `${PENDING} and media.account_id = ?1
+         and (media.next_try_at <= ?2 or media.next_try_at > ?2 + ${LONGEST_WAIT_MS}) order by media.message_sequence limit ?`,
     )
     // Jumps from account to account, so that a long backlog of one costs no more than one message.
     this.#accounts = database.prepare(

@@ -30,15 +30,18 @@ export class StepWriter {
     this.#claims = claims
     this.#directory = directory
     const waits = `exists (select 1 from message where sequence = ? and state = 'QUEUED')`
+    // Repeated when nobody knew whether the first time was committed: what this claim has opened already is open.
     this.#insertOpen = database.prepare(
-      `insert into open_attempt (connection_id, message_sequence, number, epoch, started_at) select ?, ?, ?, ?, ? where ${waits}`,
+      `insert into open_attempt (connection_id, message_sequence, number, epoch, started_at) select ?, ?, ?, ?, ? where ${waits}
+         on conflict do update set started_at = excluded.started_at where connection_id = excluded.connection_id
+           and epoch = excluded.epoch and message_sequence = excluded.message_sequence and number = excluded.number`,
     )
     this.#moveOpen = database.prepare(
       `update open_attempt set message_sequence = ?, number = ?, started_at = ?, crashes = 0, evidence_until = null, words = null
-         where connection_id = ? and epoch = ? and message_sequence = ? and ${waits}`,
+         where connection_id = ? and epoch = ? and message_sequence = ? and number = ? and ${waits}`,
     )
     this.#deleteOpen = database.prepare(
-      'delete from open_attempt where connection_id = ? and epoch = ? and message_sequence = ?',
+      'delete from open_attempt where connection_id = ? and epoch = ? and message_sequence = ? and number = ?',
     )
     this.#awaitEvidence = database.prepare(
       'update open_attempt set evidence_until = ?, words = ? where connection_id = ? and epoch = ? and message_sequence = ?',
@@ -64,6 +67,7 @@ export class StepWriter {
   write(step: Step): StepResult {
     const result = step.close ? this.#close(step, step.close) : this.#withoutClose(step)
     if (!result.fenced) {
+      if (step.drop) this.#dropMessage(step, step.drop)
       if (step.settledThrough !== null) this.#trim.through(step.connectionId, step.settledThrough)
       if (step.memory) this.#remember(step.connectionId, step.memory)
       if (result.opened) this.#rememberPace(step)
@@ -111,21 +115,26 @@ export class StepWriter {
         connectionId,
         epoch,
         attempt.sequence,
+        attempt.number,
         open.sequence,
       )
       if (moved.changes === 1) return OPENED
     }
-    return this.#deleteOpen.run(connectionId, epoch, attempt.sequence).changes === 1 ? NOT_OPENED : FENCED
+    const { changes } = this.#deleteOpen.run(connectionId, epoch, attempt.sequence, attempt.number)
+    return changes === 1 ? NOT_OPENED : FENCED
   }
 
   #withoutClose(step: Step): StepResult {
-    const { connectionId, epoch, open, drop } = step
+    const { connectionId, epoch, open } = step
     if (!this.#claims.holds(connectionId, epoch)) return FENCED
-    if (drop) this.#drop.run(drop.as, drop.reason, drop.words, step.at, drop.sequence, connectionId)
     if (!open || !this.#mayOpen(connectionId)) return NOT_OPENED
     return this.#insertOpen.run(connectionId, open.sequence, open.number, epoch, step.at, open.sequence).changes === 1
       ? OPENED
       : NOT_OPENED
+  }
+
+  #dropMessage({ connectionId, at }: Step, drop: NonNullable<Step['drop']>): void {
+    this.#drop.run(drop.as, drop.reason, drop.words, at, drop.sequence, connectionId)
   }
 
   #settleMessage(attempt: AttemptRecord, settle: Settle): void {

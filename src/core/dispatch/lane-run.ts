@@ -1,0 +1,59 @@
+import type { ConnectionId } from '../ids.ts'
+import type { QueuedMessage, Sequence } from '../message/message.ts'
+import type { Lanes, Step } from '../ports/lanes.ts'
+
+// Enough that a fast lane rarely has to look for more, small enough that ten thousand lanes stay small.
+const RUN_LENGTH = 64
+
+/** The next messages of a lane, loaded a stretch at a time. */
+export class LaneRun {
+  readonly #lanes: Lanes
+  readonly #connectionId: ConnectionId
+  #messages: readonly QueuedMessage[] = []
+  #at = 0
+  #settledThrough: Sequence | null = null
+
+  constructor(lanes: Lanes, connectionId: ConnectionId) {
+    this.#lanes = lanes
+    this.#connectionId = connectionId
+  }
+
+  /** The lowest unfinished message, as it will be once `close` is committed. Null when there is none. */
+  async head(close: Step['close']): Promise<QueuedMessage | null> {
+    const settled = close?.disposition.do === 'settle' ? close.attempt.sequence : null
+    if (settled !== null && this.#messages[this.#at]?.sequence === settled) this.#at += 1
+    if (this.#at >= this.#messages.length) await this.#load(settled)
+    const head = this.#messages[this.#at]
+    if (!head || head.sequence !== close?.attempt.sequence) return head ?? null
+    // It stays the head of its lane, one attempt older.
+    const older = { ...head, attempts: close.attempt.number }
+    this.#messages = [older, ...this.#messages.slice(this.#at + 1)]
+    this.#at = 0
+    return older
+  }
+
+  /** Goes past the head, which was settled without an attempt. */
+  pass(): void {
+    this.#at += 1
+  }
+
+  /** Somebody may have changed what was loaded. */
+  forget(): void {
+    this.#messages = []
+    this.#at = 0
+  }
+
+  /** The message through which the lane is done with, once per stretch: to be told to storage with the next step. */
+  takeSettledThrough(): Sequence | null {
+    const sequence = this.#settledThrough
+    this.#settledThrough = null
+    return sequence
+  }
+
+  async #load(settled: Sequence | null): Promise<void> {
+    this.#settledThrough = settled
+    const messages = await this.#lanes.loadRun(this.#connectionId, RUN_LENGTH)
+    this.#messages = settled === null ? messages : messages.filter((message) => message.sequence !== settled)
+    this.#at = 0
+  }
+}
