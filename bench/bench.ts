@@ -9,6 +9,7 @@ import { Child } from './child.ts'
 import type { LoadCalls } from './load-generator.ts'
 import type { LoadJob, LoadResult } from './load-run.ts'
 import { type MadeData, makeData, type WantedData } from './made-data.ts'
+import { cpuSecondsOf } from './process-facts.ts'
 import type { ReferenceCalls } from './reference-server.ts'
 import type { InstantCalls } from './serve-instantly.ts'
 import { BENCH_ENVIRONMENT } from './settings-for.ts'
@@ -26,11 +27,17 @@ export interface BenchOptions {
 }
 
 /** Who sends as whom, and to which server. */
-export type LoadSide = Pick<LoadJob, 'port' | 'token' | 'numbers'>
+export type LoadSide = Pick<LoadJob, 'port' | 'token' | 'numbers'> & { readonly pid: number }
 export type WantedLoad = LoadSide & Pick<LoadJob, 'sockets'> & Partial<LoadJob>
 
-export function loadOf({ token, numbers }: MadeData, port: number): LoadSide {
-  return { port, token, numbers }
+/** A server that takes requests. */
+export interface Target {
+  readonly port: number
+  readonly pid: number
+}
+
+export function loadOf({ token, numbers }: MadeData, { port, pid }: Target): LoadSide {
+  return { port, pid, token, numbers }
 }
 
 /** What the running service says of itself. */
@@ -41,9 +48,8 @@ export async function readGauge(port: number, name: 'nuncio_messages_waiting' | 
   return Number(found[1])
 }
 
-export interface Instant {
+export interface Instant extends Target {
   readonly child: Child<InstantCalls>
-  readonly port: number
 }
 
 const MEMORY_FILE_SYSTEMS = [0x01021994, 0x858458f6]
@@ -55,7 +61,7 @@ export class Bench {
   readonly #running = new Set<{ stop(): Promise<void> }>()
   #made = 0
   #generator: Child<LoadCalls> | null = null
-  #reference: Promise<number> | null = null
+  #reference: Promise<Target> | null = null
 
   constructor(options: BenchOptions) {
     this.options = options
@@ -70,10 +76,14 @@ export class Bench {
     return pause(this.warmUpSeconds * 1000)
   }
 
-  /** Puts load on a server from the one generator; as much as it takes, unless a rate is given. */
-  async load(job: WantedLoad): Promise<LoadResult> {
+  /**
+   * Puts load on a server from the one generator; as much as it takes, unless a rate is given. What it cost the server
+   * hardly depends on who else uses the machine, while the rate does.
+   */
+  async load({ pid, ...job }: WantedLoad): Promise<LoadResult & { readonly serverCpuUs: number }> {
     this.#generator ??= this.keep(new Child<LoadCalls>('./load-generator.ts'))
     const { seconds } = this.options
+    const cpuBefore = cpuSecondsOf(pid)
     const result = await this.#generator.ask('load', {
       seconds,
       warmUpSeconds: this.warmUpSeconds,
@@ -81,13 +91,18 @@ export class Bench {
       ...job,
     })
     if (result.refused > 0) this.options.tell(`  ! ${result.refused} of ${result.replies} replies were refusals`)
-    return result
+    return { ...result, serverCpuUs: ((cpuSecondsOf(pid) - cpuBefore) / result.allReplies) * 1e6 }
   }
 
-  /** The port of the bare route. */
-  reference(): Promise<number> {
-    this.#reference ??= this.keep(new Child<ReferenceCalls>('./reference-server.ts')).ask('listen', null)
+  /** The bare route. */
+  reference(): Promise<Target> {
+    this.#reference ??= this.#startReference()
     return this.#reference
+  }
+
+  async #startReference(): Promise<Target> {
+    const child = this.keep(new Child<ReferenceCalls>('./reference-server.ts'))
+    return { pid: child.pid, port: await child.ask('listen', null) }
   }
 
   newFolder(): string {
@@ -113,7 +128,7 @@ export class Bench {
   /** The service on the instant channel, running. */
   async instant(dataDir: string, environment: Readonly<Record<string, string>> = {}): Promise<Instant> {
     const child = this.keep(new Child<InstantCalls>('./serve-instantly.ts', { flags: ['--expose-gc'] }))
-    return { child, port: await child.ask('start', { dataDir, environment }) }
+    return { child, pid: child.pid, port: await child.ask('start', { dataDir, environment }) }
   }
 
   keep<Started extends { stop(): Promise<void> }>(started: Started): Started {

@@ -19,6 +19,8 @@ export interface LoadJob {
 export interface LoadResult {
   readonly perSecond: number
   readonly replies: number
+  /** Those of the warm-up and of the end, too. */
+  readonly allReplies: number
   /** Replies other than 200. */
   readonly refused: number
   readonly p50Ms: number
@@ -39,6 +41,7 @@ export class LoadRun {
   #callers: readonly Caller[] = []
   #next = 0
   #refused = 0
+  #allReplies = 0
   #paceFromMs = 0
   #issued = 0
   #broken: Error | null = null
@@ -68,10 +71,10 @@ export class LoadRun {
     await pause(100)
     for (const caller of this.#callers) caller.close()
     if (this.#broken) throw this.#broken
-    return measured
+    return { ...measured, allReplies: this.#allReplies }
   }
 
-  async #measure(seconds: number): Promise<LoadResult> {
+  async #measure(seconds: number): Promise<Omit<LoadResult, 'allReplies'>> {
     this.#latency.clear()
     this.#refused = 0
     const cpuBefore = process.cpuUsage()
@@ -126,6 +129,7 @@ export class LoadRun {
   #onReply(caller: Caller, begunMs: number, status: number): void {
     const now = performance.now()
     this.#latency.add(now - begunMs)
+    this.#allReplies += 1
     if (status !== 200) this.#refused += 1
     if (this.#isOver) return
     if (this.#job.ratePerSecond === null) this.#send(caller, now)

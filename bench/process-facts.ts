@@ -8,8 +8,9 @@ export function canSeeProcesses(): boolean {
   return process.platform === 'linux'
 }
 
-/** Processor time a process has used so far, in seconds. */
+/** Processor time a process has used so far, in seconds. NaN where that cannot be seen. */
 export function cpuSecondsOf(pid: number): number {
+  if (!canSeeProcesses()) return Number.NaN
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
   // The name, in brackets, may hold spaces.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

@@ -21,7 +21,7 @@ export async function measureAcceptAndDeliver(bench: Bench): Promise<Figure[]> {
   const turns: Turn[] = []
   for (let round = 1; round <= bench.options.rounds; round += 1) {
     const bare = await bench.load({ ...loadOf(data, reference), sockets: SOCKETS })
-    const turn = { reference: bare.perSecond, ...(await takeTurn(bench, instant, loadOf(data, instant.port))) }
+    const turn = { reference: bare.perSecond, ...(await takeTurn(bench, instant, loadOf(data, instant))) }
     turns.push(turn)
     bench.options.tell(
       `  round ${round}: reference ${formatNumber(turn.reference)}/s, accepted ${formatNumber(turn.accepted)}/s, ` +

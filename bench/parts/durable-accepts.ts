@@ -1,4 +1,4 @@
-import { type Bench, type LoadSide, loadOf } from '../bench.ts'
+import { type Bench, type LoadSide, loadOf, type Target } from '../bench.ts'
 import { type Figure, formatNumber } from '../figure.ts'
 import type { LoadResult } from '../load-run.ts'
 import type { MadeData } from '../made-data.ts'
@@ -8,10 +8,12 @@ const PART = 'accepts'
 const SOCKETS = [64, 128, 256]
 const LANES = 100
 
+type Loaded = Awaited<ReturnType<Bench['load']>>
+
 interface Turn {
   readonly sockets: number
-  readonly reference: LoadResult
-  readonly service: LoadResult
+  readonly reference: Loaded
+  readonly service: Loaded
 }
 
 /** Accepting alone, with the lanes paused: the real service against a route that keeps nothing. */
@@ -19,21 +21,22 @@ export async function measureDurableAccepts(bench: Bench): Promise<Figure[]> {
   const data = await bench.data({ connections: LANES, channel: 'sandbox', state: 'paused' })
   const service = await bench.service(data.dataDir)
   await service.start()
-  const turns = await takeTurns(bench, data, service.settings.port)
+  const target = { port: service.settings.port, pid: service.pid }
+  const turns = await takeTurns(bench, data, target)
   const top = topOf(turns)
-  const half = await atHalfRate(bench, loadOf(data, service.settings.port), top)
+  const half = await atHalfRate(bench, loadOf(data, target), top)
   await bench.end(service)
   bench.forget(data.dataDir)
   return [...rates(turns), ratio(turns), ...half]
 }
 
-async function takeTurns(bench: Bench, data: MadeData, port: number): Promise<Turn[]> {
+async function takeTurns(bench: Bench, data: MadeData, target: Target): Promise<Turn[]> {
   const { rounds, isQuick, tell } = bench.options
   const turns: Turn[] = []
   for (let round = 1; round <= rounds; round += 1) {
     for (const sockets of isQuick ? SOCKETS.slice(0, 1) : SOCKETS) {
       const reference = await bench.load({ ...loadOf(data, await bench.reference()), sockets })
-      const service = await bench.load({ ...loadOf(data, port), sockets })
+      const service = await bench.load({ ...loadOf(data, target), sockets })
       turns.push({ sockets, reference, service })
       tell(`  round ${round}, ${sockets} connections: reference ${say(reference)}, service ${say(service)}`)
     }
@@ -85,6 +88,7 @@ function rateOf(side: 'reference' | 'service', sockets: number, turns: readonly 
   const rounds = results.map(({ perSecond }) => perSecond)
   const p99 = median(results.map(({ p99Ms }) => p99Ms))
   const share = median(results.map(({ cpuShare }) => cpuShare))
+  const cpu = median(results.map(({ serverCpuUs }) => serverCpuUs))
   return {
     part: PART,
     name: `${side === 'reference' ? 'bare route' : 'durable accepts'}, ${sockets} connections`,
@@ -92,7 +96,7 @@ function rateOf(side: 'reference' | 'service', sockets: number, turns: readonly 
     unit: '/s',
     reach: null,
     rounds,
-    note: `p99 ${formatNumber(p99)} ms; generator used ${Math.round(share * 100)} % of a core`,
+    note: `p99 ${formatNumber(p99)} ms; ${formatNumber(cpu)} µs of CPU each; generator used ${Math.round(share * 100)} % of a core`,
   }
 }
 
@@ -110,6 +114,6 @@ function ratio(turns: readonly Turn[]): Figure {
   }
 }
 
-function say({ perSecond, p99Ms, cpuShare }: LoadResult): string {
-  return `${formatNumber(perSecond)}/s (p99 ${p99Ms} ms, generator ${Math.round(cpuShare * 100)} %)`
+function say({ perSecond, p99Ms, cpuShare, serverCpuUs }: Loaded): string {
+  return `${formatNumber(perSecond)}/s (p99 ${p99Ms} ms, ${formatNumber(serverCpuUs)} µs CPU each, generator ${Math.round(cpuShare * 100)} %)`
 }

@@ -72,7 +72,10 @@ async function accept(bench: Bench, empty: MadeData, full: MadeData): Promise<{ 
 async function startAndAccept(bench: Bench, data: MadeData) {
   const service = await bench.service(data.dataDir)
   const firstAcceptSeconds = await startUntilFirstAccept(service, data)
-  const { perSecond } = await bench.load({ ...loadOf(data, service.settings.port), sockets: SOCKETS })
+  const { perSecond } = await bench.load({
+    ...loadOf(data, { port: service.settings.port, pid: service.pid }),
+    sockets: SOCKETS,
+  })
   await bench.end(service)
   return { perSecond, firstAcceptSeconds }
 }

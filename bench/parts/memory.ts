@@ -32,8 +32,9 @@ async function atFullLoad(bench: Bench): Promise<Figure> {
   const waiting = bench.options.isQuick ? 20_000 : 1_000_000
   const data = await bench.data({ connections: 1_000, channel: 'instant', state: 'active' })
   preload(data, { waiting, settled: 0 })
-  const { child, port } = await bench.instant(data.dataDir)
-  await bench.load({ ...loadOf(data, port), sockets: SOCKETS, seconds: bench.options.seconds * 2 })
+  const instant = await bench.instant(data.dataDir)
+  const { child, port } = instant
+  await bench.load({ ...loadOf(data, instant), sockets: SOCKETS, seconds: bench.options.seconds * 2 })
   const value = peakMbOf(child.pid)
   const left = await readGauge(port, 'nuncio_messages_waiting')
   await bench.end(child)

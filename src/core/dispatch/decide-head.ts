@@ -17,10 +17,12 @@ export interface HeadContext {
   readonly mediaStalled: boolean
 }
 
+type DroppedState = 'EXPIRED' | 'FAILED' | 'UNCONFIRMED'
+
 export type HeadDecision =
   | { readonly do: 'open' }
   | { readonly do: 'wait'; readonly memory: LaneMemory }
-  | { readonly do: 'drop'; readonly as: 'EXPIRED' | 'FAILED'; readonly reason: string; readonly words: string | null }
+  | { readonly do: 'drop'; readonly as: DroppedState; readonly reason: string; readonly words: string | null }
 
 /** `idle`: there is no head, or nothing may be opened. */
 export type Decision = HeadDecision | { readonly do: 'idle' }
@@ -29,17 +31,24 @@ const OPEN: HeadDecision = { do: 'open' }
 
 /** Decides what the lane does with the message at its head now. Pure. */
 export function decideHead(head: QueuedMessage, context: HeadContext): HeadDecision {
+  const decision = judgeHead(head, context)
+  // What was handed over once with an unknown fate may have arrived, so nothing may be said that denies it.
+  if (decision.do !== 'drop' || !wasRepeated(head, context.memory)) return decision
+  return drop('UNCONFIRMED', 'fate_unknown', decision.words)
+}
+
+function judgeHead(head: QueuedMessage, context: HeadContext): HeadDecision {
   const { policy, memory, now } = context
   if (head.acceptedAt + policy.timeToLiveMs <= now) return drop('EXPIRED', 'time_to_live_over', null)
   if (!head.content) return drop('FAILED', 'message_damaged', null)
   if (!context.channelTypes.includes(head.content.type)) return drop('FAILED', 'type_unsupported', null)
   const { wait } = memory
-  if (wait && wait.reason !== 'media_pending' && isStillOn(wait, context)) return { do: 'wait', memory }
+  if (wait && isStillOn(wait, head, context)) return { do: 'wait', memory }
   if (head.media?.kind === 'pending') return waitForMedia(head, context)
   const restsUntil = endOfRest(context)
-  if (restsUntil > now)
-    return { do: 'wait', memory: withWait(memory, { reason: 'pace', words: null, until: restsUntil }) }
-  return OPEN
+  if (restsUntil <= now) return OPEN
+  if (wait?.reason === 'pace' && wait.until === restsUntil) return { do: 'wait', memory }
+  return { do: 'wait', memory: withWait(memory, { reason: 'pace', words: null, until: restsUntil }) }
 }
 
 /** What a step writes for a decision. */
@@ -52,7 +61,11 @@ export function moveOf(head: QueuedMessage | null, decision: Decision): Pick<Ste
 }
 
 /** A wait whose end is farther away than any wait we make was planned before the clock was set back: it is over. */
-function isStillOn(wait: LaneWait, { policy, now }: HeadContext): boolean {
+function isStillOn(wait: LaneWait, head: QueuedMessage, { policy, memory, now }: HeadContext): boolean {
+  // Both are told anew at each look.
+  if (wait.reason === 'media_pending' || wait.reason === 'pace') return false
+  // The wait for a retry is the message's own: it ends when that message is cancelled or expires.
+  if (wait.reason === 'retrying' && memory.head?.sequence !== head.sequence) return false
   if (wait.until === null) return true
   const longestMs = Math.max(RETRY_AFTER_MOST_MS, policy.headBudgetMs, policy.leastGapMs + policy.gapJitterMs)
   return wait.until > now && wait.until <= now + longestMs
@@ -80,8 +93,9 @@ function waitForMedia(head: QueuedMessage, context: HeadContext): HeadDecision {
   return drop('FAILED', 'head_budget_over', words)
 }
 
-function endOfRest({ policy, lastAttemptAt, paceLot }: HeadContext): Instant {
-  if (policy.leastGapMs === 0 || lastAttemptAt === null) return 0
+function endOfRest({ policy, lastAttemptAt, paceLot, now }: HeadContext): Instant {
+  // An attempt in the future was made before the clock was set back: nobody knows how long ago that was.
+  if (policy.leastGapMs === 0 || lastAttemptAt === null || lastAttemptAt > now) return 0
   return lastAttemptAt + policy.leastGapMs + Math.round(policy.gapJitterMs * paceLot)
 }
 
@@ -89,6 +103,10 @@ function withWait(memory: LaneMemory, wait: LaneWait): LaneMemory {
   return { head: memory.head, trouble: memory.trouble, wait }
 }
 
-function drop(as: 'EXPIRED' | 'FAILED', reason: string, words: string | null): HeadDecision {
+function wasRepeated(head: QueuedMessage, { head: remembered }: LaneMemory): boolean {
+  return remembered?.sequence === head.sequence && remembered.resent
+}
+
+function drop(as: DroppedState, reason: string, words: string | null): HeadDecision {
   return { do: 'drop', as, reason, words }
 }

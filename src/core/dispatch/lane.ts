@@ -166,12 +166,15 @@ export class Lane {
         continue
       }
       if (this.#changed && !closing && !(await this.#lookAgain())) return
-      const head = this.#stopping || !this.#claimed.mayOpen ? null : await this.#run.head(closing?.close ?? null)
+      const close = closing?.close ?? null
+      const mayOpen = this.#claimed.mayOpen && !this.#stopping
+      const head = mayOpen ? await this.#untilStored(() => this.#run.head(close)) : null
       const decision = head ? this.#decide(head) : IDLE
-      const written = await this.#commit(this.#step(closing?.close ?? null, head, decision))
+      const { term } = this.#parts.claim
+      const written = await this.#commit(this.#step(close, head, decision))
       if (!written) return
       closing = null
-      if (head && written.opened) closing = await this.#attempt(head)
+      if (head && written.opened) closing = await this.#attempt(head, term)
       else if (!(await this.#goOn(head, decision))) return
     }
   }
@@ -229,13 +232,19 @@ export class Lane {
   /** Null when the lane is gone. While storage cannot be written nothing new begins, and no outcome is given up. */
   async #commit(step: Step): Promise<Written | null> {
     if (!step.close && !step.open && !step.drop && !step.memory) return NOTHING_WRITTEN
+    const result = await this.#untilStored(() => this.#parts.lanes.record(step))
+    if (result?.fenced) this.#leave()
+    if (!result || result.fenced) return null
+    if (step.memory) this.#savedMemory = step.memory
+    if (result.opened) this.#lastAttemptAt = step.at
+    return result
+  }
+
+  /** Asks storage until it answers. Null when the lane is gone or stops before. */
+  async #untilStored<Result>(ask: () => Promise<Result>): Promise<Result | null> {
     while (!this.#gone) {
       try {
-        const result = await this.#parts.lanes.record(step)
-        if (result.fenced) break
-        if (step.memory) this.#savedMemory = step.memory
-        if (result.opened) this.#lastAttemptAt = step.at
-        return result
+        return await ask()
       } catch (error) {
         if (!(error instanceof StorageUnavailable)) throw error
         this.#parts.journal.record({ event: 'storage.unavailable', error })
@@ -243,12 +252,11 @@ export class Lane {
         await this.#sleep(STORAGE_RETRY_MS)
       }
     }
-    this.#leave()
     return null
   }
 
   /** The attempt is committed: now the one call that can have an effect. */
-  async #attempt(head: QueuedMessage): Promise<Closing> {
+  async #attempt(head: QueuedMessage, term: number): Promise<Closing> {
     const { clock, channel, claim, journal } = this.#parts
     const begun = {
       message: head,
@@ -257,8 +265,9 @@ export class Lane {
       crashes: 0,
     }
     this.#paceLot = clock.random()
-    // The last look before the wire: from here on nothing can stop a call but the channel itself (G6).
-    if (!claim.holds()) return this.#interrupted(begun)
+    // The last look before the wire: from here on nothing can stop a call but the channel itself (G6). A claim that ran
+    // out and was renewed since the attempt was recorded is no better: in between, others may have taken the lane.
+    if (!claim.holds() || claim.term !== term) return this.#interrupted(begun)
     this.#call = new ChannelCall(clock, channel.capabilities.callBudgetMs)
     const outcome = await this.#call.run(channel, handover(this.#claimed, begun), journal)
     this.#call = null
@@ -325,13 +334,15 @@ export class Lane {
 
   async #askUntil(begun: Begun, until: Instant, words: string): Promise<Closing | null> {
     const { clock, channel, journal } = this.#parts
+    // Only the end itself is by the wall clock, so that setting it back does not make the lane wait for days.
+    const endsMonotonic = clock.monotonic() + Math.min(until - clock.now(), channel.capabilities.evidenceWaitMs)
     for (
       let waitMs = EVIDENCE_FIRST_ASK_MS;
       !this.#gone && !this.#stopping;
       waitMs = Math.min(waitMs * 2, EVIDENCE_SLOWEST_ASK_MS)
     ) {
       const evidence = await askForEvidence(channel, this.#question(begun), journal)
-      const leftMs = until - clock.now()
+      const leftMs = endsMonotonic - clock.monotonic()
       if (evidence.kind !== 'nothing-yet' || leftMs <= 0) return this.#close(begun, outcomeOf(evidence, words), true)
       await this.#sleep(Math.min(waitMs, leftMs))
     }

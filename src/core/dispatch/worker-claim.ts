@@ -22,6 +22,7 @@ export class WorkerClaim {
   readonly #worker: WorkerId
   #endsMonotonic = Number.NEGATIVE_INFINITY
   #endsAt: Instant = Number.NEGATIVE_INFINITY
+  #term = 0
   #cancelTimer: (() => void) | null = null
   #beating: Promise<void> | null = null
   #waiting: (() => void)[] = []
@@ -54,6 +55,11 @@ export class WorkerClaim {
     return this.#clock.monotonic() < this.#endsMonotonic && this.#clock.now() < this.#endsAt
   }
 
+  /** Counts the stretches through which the claim has held without a gap. In a gap others may have taken our lanes. */
+  get term(): number {
+    return this.#term
+  }
+
   /** Resolves when the claim holds (again), or when the worker stops. */
   async held(): Promise<void> {
     while (!this.holds() && !this.#stopped) {
@@ -76,6 +82,7 @@ export class WorkerClaim {
     const now = this.#clock.now()
     try {
       await this.#lanes.heartbeat(this.#worker, now, now + CLAIM_LASTS_MS)
+      if (!this.holds()) this.#term += 1
       this.#endsMonotonic = monotonic + CLAIM_LASTS_MS - MARGIN_MS
       this.#endsAt = now + CLAIM_LASTS_MS - MARGIN_MS
       this.#schedule(RENEW_EVERY_MS)
