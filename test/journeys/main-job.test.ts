@@ -114,6 +114,9 @@ describe('the main job', () => {
     const replies = await Promise.all(texts.map((text) => nuncio.text('15551234567', text)))
     await Promise.all(replies.map(({ messageId }) => nuncio.reaches(messageId, 'PUBLISHED')))
 
-    assert.deepEqual((await nuncio.inbox()).map((entry) => entry.text).sort(), [...texts].sort())
+    assert.deepEqual(
+      (await nuncio.inbox()).map((entry) => entry.text ?? '').toSorted((a, b) => a.localeCompare(b)),
+      texts.toSorted((a, b) => a.localeCompare(b)),
+    )
   })
 })

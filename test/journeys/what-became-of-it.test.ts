@@ -54,21 +54,24 @@ describe('idempotency', () => {
 
 describe('the sandbox commands', () => {
   it.each([
-    ['15550100001', 'FAILED', 'recipient_refused', 0],
-    ['15550100003', 'UNCONFIRMED', 'fate_unknown', 1],
-    ['15550100004', 'UNCONFIRMED', 'fate_unknown', 0],
-    ['15550100007', 'FAILED', 'refused_later', 0],
-  ] as const)('G5 G10: %s ends as %s (%s), and the lane goes on', async (to, state, reason, delivered) => {
-    const nuncio = await startNuncio()
+    { to: '15550100001', state: 'FAILED', reason: 'recipient_refused', delivered: 0 },
+    { to: '15550100003', state: 'UNCONFIRMED', reason: 'fate_unknown', delivered: 1 },
+    { to: '15550100004', state: 'UNCONFIRMED', reason: 'fate_unknown', delivered: 0 },
+    { to: '15550100007', state: 'FAILED', reason: 'refused_later', delivered: 0 },
+  ] as const)(
+    'G5 G10: $to ends as $state ($reason), and the lane goes on',
+    async ({ to, state, reason, delivered }) => {
+      const nuncio = await startNuncio()
 
-    const told = await nuncio.text(to, 'command')
-    const after = await nuncio.text(TO, 'after')
+      const told = await nuncio.text(to, 'command')
+      const after = await nuncio.text(TO, 'after')
 
-    const { message } = await nuncio.reaches(told.messageId, state)
-    assert.equal(message.reason, reason)
-    await nuncio.reaches(after.messageId, 'PUBLISHED')
-    assert.equal((await nuncio.inbox()).filter((entry) => entry.text === 'command').length, delivered)
-  })
+      const { message } = await nuncio.reaches(told.messageId, state)
+      assert.equal(message.reason, reason)
+      await nuncio.reaches(after.messageId, 'PUBLISHED')
+      assert.equal((await nuncio.inbox()).filter((entry) => entry.text === 'command').length, delivered)
+    },
+  )
 
   it('G3 G10: 0002 is busy twice and then fine, and nothing overtakes it', async () => {
     const nuncio = await startNuncio()

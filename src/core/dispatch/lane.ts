@@ -25,13 +25,14 @@ import {
 } from './describe-attempt.ts'
 import { LaneRun } from './lane-run.ts'
 import { type EndedAttempt, nextStep } from './next-step.ts'
+import { Rest } from './rest.ts'
 import type { WorkerClaim } from './worker-claim.ts'
 
 const EVIDENCE_FIRST_ASK_MS = 250
 const EVIDENCE_SLOWEST_ASK_MS = 5_000
 const STORAGE_RETRY_MS = 500
 // A lane that waits looks again at least this often, whatever the clocks do meanwhile.
-const LONGEST_SLEEP_MS = 60_000
+const LONGEST_SLEEP_MS = 15_000
 
 export interface LaneParts {
   readonly lanes: Lanes
@@ -75,13 +76,13 @@ export class Lane {
   readonly connectionId: ConnectionId
   readonly #parts: LaneParts
   readonly #run: LaneRun
+  readonly #rest: Rest
   #claimed: ClaimedLane
   #memory: LaneMemory
   #savedMemory: LaneMemory
   #lastAttemptAt: Instant | null
   #paceLot: number
   #call: ChannelCall | null = null
-  #interruptSleep: (() => void) | null = null
   #working: Promise<void> | null = null
   #woken = false
   #changed = false
@@ -93,6 +94,7 @@ export class Lane {
     this.connectionId = claimed.connectionId
     this.#claimed = claimed
     this.#parts = parts
+    this.#rest = new Rest(parts.clock)
     this.#run = new LaneRun(parts.lanes, claimed.connectionId)
     this.#memory = claimed.memory
     this.#savedMemory = claimed.memory
@@ -129,7 +131,7 @@ export class Lane {
   /** Somebody changed the connection, its messages or their media: believe nothing that was loaded. */
   change(): void {
     this.#changed = true
-    this.#interruptSleep?.()
+    this.#rest.interrupt()
     this.wake()
   }
 
@@ -142,7 +144,7 @@ export class Lane {
   /** Lets the running attempt finish and be recorded, and opens nothing more. */
   async stop(): Promise<void> {
     this.#stopping = true
-    this.#interruptSleep?.()
+    this.#rest.interrupt()
     await this.#working
   }
 
@@ -187,7 +189,7 @@ export class Lane {
         if (head) this.#parts.journal.record(dropped(head, decision))
         return true
       case 'wait':
-        await this.#rest(head)
+        await this.#waitItOut(head)
         return !this.#stopping
       case 'open':
         // The head is no longer waiting, or the connection may not open: somebody was faster.
@@ -249,7 +251,7 @@ export class Lane {
         if (!(error instanceof StorageUnavailable)) throw error
         this.#parts.journal.record({ event: 'storage.unavailable', error })
         if (this.#stopping) return null
-        await this.#sleep(STORAGE_RETRY_MS)
+        await this.#rest.sleep(STORAGE_RETRY_MS)
       }
     }
     return null
@@ -344,7 +346,7 @@ export class Lane {
       const evidence = await askForEvidence(channel, this.#question(begun), journal)
       const leftMs = endsMonotonic - clock.monotonic()
       if (evidence.kind !== 'nothing-yet' || leftMs <= 0) return this.#close(begun, outcomeOf(evidence, words), true)
-      await this.#sleep(Math.min(waitMs, leftMs))
+      await this.#rest.sleep(Math.min(waitMs, leftMs))
     }
     return null
   }
@@ -356,7 +358,8 @@ export class Lane {
   /** Loads afresh what somebody changed. False when the lane is gone. */
   async #lookAgain(): Promise<boolean> {
     this.#changed = false
-    const claimed = await this.#parts.lanes.inspect({ connectionId: this.connectionId, epoch: this.#claimed.epoch })
+    const { connectionId, epoch } = this
+    const claimed = await this.#untilStored(() => this.#parts.lanes.inspect({ connectionId, epoch }))
     if (!claimed) {
       this.#leave()
       return false
@@ -368,7 +371,7 @@ export class Lane {
     return true
   }
 
-  async #rest(head: QueuedMessage | null): Promise<void> {
+  async #waitItOut(head: QueuedMessage | null): Promise<void> {
     const { wait } = this.#memory
     if (!wait || this.#stopping || this.#changed) return
     this.#parts.journal.record({
@@ -378,27 +381,18 @@ export class Lane {
       until: wait.until,
     })
     if (wait.reason === 'media_pending' && head) this.#parts.wantMedia([head.sequence])
-    await this.#sleep(
+    await this.#rest.sleep(
       Math.min(LONGEST_SLEEP_MS, wait.until === null ? LONGEST_SLEEP_MS : wait.until - this.#parts.clock.now()),
     )
-  }
-
-  async #sleep(delayMs: number): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const cancel = this.#parts.clock.after(Math.max(0, delayMs), resolve)
-      this.#interruptSleep = () => {
-        cancel()
-        resolve()
-      }
-    })
-    this.#interruptSleep = null
+    // Being told that the head was cancelled or its media arrived only saves time: this look is the truth.
+    if (wait.reason !== 'pace') this.#changed = true
   }
 
   #leave(): void {
     if (this.#gone) return
     this.#gone = true
     this.#woken = false
-    this.#interruptSleep?.()
+    this.#rest.interrupt()
     this.#parts.onGone(this)
   }
 }

@@ -35,6 +35,8 @@ export interface StepContext {
   readonly evidenceWaitMs: number
 }
 
+type End = Omit<Extract<Disposition, { do: 'settle' }>, 'do'>
+
 interface TroubledContext extends StepContext {
   readonly trouble: TroubleMemory
 }
@@ -66,7 +68,7 @@ function afterRejection(attempt: EndedAttempt, failure: Failure, context: StepCo
     return settle({ as: 'UNCONFIRMED', reason: 'quarantined', words: failure.words }, forgetHead(context.memory))
   switch (failure.class) {
     case 'permanent':
-      return settle({ as: 'FAILED', reason: failure.code, words: failure.words }, remembersNothing(context.memory))
+      return settle(failedEnd(attempt, failure.code, context), remembersNothing(context.memory))
     case 'connection':
       return waitForConnection(remembered(attempt, context.memory), failure, {
         ...context,
@@ -86,11 +88,7 @@ function afterTransient(attempt: EndedAttempt, failure: Failure, context: StepCo
   const head = headOf(memory, attempt)
   const spentMs = head.spentMs + timeUsed(attempt)
   const leftMs = policy.headBudgetMs - spentMs
-  if (leftMs <= 0)
-    return settle(
-      { as: 'FAILED', reason: 'head_budget_over', words: failure.words },
-      { head: null, trouble, wait: null },
-    )
+  if (leftMs <= 0) return settle(failedEnd(attempt, 'head_budget_over', context), { head: null, trouble, wait: null })
   // The last wait is cut so that the budget ends with an attempt and not in the middle of a wait.
   const delayMs = Math.min(messageDelayMs(head.tries + 1, failure.retryAfterMs, lot), leftMs)
   return {
@@ -150,7 +148,7 @@ function repeat(attempt: EndedAttempt, words: string, context: StepContext): Nex
         ...head,
         tries: head.tries + 1,
         spentMs: spentMs + delayMs,
-        resent: head.resent || !context.recognisesRepeat,
+        resent: true,
       },
       trouble: context.memory.trouble,
       wait: { reason: 'retrying', words, until: context.now + delayMs },
@@ -158,7 +156,14 @@ function repeat(attempt: EndedAttempt, words: string, context: StepContext): Nex
   }
 }
 
-function settle(end: Omit<Extract<Disposition, { do: 'settle' }>, 'do'>, memory: LaneMemory): NextStep {
+/** A refusal speaks of its own attempt only. If one before may have arrived, nobody may say that the message failed. */
+function failedEnd(attempt: EndedAttempt, reason: string, { memory }: StepContext): End {
+  const words = attempt.outcome.kind === 'rejected' ? attempt.outcome.failure.words : null
+  if (headOf(memory, attempt).resent) return { as: 'UNCONFIRMED', reason: 'fate_unknown', words }
+  return { as: 'FAILED', reason, words }
+}
+
+function settle(end: End, memory: LaneMemory): NextStep {
   return { disposition: { do: 'settle', ...end }, memory }
 }
 

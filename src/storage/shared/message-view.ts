@@ -12,7 +12,9 @@ export function selectMessages(tables: Reader) {
     .selectFrom('message as m')
     .innerJoin('connection as c', 'c.id', 'm.connection_id')
     .innerJoin('account as a', 'a.id', 'm.account_id')
-    .leftJoin('open_attempt as o', 'o.message_sequence', 'm.sequence')
+    .leftJoin('open_attempt as o', (join) =>
+      join.onRef('o.connection_id', '=', 'm.connection_id').onRef('o.message_sequence', '=', 'm.sequence'),
+    )
     .leftJoin('lane as l', 'l.connection_id', 'm.connection_id')
     .leftJoin('worker as w', 'w.id', 'l.owner')
     .leftJoin('media as x', 'x.message_sequence', 'm.sequence')

@@ -27,8 +27,12 @@ export class ExpirySweep {
        select busy.id, (select accepted_at from waiting where connection_id = busy.id order by sequence limit 1) as oldest
          from busy where busy.id is not null`,
     )
+    // What was handed over once with an unknown fate may have arrived: nobody may say that it expired.
+    const mayHaveArrived = `exists (select 1 from attempt where message_sequence = message.sequence and outcome = 'unknown')`
     this.#expire = database.prepare(
-      `update message set state = 'EXPIRED', reason = 'time_to_live_over', settled_at = ?
+      `update message set settled_at = ?,
+           state = case when ${mayHaveArrived} then 'UNCONFIRMED' else 'EXPIRED' end,
+           reason = case when ${mayHaveArrived} then 'fate_unknown' else 'time_to_live_over' end
          where sequence in (
            select sequence from (
              select sequence, accepted_at from waiting where connection_id = ? order by sequence limit ?)

@@ -12,8 +12,8 @@ export class ReceiptWriter {
   readonly #note: StatementSync
 
   constructor(database: DatabaseSync) {
-    this.#find = database.prepare('select sequence, state from message where id = ?')
-    this.#isOpen = database.prepare('select 1 from open_attempt where message_sequence = ?')
+    this.#find = database.prepare('select sequence, state, connection_id from message where id = ?')
+    this.#isOpen = database.prepare('select 1 from open_attempt where connection_id = ? and message_sequence = ?')
     this.#move = database.prepare(
       `update message set state = ?, reason = ?, words = ?, published_at = coalesce(published_at, ?), resolved_at = coalesce(resolved_at, ?)
          where sequence = ?`,
@@ -25,9 +25,11 @@ export class ReceiptWriter {
   }
 
   apply(receipt: Receipt): 'applied' | 'too-early' | 'message-unknown' {
-    const row = this.#find.get(receipt.messageId) as { sequence: Sequence; state: MessageState } | undefined
+    const row = this.#find.get(receipt.messageId) as
+      | { sequence: Sequence; state: MessageState; connection_id: string }
+      | undefined
     if (!row) return 'message-unknown'
-    if (this.#isOpen.get(row.sequence)) return 'too-early'
+    if (this.#isOpen.get(row.connection_id, row.sequence)) return 'too-early'
     const effect = applyReceipt(row.state, receipt)
     if (effect.to) {
       const publishedAt = effect.to === 'FAILED' ? null : receipt.at

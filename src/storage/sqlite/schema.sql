@@ -157,7 +157,7 @@ CREATE TABLE migration (number integer primary key, name text not null, breaking
 
 CREATE TABLE open_attempt (
   connection_id text primary key,
-  message_sequence integer not null unique,
+  message_sequence integer not null,
   number integer not null,
   epoch integer not null,
   started_at integer not null,

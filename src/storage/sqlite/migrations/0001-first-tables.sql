@@ -161,7 +161,7 @@ create table lane (
 -- At most one attempt of a connection is open: the primary key enforces it (G2).
 create table open_attempt (
   connection_id text primary key,
-  message_sequence integer not null unique,
+  message_sequence integer not null,
   number integer not null,
   epoch integer not null,
   started_at integer not null,
