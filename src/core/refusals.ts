@@ -88,6 +88,7 @@ export const REFUSALS = {
   message_not_ended: 'This message has not failed, expired or been cancelled, so there is nothing to retry.',
   message_sent_again: 'This message was sent again already: look at the new message instead.',
   message_not_unconfirmed: 'This message is not UNCONFIRMED, so there is nothing to resolve.',
+  request_unknown: 'There is no request with this id in the API log.',
   database_newer:
     'The database was made by a newer version of Nuncio. Run that version, or restore a backup made before the upgrade.',
   database_damaged: 'The database is damaged.',

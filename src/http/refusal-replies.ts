@@ -89,6 +89,7 @@ const REPLY_OF: Record<RefusalCode, Reply | null> = {
   message_not_ended: null,
   message_sent_again: null,
   message_not_unconfirmed: null,
+  request_unknown: null,
   database_newer: null,
   database_damaged: null,
   database_foreign: null,

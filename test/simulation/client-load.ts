@@ -19,14 +19,22 @@ export function planLoad(world: SimulatedWorld, untilMs: number): void {
   }
 }
 
-function send(world: SimulatedWorld, connection: SimulatedConnection, { lots, name }: { lots: Lots; name: string }): void {
+function send(
+  world: SimulatedWorld,
+  connection: SimulatedConnection,
+  { lots, name }: { lots: Lots; name: string },
+): void {
   const to = lots.chance(0.08) ? BAD_RECIPIENT : `1555000${lots.between(1_000, 9_000)}`
   const content: MessageContent = lots.chance(0.2)
     ? { type: 'image', name: 'a.png', url: 'https://files.example/a.png', caption: name }
     : { type: 'message', text: name }
   const sent: Sent = { text: name, to, connectionId: connection.id, messageId: null }
   const candidate = candidateOf(world, connection, { content, to, name })
-  const fate = lots.weighed({ works: 1, 'fails before': world.storageFaults.failsBefore, 'fails after': world.storageFaults.failsAfter })
+  const fate = lots.weighed({
+    works: 1,
+    'fails before': world.storageFaults.failsBefore,
+    'fails after': world.storageFaults.failsAfter,
+  })
   const loads = { media: lots.weighed({ ready: 5, failed: 1, never: 1 }), afterMs: lots.between(50, 30_000) }
   if (fate === 'fails before') return
   world.referee.sent.push(sent)
@@ -35,8 +43,13 @@ function send(world: SimulatedWorld, connection: SimulatedConnection, { lots, na
     if (result.kind !== 'accepted') return world.trace.violate('I1 no loss', `${name} is ${result.kind}`)
     // Otherwise its client does not know, and says nothing.
     if (fate === 'works') sent.messageId = result.messageId
-    const { sequence } = world.storage.database.prepare('select sequence from message where id = ?').get(result.messageId) as { sequence: Sequence }
-    world.trace.note('client', `sends m${sequence} by ${connection.id}${content.type === 'message' ? '' : ' with media'}`)
+    const { sequence } = world.storage.database
+      .prepare('select sequence from message where id = ?')
+      .get(result.messageId) as { sequence: Sequence }
+    world.trace.note(
+      'client',
+      `sends m${sequence} by ${connection.id}${content.type === 'message' ? '' : ' with media'}`,
+    )
     world.tell(connection.id, 'wake', lots)
     if (content.type !== 'message') planMedia(world, connection, { sequence, ...loads, lots })
   })
@@ -45,7 +58,12 @@ function send(world: SimulatedWorld, connection: SimulatedConnection, { lots, na
 function planMedia(
   world: SimulatedWorld,
   connection: SimulatedConnection,
-  { sequence, media, afterMs, lots }: { sequence: Sequence; media: 'ready' | 'failed' | 'never'; afterMs: number; lots: Lots },
+  {
+    sequence,
+    media,
+    afterMs,
+    lots,
+  }: { sequence: Sequence; media: 'ready' | 'failed' | 'never'; afterMs: number; lots: Lots },
 ): void {
   if (media === 'never') return
   world.schedule.after(afterMs, () => {
@@ -71,7 +89,13 @@ function candidateOf(
       ? { type: 'message', message: content.text }
       : { type: content.type, media: { name: content.name, url: content.url, caption: content.caption } }
   return {
-    facts: { requestId: name, receivedAt: world.schedule.now, receivedMonotonic: world.schedule.now, remoteAddress: '192.0.2.1', userAgent: null },
+    facts: {
+      requestId: name,
+      receivedAt: world.schedule.now,
+      receivedMonotonic: world.schedule.now,
+      remoteAddress: '192.0.2.1',
+      userAgent: null,
+    },
     tokenId: `tok_${connection.accountNumber}` as TokenId,
     accountId: `acc_${connection.accountNumber}` as AccountId,
     from: connection.number,

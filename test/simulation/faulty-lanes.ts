@@ -81,8 +81,13 @@ export class FaultyLanes implements Lanes {
     const cutMs = this.cutUntil - schedule.now
     // Cut off both ways, or only on the way back: then the answer comes when the line is there again.
     const isLost = schedule.now < faults.awayUntil || (cutMs > 0 && lots.chance(0.7))
-    const fate = isLost ? 'fails-before' : lots.weighed({ 'fails-before': faults.failsBefore, 'fails-after': faults.failsAfter, works: 1 })
-    const [thereMs, backMs] = [this.#delayMs(), this.#delayMs() + (cutMs > 0 && !isLost ? cutMs + lots.between(0, 3_000) : 0)]
+    const fate = isLost
+      ? 'fails-before'
+      : lots.weighed({ 'fails-before': faults.failsBefore, 'fails-after': faults.failsAfter, works: 1 })
+    const [thereMs, backMs] = [
+      this.#delayMs(),
+      this.#delayMs() + (cutMs > 0 && !isLost ? cutMs + lots.between(0, 3_000) : 0),
+    ]
     return new Promise<Result>((resolve, reject) => {
       const answer = (call: () => void) => {
         if (backMs === 0) machine.deliver(call)

@@ -1,6 +1,6 @@
 import type { ConnectionId, MessageId } from '../../src/core/ids.ts'
-import { Refusal } from '../../src/core/refusals.ts'
 import type { Administration } from '../../src/core/ports/administration.ts'
+import { Refusal } from '../../src/core/refusals.ts'
 import type { Lots } from './lots.ts'
 import type { CallFate } from './simulated-network.ts'
 import type { SimulatedWorld } from './simulated-world.ts'
@@ -8,6 +8,11 @@ import type { SimulatedWorld } from './simulated-world.ts'
 const CLAIM_MS = 15_000
 const TWO_DAYS_MS = 2 * 24 * 3_600_000
 const AN_INCIDENT_IS_LIKELY = 0.35
+
+// Cancelling denies that a message arrived, which nobody can of one that is being repeated after an unknown fate.
+const CANCELLABLE = `select sequence, id from waiting where connection_id = ?
+  and not exists (select 1 from attempt where message_sequence = waiting.sequence and outcome = 'unknown')
+  order by sequence limit 3`
 
 type Incident = (world: SimulatedWorld, lots: Lots) => void
 
@@ -46,7 +51,9 @@ const INCIDENTS: Readonly<Record<string, Incident>> = {
   'paused connection': (world, lots) => {
     const { id } = lots.pick(world.connections)
     const state = lots.pick(['paused', 'active'] as const)
-    administer(world, { id, what: `sets ${id} ${state}`, lots }, (administration) => administration.setConnectionState(id, state, 'test'))
+    administer(world, { id, what: `sets ${id} ${state}`, lots }, (administration) =>
+      administration.setConnectionState(id, state, 'test'),
+    )
   },
   'changed policy': (world, lots) => changePolicy(world, lots),
   cancel: (world, lots) => cancel(world, lots),
@@ -62,12 +69,22 @@ export function planFaults(world: SimulatedWorld, untilMs: number): void {
   storageFaults.failsAfter = likely() ? lots.pick([0.01, 0.05, 0.25]) : 0
   storageFaults.slow = likely() ? 0.1 : 0
   storageFaults.verySlow = likely() ? 0.01 : 0
-  if (storageFaults.failsAfter + storageFaults.failsBefore + storageFaults.verySlow > 0) world.referee.outcomesMayBeLost = true
+  if (storageFaults.failsAfter + storageFaults.failsBefore + storageFaults.verySlow > 0)
+    world.referee.outcomesMayBeLost = true
   networkFaults.freezes = likely() ? 0.03 : 0
   if (networkFaults.freezes > 0) world.referee.outcomesMayBeLost = true
   networkFaults.reports = likely() ? 0.3 : 0
   const fates: Partial<Record<CallFate, number>> = {}
-  for (const fate of ['answer-lost', 'lost', 'busy', 'away', 'unreachable', 'hangs', 'hangs-then-acts', 'slow'] as const) {
+  for (const fate of [
+    'answer-lost',
+    'lost',
+    'busy',
+    'away',
+    'unreachable',
+    'hangs',
+    'hangs-then-acts',
+    'slow',
+  ] as const) {
     if (likely()) fates[fate] = lots.pick([0.02, 0.1, 0.4])
   }
   networkFaults.fates = fates
@@ -93,7 +110,9 @@ export function stopFaults(world: SimulatedWorld): void {
   }
   const lots = world.lots.fork('recovery')
   for (const { id } of world.connections) {
-    administer(world, { id, what: `sets ${id} active`, lots }, (administration) => administration.setConnectionState(id, 'active', 'test'))
+    administer(world, { id, what: `sets ${id} active`, lots }, (administration) =>
+      administration.setConnectionState(id, 'active', 'test'),
+    )
   }
 }
 
@@ -119,26 +138,34 @@ function changePolicy(world: SimulatedWorld, lots: Lots): void {
   const onUnconfirmed = lots.pick(['leave', 'resend'] as const)
   const leastGapMs = lots.pick([0, 0, 1_000])
   if (onUnconfirmed === 'resend') world.referee.mayResend.add(id)
-  administer(world, { id, what: `changes ${id} to ${onUnconfirmed}, gap ${leastGapMs}`, lots }, async (administration) => {
-    const connection = (await administration.listConnections(null)).find((each) => each.id === id)
-    if (!connection) return
-    const policy = { ...connection.policy, onUnconfirmed, leastGapMs }
-    await administration.changeConnection(id, { policy, channelSettings: {} }, 'test')
-  })
+  administer(
+    world,
+    { id, what: `changes ${id} to ${onUnconfirmed}, gap ${leastGapMs}`, lots },
+    async (administration) => {
+      const connection = (await administration.listConnections(null)).find((each) => each.id === id)
+      if (!connection) return
+      const policy = { ...connection.policy, onUnconfirmed, leastGapMs }
+      await administration.changeConnection(id, { policy, channelSettings: {} }, 'test')
+    },
+  )
 }
 
 function cancel(world: SimulatedWorld, lots: Lots): void {
   const { id } = lots.pick(world.connections)
-  const rows = world.storage.database.prepare('select sequence, id from waiting where connection_id = ? order by sequence limit 3').all(id)
+  const rows = world.storage.database.prepare(CANCELLABLE).all(id)
   if (rows.length === 0) return
   const row = lots.pick(rows)
   const what = `cancels m${String(row['sequence'])}`
-  administer(world, { id, what, lots }, (administration) => administration.cancelMessage(row['id'] as MessageId, 'test'))
+  administer(world, { id, what, lots }, (administration) =>
+    administration.cancelMessage(row['id'] as MessageId, 'test'),
+  )
 }
 
 function resolve(world: SimulatedWorld, lots: Lots): void {
   const rows = world.storage.database
-    .prepare(`select sequence, id, connection_id from message where state = 'UNCONFIRMED' and resolved_at is null order by sequence limit 3`)
+    .prepare(
+      `select sequence, id, connection_id from message where state = 'UNCONFIRMED' and resolved_at is null order by sequence limit 3`,
+    )
     .all()
   if (rows.length === 0) return
   const row = lots.pick(rows)

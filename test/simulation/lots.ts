@@ -7,7 +7,8 @@ export class Lots {
 
   constructor(seed: number) {
     this.#seed = seed
-    this.#next = createRandom(seed).next
+    const random = createRandom(seed)
+    this.#next = () => random.next()
     // Neighbouring seeds begin alike; a few draws tell them apart.
     for (let i = 0; i < 4; i++) this.#next()
   }

@@ -40,7 +40,17 @@ async function main(): Promise<number> {
   return 0
 }
 
-function inWords({ seeds, messages, calls, virtualMs }: { seeds: number; messages: number; calls: number; virtualMs: number }): string {
+function inWords({
+  seeds,
+  messages,
+  calls,
+  virtualMs,
+}: {
+  seeds: number
+  messages: number
+  calls: number
+  virtualMs: number
+}): string {
   return `${seeds} runs, ${messages} messages, ${calls} calls, ${(virtualMs / 3_600_000).toFixed(1)} hours of virtual time`
 }
 

@@ -23,6 +23,11 @@ interface MessageRow {
   readonly reason: string | null
 }
 
+interface Judged {
+  readonly message: MessageRow
+  readonly name: string
+}
+
 const MOST_ATTEMPTS = 150
 const DUE_HEAD_STARTS_WITHIN_MS = 20_000
 // A call, its grace, the evidence that is waited for, and a takeover in between.
@@ -65,23 +70,34 @@ export class Referee {
 
   /** At the moment a worker reaches for the wire: I2, I3, I4, I5, I6 and G5. */
   onCall(call: NetworkCall, kind: NetworkKind): void {
-    const { handover, machine } = call
+    const { handover } = call
     const name = `${this.nameOf(handover.messageId)} #${handover.attemptNumber} of ${handover.connectionId}`
     const message = this.#row('select * from message where id = ?', handover.messageId) as MessageRow | undefined
-    if (!message) return this.#violate('I2 no invention', `${name} was never accepted`)
+    if (message) this.#judgeWanted(call, kind, { message, name })
+    else this.#violate('I2 no invention', `${name} was never accepted`)
+  }
+
+  #judgeWanted(call: NetworkCall, kind: NetworkKind, { message, name }: Judged): void {
+    const { handover, machine } = call
     this.#judgeContent(call, message, name)
     const open = this.#row('select * from open_attempt where connection_id = ?', handover.connectionId)
     if (open?.['message_sequence'] !== message.sequence || open['number'] !== handover.attemptNumber) {
       this.#violate('I6 intent first', `${name} is called without its open attempt`)
     }
     const owner = this.#row('select owner from lane where connection_id = ?', handover.connectionId)?.['owner']
-    if (owner !== machine.name) this.#violate('I5 fencing', `${name} is called by ${machine.name}, but the lane is ${String(owner)}'s`)
-    const head = this.#row('select min(sequence) as head from waiting where connection_id = ?', handover.connectionId)?.['head']
+    if (owner !== machine.name)
+      this.#violate('I5 fencing', `${name} is called by ${machine.name}, but the lane is ${String(owner)}'s`)
+    const head = this.#row(
+      'select min(sequence) as head from waiting where connection_id = ?',
+      handover.connectionId,
+    )?.['head']
     if (head !== message.sequence) this.#violate('I4 order', `${name} is called while m${String(head)} is unfinished`)
     this.#judgeRepeat(call, kind, { message, name })
     for (const other of this.#network().callsOf(handover.connectionId)) {
-      const gone = other.ended || other.machine.isDead || other.machine.isPaused || other.machine.pauses > other.pausesBefore
-      if (!gone) this.#violate('I3 one by one', `${name} is called while ${this.nameOf(other.handover.messageId)} is open`)
+      const gone =
+        other.ended || other.machine.isDead || other.machine.isPaused || other.machine.pauses > other.pausesBefore
+      if (!gone)
+        this.#violate('I3 one by one', `${name} is called while ${this.nameOf(other.handover.messageId)} is open`)
     }
   }
 
@@ -90,7 +106,8 @@ export class Referee {
     const { messageId, connectionId } = call.handover
     const most = !kind.recognisesRepeat && this.mayResend.has(connectionId) ? 2 : 1
     const effects = this.#network().effects.get(messageId)?.length ?? 0
-    if (effects > most) this.#violate('I7 bounded effects', `${this.nameOf(messageId)} reached its recipient ${effects} times`)
+    if (effects > most)
+      this.#violate('I7 bounded effects', `${this.nameOf(messageId)} reached its recipient ${effects} times`)
   }
 
   /** With everything healthy, each due head starts within 20 s, and no attempt stays open for ever (I10). */
@@ -111,7 +128,8 @@ export class Referee {
       const key = `${String(open['sequence'])}#${String(open['number'])}`
       const since = this.#openSince.get(key) ?? now
       this.#openSince.set(key, since)
-      if (now - since > OPEN_ATTEMPT_ENDS_WITHIN_MS) this.#violate('I10 liveness', `m${key} has been open for ${now - since} ms`)
+      if (now - since > OPEN_ATTEMPT_ENDS_WITHIN_MS)
+        this.#violate('I10 liveness', `m${key} has been open for ${now - since} ms`)
     }
   }
 
@@ -133,28 +151,39 @@ export class Referee {
     const { content, to, connectionId, accountId } = handover
     const text = content.type === 'message' ? content.text : content.caption
     const sent = this.sent.find((each) => each.text === text && each.to === to)
-    if (!sent || sent.connectionId !== connectionId || message.recipient !== to) this.#violate('I2 no invention', `${name} differs from what a client sent`)
-    if (message.account_id !== accountId || message.connection_id !== connectionId) this.#violate('I9 tenants', `${name} goes out for another`)
-    if (content.type !== 'message' && !handover.media) this.#violate('I2 no invention', `${name} goes out without its file`)
+    if (!sent || sent.connectionId !== connectionId || message.recipient !== to)
+      this.#violate('I2 no invention', `${name} differs from what a client sent`)
+    if (message.account_id !== accountId || message.connection_id !== connectionId)
+      this.#violate('I9 tenants', `${name} goes out for another`)
+    if (content.type !== 'message' && !handover.media)
+      this.#violate('I2 no invention', `${name} goes out without its file`)
   }
 
-  #judgeRepeat({ handover }: NetworkCall, kind: NetworkKind, { message, name }: { message: MessageRow; name: string }): void {
-    const called = this.#network().calls.some((each) => each.handover.messageId === handover.messageId && each.handover.attemptNumber === handover.attemptNumber)
+  #judgeRepeat({ handover }: NetworkCall, kind: NetworkKind, { message, name }: Judged): void {
+    const called = this.#network().calls.some(
+      (each) =>
+        each.handover.messageId === handover.messageId && each.handover.attemptNumber === handover.attemptNumber,
+    )
     if (called) this.#violate('I7 bounded calls', `${name} is called twice`)
     if (handover.attemptNumber > MOST_ATTEMPTS) this.#violate('I7 bounded calls', `${name} is called without end`)
     const before = this.#all('select outcome from attempt where message_sequence = ?', message.sequence)
     const unknown = before.filter((attempt) => attempt['outcome'] === 'unknown').length
     const most = kind.recognisesRepeat ? Number.POSITIVE_INFINITY : this.mayResend.has(handover.connectionId) ? 1 : 0
-    if (unknown > most) this.#violate('G5 no silent duplicate', `${name} is called after ${unknown} attempts of unknown fate`)
-    if (before.some((attempt) => attempt['outcome'] === 'accepted')) this.#violate('G5 no silent duplicate', `${name} is called after it was accepted`)
+    if (unknown > most)
+      this.#violate('G5 no silent duplicate', `${name} is called after ${unknown} attempts of unknown fate`)
+    if (before.some((attempt) => attempt['outcome'] === 'accepted'))
+      this.#violate('G5 no silent duplicate', `${name} is called after it was accepted`)
   }
 
   /** I1 and I2 over the whole run. */
   #judgeNoLoss(): void {
     for (const { messageId, text } of this.sent) {
-      if (messageId && !this.#row('select 1 from message where id = ?', messageId)) this.#violate('I1 no loss', `${text} was acknowledged and is gone`)
+      if (messageId && !this.#row('select 1 from message where id = ?', messageId))
+        this.#violate('I1 no loss', `${text} was acknowledged and is gone`)
     }
-    const { waiting } = this.#row(`select count(*) as waiting from message where state = 'QUEUED'`) as { waiting: number }
+    const { waiting } = this.#row(`select count(*) as waiting from message where state = 'QUEUED'`) as {
+      waiting: number
+    }
     if (waiting > 0) this.#violate('I1 no loss', `${waiting} messages never came to an end`)
   }
 
@@ -167,15 +196,19 @@ export class Referee {
         case 'PUBLISHED':
         case 'DELIVERED':
         case 'READ':
-          if (effects.length === 0 && message.reason !== 'says_arrived') this.#violate('the log never lies', `${said}, but no network took it`)
+          if (effects.length === 0 && message.reason !== 'says_arrived')
+            this.#violate('the log never lies', `${said}, but no network took it`)
           break
         case 'FAILED':
         case 'EXPIRED':
         case 'CANCELLED':
-          if (effects.some((effect) => !effect.refusedLater)) this.#violate('the log never lies', `${said}, but it reached its recipient`)
+          // A network's own report of failure speaks of the message, even if another copy of it arrived.
+          if (effects.length > 0 && !effects.some((effect) => effect.refusedLater))
+            this.#violate('the log never lies', `${said}, but it reached its recipient`)
           break
         case 'UNCONFIRMED':
-          if (message.reason === 'worker_died' && !this.outcomesMayBeLost) this.#violate('no outcome is given up', `${said}, but no worker died`)
+          if (message.reason === 'worker_died' && !this.outcomesMayBeLost)
+            this.#violate('no outcome is given up', `${said}, but no worker died`)
           break
         default:
           this.#violate('I8 monotone states', said)
@@ -184,18 +217,29 @@ export class Referee {
   }
 
   #judgeTransitions(): void {
-    for (const { sequence, old, new: to } of this.#all('select * from transition') as unknown as { sequence: number; old: string; new: string }[]) {
-      if (old !== to && !TRANSITIONS[old]?.includes(to)) this.#violate('I8 monotone states', `m${sequence} went from ${old} to ${to}`)
+    for (const { sequence, old, new: to } of this.#all('select * from transition') as unknown as {
+      sequence: number
+      old: string
+      new: string
+    }[]) {
+      if (old !== to && !TRANSITIONS[old]?.includes(to))
+        this.#violate('I8 monotone states', `m${sequence} went from ${old} to ${to}`)
     }
   }
 
   #judgeAttempts(): void {
-    const calls = new Map(this.#network().calls.map((call) => [`${this.nameOf(call.handover.messageId)}#${call.handover.attemptNumber}`, call]))
+    const calls = new Map(
+      this.#network().calls.map((call) => [
+        `${this.nameOf(call.handover.messageId)}#${call.handover.attemptNumber}`,
+        call,
+      ]),
+    )
     for (const attempt of this.#all('select message_sequence, number, outcome from attempt')) {
       const key = `m${String(attempt['message_sequence'])}#${String(attempt['number'])}`
       const call = calls.get(key)
       calls.delete(key)
-      if (attempt['outcome'] === 'rejected' && call?.effectAt != null) this.#violate('the log never lies', `${key} is rejected, but it reached its recipient`)
+      if (attempt['outcome'] === 'rejected' && call?.effectAt != null)
+        this.#violate('the log never lies', `${key} is rejected, but it reached its recipient`)
       if (attempt['outcome'] === 'accepted' && !this.#network().effects.has(this.#idOf(attempt['message_sequence']))) {
         this.#violate('the log never lies', `${key} is accepted, but no network took it`)
       }
@@ -233,7 +277,10 @@ export class Referee {
 
   #prepared(sql: string) {
     let statement = this.#statements.get(sql)
-    if (!statement) this.#statements.set(sql, (statement = this.#database.prepare(sql)))
+    if (!statement) {
+      statement = this.#database.prepare(sql)
+      this.#statements.set(sql, statement)
+    }
     return statement
   }
 }
@@ -262,9 +309,15 @@ const HEADS = `select connection.id, connection.policy, waiting.sequence, media.
 function isDue(lane: HeadRow, now: number): boolean {
   if (lane.media === 'pending') return false
   const { leastGapMs, gapJitterMs } = JSON.parse(lane.policy) as { leastGapMs: number; gapJitterMs: number }
-  if (lane.last_attempt_at !== null && lane.last_attempt_at <= now && now < lane.last_attempt_at + leastGapMs + gapJitterMs) return false
+  if (
+    lane.last_attempt_at !== null &&
+    lane.last_attempt_at <= now &&
+    now < lane.last_attempt_at + leastGapMs + gapJitterMs
+  )
+    return false
   if (lane.wait_reason === null || lane.wait_until === null) return true
-  if (lane.wait_reason === 'media_pending' || lane.wait_reason === 'pace' || lane.wait_until > now + LONGEST_WAIT_MS) return true
+  if (lane.wait_reason === 'media_pending' || lane.wait_reason === 'pace' || lane.wait_until > now + LONGEST_WAIT_MS)
+    return true
   const remembered = lane.head === null ? null : (JSON.parse(lane.head) as { sequence: number }).sequence
   // The wait for a retry is the message's own: it ends with the message.
   if (lane.wait_reason === 'retrying' && remembered !== lane.sequence) return true

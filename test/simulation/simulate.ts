@@ -1,5 +1,5 @@
-import type { ConnectionId } from '../../src/core/ids.ts'
 import type { LanePolicy } from '../../src/core/connection/lane-policy.ts'
+import type { ConnectionId } from '../../src/core/ids.ts'
 import { planLoad } from './client-load.ts'
 import { planFaults, stopFaults } from './incidents.ts'
 import { NETWORKS } from './simulated-network.ts'
@@ -34,7 +34,10 @@ export async function simulate(seed: number, breakage: Breakage = {}): Promise<R
       seed,
       violation,
       trace: lines,
-      around: world.trace.around(subject ? [subject, laneOf(world, subject), 'starts', 'stops', 'paused', 'suspended'] : [], 120),
+      around: world.trace.around(
+        subject ? [subject, laneOf(world, subject), 'starts', 'stops', 'paused', 'suspended'] : [],
+        120,
+      ),
       virtualMs: world.schedule.now - startedAt,
       messages: world.referee.sent.length,
       calls: world.network.calls.length,
@@ -60,7 +63,9 @@ async function live(world: SimulatedWorld): Promise<void> {
   // A supervisor may still be about to start a worker, so the watch begins once all are there.
   const healthyAt = world.schedule.now + faultsLastMs + 50_000
   watch(world, { healthyAt, drainedBy: healthyAt + DRAINS_WITHIN_MS })
-  await world.schedule.run(() => world.trace.violation !== null || (world.schedule.now >= healthyAt && world.referee.isDrained()))
+  await world.schedule.run(
+    () => world.trace.violation !== null || (world.schedule.now >= healthyAt && world.referee.isDrained()),
+  )
   if (!world.trace.violation) world.referee.judgeEnd()
 }
 
@@ -74,7 +79,9 @@ function watch(world: SimulatedWorld, ends: { healthyAt: number; drainedBy: numb
 
 function laneOf(world: SimulatedWorld, subject: string): string {
   if (subject.startsWith('con_')) return subject
-  const row = world.storage.database.prepare('select connection_id from message where sequence = ?').get(Number(subject.slice(1)))
+  const row = world.storage.database
+    .prepare('select connection_id from message where sequence = ?')
+    .get(Number(subject.slice(1)))
   return String(row?.['connection_id'] ?? subject)
 }
 

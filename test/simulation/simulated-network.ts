@@ -1,6 +1,14 @@
 import type { ConnectionId, MessageId } from '../../src/core/ids.ts'
 import { MESSAGE_TYPES } from '../../src/core/message/message.ts'
-import type { Channel, Evidence, Failure, Handover, OpenQuestion, Outcome, Receipt } from '../../src/core/ports/channel.ts'
+import type {
+  Channel,
+  Evidence,
+  Failure,
+  Handover,
+  OpenQuestion,
+  Outcome,
+  Receipt,
+} from '../../src/core/ports/channel.ts'
 import type { Lots } from './lots.ts'
 import type { Schedule } from './schedule.ts'
 import type { SimulatedMachine } from './simulated-machine.ts'
@@ -74,6 +82,18 @@ export interface NetworkParts {
   readonly hasFrozenWorkers: () => boolean
 }
 
+const NO_FATES: Readonly<Record<CallFate, number>> = {
+  accepts: 1,
+  'answer-lost': 0,
+  lost: 0,
+  busy: 0,
+  away: 0,
+  unreachable: 0,
+  hangs: 0,
+  'hangs-then-acts': 0,
+  slow: 0,
+}
+
 const CALL_BUDGET_MS = 10_000
 const EVIDENCE_WAIT_MS = 20_000
 export const BAD_RECIPIENT = '15550009666'
@@ -117,7 +137,11 @@ export class SimulatedNetwork {
     }
   }
 
-  #send(kind: NetworkKind, from: { handover: Handover; machine: SimulatedMachine }, signal: AbortSignal): Promise<Outcome> {
+  #send(
+    kind: NetworkKind,
+    from: { handover: Handover; machine: SimulatedMachine },
+    signal: AbortSignal,
+  ): Promise<Outcome> {
     const { schedule, lots, faults, note, nameOf } = this.#parts
     const { handover, machine } = from
     const call: NetworkCall = {
@@ -133,7 +157,10 @@ export class SimulatedNetwork {
     }
     this.#parts.onCall(call, kind)
     this.calls.push(call)
-    note(machine.name, `calls ${handover.connectionId} ${nameOf(handover.messageId)} #${handover.attemptNumber}${call.frozen ? ', frozen before the wire' : ''}`)
+    note(
+      machine.name,
+      `calls ${handover.connectionId} ${nameOf(handover.messageId)} #${handover.attemptNumber}${call.frozen ? ', frozen before the wire' : ''}`,
+    )
     if (call.frozen) machine.pause(lots.between(1_000, 60_000), lots.chance(0.5))
     return new Promise<Outcome>((resolve) => {
       const answer = (outcome: Outcome) =>
@@ -144,7 +171,8 @@ export class SimulatedNetwork {
       signal.addEventListener('abort', () => {
         call.ended = true
         // A channel that ignores the signal is left to the dispatcher's patience.
-        if (lots.chance(0.5)) schedule.after(lots.between(0, 500), () => answer({ kind: 'unknown', words: 'aborted after the first byte' }))
+        if (lots.chance(0.5))
+          schedule.after(lots.between(0, 500), () => answer({ kind: 'unknown', words: 'aborted after the first byte' }))
       })
       machine.deliver(() => {
         call.left = true
@@ -155,16 +183,19 @@ export class SimulatedNetwork {
 
   #arrive(kind: NetworkKind, call: NetworkCall, answer: (outcome: Outcome) => void): void {
     const { schedule, lots, faults, note, nameOf } = this.#parts
-    const fate = lots.weighed({ accepts: 1, ...faults.fates }) as CallFate
+    const fate = lots.weighed<CallFate>({ ...NO_FATES, ...faults.fates, accepts: 1 })
     const { handover } = call
     if (fate !== 'accepts') note('network', `${nameOf(handover.messageId)} #${handover.attemptNumber}: ${fate}`)
-    const unknown = () => schedule.after(lots.between(1, 3_000), () => answer({ kind: 'unknown', words: 'reset after the first byte' }))
+    const unknown = () =>
+      schedule.after(lots.between(1, 3_000), () => answer({ kind: 'unknown', words: 'reset after the first byte' }))
     const act = (then: (outcome: Outcome) => void) => then(this.#act(kind, call))
     switch (fate) {
       case 'accepts':
-        return act((outcome) => schedule.after(lots.between(1, 60), () => answer(outcome)))
+        act((outcome) => schedule.after(lots.between(1, 60), () => answer(outcome)))
+        return
       case 'answer-lost':
-        return act(unknown)
+        act(unknown)
+        return
       case 'slow':
         schedule.after(lots.between(200, 15_000), () => act(answer))
         return
@@ -210,7 +241,11 @@ export class SimulatedNetwork {
       case 'busy':
         return { ...failureOf('transient', 'busy', retryAfterMs), suspectsNetwork: lots.chance(0.3) }
       case 'away':
-        return failureOf('connection', lots.pick(['connection_away', 'rate_limited', 'credentials_refused']), retryAfterMs)
+        return failureOf(
+          'connection',
+          lots.pick(['connection_away', 'rate_limited', 'credentials_refused']),
+          retryAfterMs,
+        )
       case 'unreachable':
         return { ...failureOf('transient', 'network_error', null), suspectsNetwork: true }
     }
@@ -222,7 +257,13 @@ export class SimulatedNetwork {
     const kind = lots.pick(['delivered', 'read', 'failed'] as const)
     schedule.after(lots.between(0, 20_000), () => {
       effect.refusedLater = kind === 'failed'
-      onReceipt({ messageId: effect.messageId, kind, at: schedule.now, code: kind === 'failed' ? 'refused_later' : null, words: null })
+      onReceipt({
+        messageId: effect.messageId,
+        kind,
+        at: schedule.now,
+        code: kind === 'failed' ? 'refused_later' : null,
+        words: null,
+      })
     })
   }
 
@@ -241,9 +282,12 @@ export class SimulatedNetwork {
     const { schedule, lots, hasFrozenWorkers } = this.#parts
     if (kind.evidence === 'none') return { kind: 'nothing-ever' }
     if (kind.evidence === 'mute') return { kind: 'nothing-yet' }
-    const call = this.calls.find((each) => each.handover.messageId === messageId && each.handover.attemptNumber === attemptNumber)
+    const call = this.calls.find(
+      (each) => each.handover.messageId === messageId && each.handover.attemptNumber === attemptNumber,
+    )
     if (call?.effectAt != null) {
-      if (kind.evidence === 'late' && schedule.now < call.effectAt + lots.between(2_000, 30_000)) return { kind: 'nothing-yet' }
+      if (kind.evidence === 'late' && schedule.now < call.effectAt + lots.between(2_000, 30_000))
+        return { kind: 'nothing-yet' }
       const effect = this.effects.get(messageId)?.find((each) => each.attemptNumber === attemptNumber)
       return { kind: 'accepted', networkId: effect?.networkId ?? 'net-?' }
     }

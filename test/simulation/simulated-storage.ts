@@ -33,10 +33,20 @@ export class SimulatedStorage {
     this.#directory = new ForgettingDirectory(database)
     const counts = new WaitingCounts(database)
     const limits = { maxWaitingPerConnection: 0, maxWaitingPerAccount: 0 }
-    this.intake = new SqliteIntake({ database, commits, directory: this.#directory, counts, clock, limits, refusedByChannel: () => null })
+    this.intake = new SqliteIntake({
+      database,
+      commits,
+      directory: this.#directory,
+      counts,
+      clock,
+      limits,
+      refusedByChannel: () => null,
+    })
     this.lanes = new SqliteLanes({ database, commits, directory: this.#directory, counts })
     this.mediaQueue = new SqliteMediaQueue(database, commits, counts)
-    this.#administration = createAdministration(new Kysely<Tables>({ dialect: createSqliteDialect(database) }), clock.now)
+    this.#administration = createAdministration(new Kysely<Tables>({ dialect: createSqliteDialect(database) }), () =>
+      clock.now(),
+    )
     watchStates(database)
   }
 

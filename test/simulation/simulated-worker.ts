@@ -1,7 +1,7 @@
 import { Dispatcher } from '../../src/core/dispatch/dispatcher.ts'
 import type { ConnectionId, WorkerId } from '../../src/core/ids.ts'
-import type { Journal } from '../../src/core/ports/journal.ts'
 import type { Channel } from '../../src/core/ports/channel.ts'
+import type { Journal } from '../../src/core/ports/journal.ts'
 import type { Lanes } from '../../src/core/ports/lanes.ts'
 import type { FaultyLanes } from './faulty-lanes.ts'
 import type { SimulatedMachine } from './simulated-machine.ts'

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import type { ConnectionId, MessageId } from '../../src/core/ids.ts'
+import { deliverReceipt } from '../../src/app/deliver-receipt.ts'
 import type { LanePolicy } from '../../src/core/connection/lane-policy.ts'
+import type { ConnectionId, MessageId } from '../../src/core/ids.ts'
 import type { Channel, Receipt } from '../../src/core/ports/channel.ts'
 import type { Journal, JournalEvent } from '../../src/core/ports/journal.ts'
 import type { Lanes } from '../../src/core/ports/lanes.ts'
-import { deliverReceipt } from '../../src/app/deliver-receipt.ts'
 import { FaultyLanes, type StorageFaults } from './faulty-lanes.ts'
 import { Lots } from './lots.ts'
 import { Referee } from './referee.ts'
@@ -54,7 +54,12 @@ export class SimulatedWorld {
     this.#main = new SimulatedMachine('main', this.schedule, this.lots.fork('main'))
     this.storage = new SimulatedStorage(this.#main.clock)
     const { database } = this.storage
-    this.referee = new Referee({ database, network: () => this.network, trace: this.trace, now: () => this.schedule.now })
+    this.referee = new Referee({
+      database,
+      network: () => this.network,
+      trace: this.trace,
+      now: () => this.schedule.now,
+    })
     this.network = new SimulatedNetwork({
       schedule: this.schedule,
       lots: this.lots.fork('network'),
@@ -71,7 +76,9 @@ export class SimulatedWorld {
   addConnection(connection: SimulatedConnection, policy: LanePolicy): void {
     const { database } = this.storage
     const { accountNumber, id } = connection
-    database.prepare('insert or ignore into account (id, name, created_at) values (?, ?, 0)').run(`acc_${accountNumber}`, `Account ${accountNumber}`)
+    database
+      .prepare('insert or ignore into account (id, name, created_at) values (?, ?, 0)')
+      .run(`acc_${accountNumber}`, `Account ${accountNumber}`)
     database
       .prepare(
         `insert or ignore into token (id, account_id, name, sha256, prefix, events, created_at, expires_at)
@@ -144,9 +151,13 @@ export class SimulatedWorld {
   #journal(machine: SimulatedMachine): Journal {
     return {
       record: (event) => {
-        if (event.event === 'fault') this.trace.violate('no faults', `${machine.name} ${event.where}: ${String(event.error)}`)
+        if (event.event === 'fault')
+          this.trace.violate('no faults', `${machine.name} ${event.where}: ${String(event.error)}`)
         if (event.event === 'storage.unavailable') return
-        this.trace.note(machine.name, describe(event, (id) => this.referee.nameOf(id)))
+        this.trace.note(
+          machine.name,
+          describe(event, (id) => this.referee.nameOf(id)),
+        )
       },
     }
   }

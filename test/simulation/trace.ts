@@ -23,7 +23,9 @@ export class Trace {
   /** The lines before the violation, those that name one of `words` from further back. */
   around(words: readonly string[], most: number): string[] {
     const end = (this.violation?.line ?? this.lines.length - 1) + 1
-    const matching = this.lines.slice(0, end).filter((line) => words.some((word) => new RegExp(`\\b${word}\\b`).test(line)))
+    const matching = this.lines
+      .slice(0, end)
+      .filter((line) => words.some((word) => new RegExp(`\\b${word}\\b`).test(line)))
     return words.length > 0 ? matching.slice(-most) : this.lines.slice(Math.max(0, end - most), end)
   }
 }

@@ -174,7 +174,8 @@ export class Lane {
       const decision = head ? this.#decide(head) : IDLE
       const { term } = this.#parts.claim
       const written = await this.#commit(this.#step(close, head, decision))
-      if (!written) return
+      // Given up while the step was on its way: what it opened is for whoever takes the lane.
+      if (!written || this.#gone) return
       closing = null
       if (head && written.opened) closing = await this.#attempt(head, term)
       else if (!(await this.#goOn(head, decision))) return

@@ -108,6 +108,58 @@ export interface MessageFilter {
   readonly limit: number | null
 }
 
+export type RequestOutcome = 'accepted' | 'repeated' | 'refused'
+
+/** One error of a refused request, as its caller was told. */
+export interface RequestError {
+  /** A path in the body or the name of a header; null when it is the whole request. */
+  readonly field: string | null
+  readonly code: string
+  readonly message: string
+}
+
+/** An entry of the API log: a request that carried a known token, and what became of it. */
+export interface RequestView {
+  readonly requestId: string
+  /** The account's name. */
+  readonly account: string
+  readonly token: string | null
+  readonly receivedAt: Instant
+  readonly status: number
+  /** HC-… */
+  readonly code: string
+  readonly outcome: RequestOutcome
+  readonly errors: readonly RequestError[]
+  /** The message it made, or asked for again; null when it was refused. */
+  readonly messageId: MessageId | null
+  /** How that message stands now. */
+  readonly state: MessageState | null
+  /** The sender number. Of a refused request this, `to` and `type` are what the caller wrote, right or wrong; null when nothing legible. */
+  readonly connection: string | null
+  readonly to: string | null
+  readonly type: string | null
+  readonly remoteAddress: string | null
+  readonly userAgent: string | null
+  /** Null while nobody knows how long the commit took that it waited for. */
+  readonly tookMs: number | null
+}
+
+export interface RequestStory extends RequestView {
+  /** As it came; null when it was not read or is no text. */
+  readonly body: string | null
+}
+
+/** A null filters nothing. */
+export interface RequestFilter {
+  readonly accountId: AccountId | null
+  readonly tokenIds: readonly TokenId[] | null
+  /** The sender number, also one that is no connection: such requests were refused. */
+  readonly connection: string | null
+  /** Both ends belong to it. */
+  readonly statuses: { readonly from: number; readonly to: number } | null
+  readonly limit: number | null
+}
+
 /**
  * What people do and look at through the CLI (later also the console). Each change is one transaction that also
  * writes the audit log; a running service notices it at once. Refuses with codes of core/refusals.ts.
@@ -156,4 +208,9 @@ export interface Administration {
 
   /** UNCONFIRMED messages nobody has resolved, oldest first. */
   listUnresolved(accountId: AccountId | null): Promise<readonly MessageView[]>
+
+  /** The API log, newest first, as it was when the reading began. Streams, so that millions fit. */
+  listRequests(filter: RequestFilter): AsyncIterable<RequestView>
+  /** Refuses with `request_unknown`, also for a request of another account. An old one takes long to find: there is no index. */
+  findRequest(requestId: string, accountId: AccountId | null): Promise<RequestStory>
 }

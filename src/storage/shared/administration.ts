@@ -7,6 +7,7 @@ import { addConnection, changeConnection, findConnection, listConnections, setCo
 import { listMessages, listUnresolved } from './list-messages.ts'
 import { explainMessage } from './message-story.ts'
 import { removeConnection } from './remove-connection.ts'
+import { findRequest, listRequests } from './request-log.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
 import { createToken, deleteToken, listTokens } from './tokens.ts'
@@ -35,5 +36,8 @@ export function createAdministration(database: Kysely<Tables>, now: () => Instan
     retryMessage: (id, actor) => retryMessage(store, id, actor),
     resolveMessage: (id, as, actor) => resolveMessage(store, { id, as }, actor),
     listUnresolved: (accountId) => listUnresolved(store, accountId),
+
+    listRequests: (filter) => listRequests(store, filter),
+    findRequest: (requestId, accountId) => findRequest(store, requestId, accountId),
   }
 }

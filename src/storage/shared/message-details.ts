@@ -1,5 +1,6 @@
 import type { MessageId } from '../../core/ids.ts'
 import { selectMessages } from './message-view.ts'
+import { COMMIT_US_OF_M } from './request-duration.ts'
 import type { Reader } from './store.ts'
 
 /** One message with all that its own row and its token tell. */
@@ -12,6 +13,7 @@ export function selectDetails(tables: Reader, id: MessageId) {
       'm.remote_address',
       'm.user_agent',
       'm.took_us',
+      COMMIT_US_OF_M.as('commit_us'),
       'm.network_id',
       't.name as token_name',
       'c.policy',

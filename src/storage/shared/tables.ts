@@ -61,10 +61,18 @@ export interface Tables {
   accept_commit: { last_sequence: Sequence; first_sequence: Sequence; took_us: number }
   request: {
     sequence: Generated<number>
+    account_id: AccountId
+    token_id: TokenId
     request_id: string
     received_at: Instant
+    took_us: number
+    status: number
+    code: string
+    errors: string | null
+    body: string | null
     message_id: MessageId | null
-    account_id: AccountId
+    remote_address: string | null
+    user_agent: string | null
   }
   worker: { id: string; heartbeat_until: Instant }
   lane: {

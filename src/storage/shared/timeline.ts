@@ -1,6 +1,7 @@
 import type { TimelineKind } from '../../core/message/timeline.ts'
 import type { TimelineEntry } from '../../core/ports/administration.ts'
 import type { MessageDetails } from './message-details.ts'
+import { acceptanceTookMs } from './request-duration.ts'
 import type { Reader } from './store.ts'
 
 type Moment = TimelineEntry & { readonly kind: TimelineKind | (string & {}) }
@@ -9,7 +10,7 @@ type Moment = TimelineEntry & { readonly kind: TimelineKind | (string & {}) }
 export async function readTimeline(tables: Reader, message: MessageDetails): Promise<readonly TimelineEntry[]> {
   const kept = await keptMoments(tables, message)
   const told = [
-    ...(await acceptance(tables, message)),
+    ...acceptance(message),
     ...(await repeats(tables, message)),
     ...(await media(tables, message)),
     ...(await attempts(tables, message)),
@@ -38,20 +39,11 @@ async function keptMoments(tables: Reader, message: MessageDetails): Promise<rea
   }))
 }
 
-async function acceptance(tables: Reader, message: MessageDetails): Promise<readonly Moment[]> {
+function acceptance(message: MessageDetails): readonly Moment[] {
   // A copy made by a person came with no request, so it took no time.
   if (message.request_id === null) return [moment(message.accepted_at, 'accepted', {})]
-  const commit = await tables
-    .selectFrom('accept_commit')
-    .select(['first_sequence', 'took_us'])
-    .where('last_sequence', '>=', message.sequence)
-    .orderBy('last_sequence')
-    .limit(1)
-    .executeTakeFirst()
-  const commitUs = commit && commit.first_sequence <= message.sequence ? commit.took_us : null
-  const tookMs =
-    message.took_us === null || commitUs === null ? null : Math.round((message.took_us + commitUs) / 100) / 10
   const { request_id: requestId, token_name: token, remote_address: from, user_agent: userAgent } = message
+  const tookMs = acceptanceTookMs(message)
   return [moment(message.accepted_at, 'accepted', { requestId, token, from, userAgent, tookMs })]
 }
 

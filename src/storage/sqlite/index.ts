@@ -13,6 +13,7 @@ import { SqliteLanes } from './lanes.ts'
 import { SqliteMediaQueue } from './media-queue.ts'
 import { openDatabase } from './open-database.ts'
 import { takeServiceLock } from './service-lock.ts'
+import { translateOpenError } from './sqlite-errors.ts'
 import { WaitingCounts } from './waiting-counts.ts'
 
 // How soon the service sees what the CLI changed while nothing else happens. One look costs a microsecond.
@@ -54,7 +55,7 @@ export class SqliteStorage {
       throw error
     }
     const { database } = this
-    this.#commits = new GroupCommit(database, options.onBroken)
+    this.#commits = new GroupCommit(database, (error) => options.onBroken(translateOpenError(error, options.path)))
     this.#directory = new Directory(database)
     new LaneTrim(database).allFronts()
     this.counts = new WaitingCounts(database)

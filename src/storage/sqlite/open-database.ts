@@ -1,10 +1,12 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Refusal } from '../../core/refusals.ts'
 import { APPLICATION_ID, applyMigrations, checkMigrations } from './migrate.ts'
 import { pragma } from './pragma.ts'
-import { translateOpenError } from './sqlite-errors.ts'
+import { damaged, translateOpenError } from './sqlite-errors.ts'
+
+const CHECKED_AT_START_BYTES = 64 * 1024 * 1024
 
 export interface OpenOptions {
   /** Makes the file and brings the schema up to date. Without it a missing or older database is refused. */
@@ -49,6 +51,7 @@ export function openDatabase(path: string, options: OpenOptions): DatabaseSync {
     try {
       refuseForeign(database, path)
       makeDurable(database, path, inMemory)
+      if (options.create && !inMemory) refuseDamaged(database, path)
       if (options.create) applyMigrations(database, path)
       else checkMigrations(database, path)
       return database
@@ -67,6 +70,16 @@ function refuseForeign(database: DatabaseSync, path: string): void {
   const { tables } = database.prepare('select count(*) as tables from sqlite_schema').get() as { tables: number }
   if (id === 0 && tables === 0) return
   throw new Refusal('database_foreign', `${path} is not a database of Nuncio. Point NUNCIO_DATA_DIR at another folder.`)
+}
+
+/**
+ * Reads every page once, where that takes a moment only. In a larger database damage is found when it is met: then the
+ * process ends and says so.
+ */
+function refuseDamaged(database: DatabaseSync, path: string): void {
+  if (statSync(path).size > CHECKED_AT_START_BYTES) return
+  const [finding] = Object.values(database.prepare('pragma quick_check(1)').get() ?? {})
+  if (finding !== 'ok') throw damaged(path)
 }
 
 /**

@@ -70,12 +70,7 @@ export function translateOpenError(error: unknown, path: string): unknown {
         cause,
       )
     case CODES.corrupt:
-      return new Refusal(
-        'database_damaged',
-        `${path} is damaged. Keep a copy of the folder, then restore a backup; nothing was changed.`,
-        null,
-        cause,
-      )
+      return damaged(path, error)
     case CODES.busy:
       return new Refusal(
         'database_unavailable',
@@ -98,4 +93,9 @@ export function translateOpenError(error: unknown, path: string): unknown {
         cause,
       )
   }
+}
+
+export function damaged(path: string, cause?: unknown): Refusal {
+  const sentence = `${path} is damaged. Keep a copy of the folder, then restore a backup; nothing was changed.`
+  return new Refusal('database_damaged', sentence, null, { cause })
 }
