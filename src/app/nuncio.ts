@@ -22,6 +22,8 @@ import { systemClock } from './system-clock.ts'
 // The look is the truth, being told only saves time: on SQLite everybody who changes a lane tells.
 const POLL_LANES_EVERY_MS = 10_000
 const CALLS_MAY_FINISH_MS = 25_000
+// Long enough that most messages are on their way by then, short enough that few need to be known by heart.
+const ENTER_LANES_EVERY_MS = 250
 const SWEEP_EVERY_MS = 60_000
 
 export interface NuncioParts {
@@ -52,6 +54,7 @@ export class Nuncio {
   #isAccepting = true
   #isDispatching = false
   #sweeping: NodeJS.Timeout | null = null
+  #entering: NodeJS.Timeout | null = null
   #stopped: Promise<void> | null = null
 
   constructor({ settings, logger, onBroken, channels }: NuncioParts) {
@@ -109,6 +112,7 @@ export class Nuncio {
     await this.#dispatcher.start()
     this.#isDispatching = true
     this.#sweeping = setInterval(() => this.#sweep(), SWEEP_EVERY_MS)
+    this.#entering = setInterval(() => this.#enterLanes(), ENTER_LANES_EVERY_MS)
     return { url: address.port === port ? this.#settings.publicUrl : localUrl(host, address.port), first }
   }
 
@@ -122,6 +126,7 @@ export class Nuncio {
     this.#isAccepting = false
     this.#isDispatching = false
     if (this.#sweeping) clearInterval(this.#sweeping)
+    if (this.#entering) clearInterval(this.#entering)
     await Promise.all([this.#http.close(), this.#dispatcher.stop(CALLS_MAY_FINISH_MS), this.#media.stop()])
     for (const channel of this.#channels.values()) await channel.stop()
     this.#storage.close()
@@ -190,6 +195,10 @@ export class Nuncio {
     if (!this.#isDispatching) troubles.push('dispatching')
     if (!(await this.#storage.isWritable())) troubles.push('storage')
     return troubles
+  }
+
+  #enterLanes(): void {
+    this.#storage.enterLanes().catch((error: unknown) => this.#journal.record({ event: 'storage.unavailable', error }))
   }
 
   #sweep(): void {

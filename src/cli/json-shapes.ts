@@ -5,6 +5,8 @@ import type {
   ConnectionView,
   MessageStory,
   MessageView,
+  RequestStory,
+  RequestView,
   TimelineEntry,
   TokenView,
 } from '../core/ports/administration.ts'
@@ -73,6 +75,33 @@ export function storyJson(story: MessageStory) {
     resentAs,
     timeline: story.timeline.map(momentJson),
   }
+}
+
+export function requestJson(view: RequestView) {
+  const { requestId, account, token, receivedAt, status, code, outcome, errors, messageId, state } = view
+  const { connection, to, type, remoteAddress, userAgent, tookMs } = view
+  return {
+    requestId,
+    account,
+    token,
+    receivedAt: isoTime(receivedAt),
+    status,
+    code,
+    outcome,
+    errors,
+    messageId,
+    state,
+    connection,
+    to,
+    type,
+    remoteAddress,
+    userAgent,
+    tookMs,
+  }
+}
+
+export function requestStoryJson(story: RequestStory) {
+  return { ...requestJson(story), body: story.body }
 }
 
 function momentJson({ at, kind, code, words, facts }: TimelineEntry) {

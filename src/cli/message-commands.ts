@@ -7,6 +7,7 @@ import { messageJson, storyJson } from './json-shapes.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
 import { parseLimit, parseNumber, parseState } from './parse/argument.ts'
 import { findAccountOrAll } from './parse/find-account.ts'
+import { mapped } from './print/mapped.ts'
 import { MESSAGE_COLUMNS, messageRow } from './print/message-row.ts'
 
 interface ListOptions extends CommonOptions {
@@ -60,10 +61,6 @@ async function findConnectionId(
 ): Promise<ConnectionId | null> {
   if (number === undefined) return null
   return (await administration.findConnection(parseNumber(number), accountId)).id
-}
-
-async function* mapped<From, To>(items: AsyncIterable<From>, map: (item: From) => To): AsyncIterable<To> {
-  for await (const item of items) yield map(item)
 }
 
 function addExplain(group: NuncioCommand, cli: Cli): void {

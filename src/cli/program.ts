@@ -4,6 +4,7 @@ import { addAttentionCommand } from './attention-command.ts'
 import type { Cli } from './cli.ts'
 import { addConfigCommand } from './config-command.ts'
 import { addConnectionCommands } from './connection-commands.ts'
+import { addLogCommands } from './log-commands.ts'
 import { addMessageCommands } from './message-commands.ts'
 import { NuncioCommand } from './nuncio-command.ts'
 import { addSandboxCommands } from './sandbox-commands.ts'
@@ -33,6 +34,7 @@ export function createProgram(cli: Cli): NuncioCommand {
   addConnectionCommands(program, cli)
   addTokenCommands(program, cli)
   addMessageCommands(program, cli)
+  addLogCommands(program, cli)
   addAttentionCommand(program, cli)
   addSandboxCommands(program, cli)
   addConfigCommand(program, cli)

@@ -39,7 +39,7 @@ function send(
   if (fate === 'fails before') return
   world.referee.sent.push(sent)
   void world.schedule.work(async () => {
-    const result = await world.storage.intake.accept(candidate)
+    const result = await world.storage.storage.intake.accept(candidate)
     if (result.kind !== 'accepted') return world.trace.violate('I1 no loss', `${name} is ${result.kind}`)
     // Otherwise its client does not know, and says nothing.
     if (fate === 'works') sent.messageId = result.messageId
@@ -68,7 +68,7 @@ function planMedia(
   if (media === 'never') return
   world.schedule.after(afterMs, () => {
     void world.schedule.work(async () => {
-      const { mediaQueue } = world.storage
+      const { mediaQueue } = world.storage.storage
       const now = world.schedule.now
       const file = { path: `spool/${sequence}`, sizeBytes: 1, sha256: '00', mime: 'image/png' }
       if (media === 'ready') await mediaQueue.ready(sequence, { file, tookMs: 1, at: now })

@@ -183,7 +183,7 @@ function administer(
 ): void {
   void world.schedule.work(async () => {
     try {
-      await world.storage.administer(change)
+      await change(world.storage.administration)
       world.trace.note('person', what)
       world.tell(id, 'change', lots)
     } catch (error) {

@@ -101,7 +101,7 @@ export class SimulatedWorld {
     const name = `w${this.#workersMade}`
     const machine = new SimulatedMachine(name, this.schedule, this.lots.fork(name))
     const line = new FaultyLanes({
-      inner: this.storage.lanes,
+      inner: this.storage.storage.lanes,
       machine,
       schedule: this.schedule,
       lots: this.lots.fork(`line of ${name}`),
@@ -139,7 +139,7 @@ export class SimulatedWorld {
 
   #bringReceipt(receipt: Receipt): void {
     const bring = deliverReceipt(
-      { applyReceipt: (each) => this.schedule.work(() => this.storage.lanes.applyReceipt(each)) },
+      { applyReceipt: (each) => this.schedule.work(() => this.storage.storage.lanes.applyReceipt(each)) },
       this.#main.clock,
     )
     bring(receipt).then(

@@ -79,3 +79,22 @@ export function parseLimit(text: string | undefined): number | null {
     throw new Refusal('argument_invalid', `--limit must be a whole number from 1, and “${text}” is not.`, '--limit')
   return Number(text)
 }
+
+export interface StatusRange {
+  readonly from: number
+  readonly to: number
+}
+
+/** `401` is itself, `4xx` all that begin so. Null when none is given: then there is no limit to them. */
+export function parseStatuses(text: string | undefined): StatusRange | null {
+  if (text === undefined) return null
+  const [, kind, rest = ''] = /^([1-5])([0-9]{2}|xx)$/i.exec(text) ?? []
+  if (kind === undefined)
+    throw new Refusal(
+      'argument_invalid',
+      `--status must be an HTTP status such as 401, or a kind of them such as 4xx, and “${text}” is not.`,
+      '--status',
+    )
+  const first = Number(kind) * 100
+  return /^x/i.test(rest) ? { from: first, to: first + 99 } : { from: first + Number(rest), to: first + Number(rest) }
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { DEFAULT_LANE_POLICY } from '../../core/connection/lane-policy.ts'
-import { parseEvents, parseLimit, parseName, parseSources, parseState } from './argument.ts'
+import { parseEvents, parseLimit, parseName, parseSources, parseState, parseStatuses } from './argument.ts'
 import { changePolicy, policyText, splitSettings } from './connection-settings.ts'
 import { parseExpiry } from './expiry.ts'
 
@@ -116,6 +116,16 @@ describe('arguments', () => {
   it('states may be written small', () => {
     assert.equal(parseState('failed'), 'FAILED')
     assert.throws(() => parseState('lost'), { code: 'argument_invalid' })
+  })
+
+  it('statuses are one, or all of a kind', () => {
+    assert.equal(parseStatuses(undefined), null)
+    assert.deepEqual(parseStatuses('401'), { from: 401, to: 401 })
+    assert.deepEqual(parseStatuses('5xx'), { from: 500, to: 599 })
+    assert.deepEqual(parseStatuses('4XX'), { from: 400, to: 499 })
+    for (const text of ['', '4', '40', '4x', '4x1', '40x', '0xx', '600', '4xxx', 'xx4', 'constructor']) {
+      assert.throws(() => parseStatuses(text), { code: 'argument_invalid' })
+    }
   })
 
   it('limits are whole numbers from 1', () => {

@@ -7,13 +7,17 @@ import type { Reader } from './store.ts'
 // first column must stay the entry's: a lane is found by it, and by nothing else.
 
 /** What is unfinished in the lane of the connection that an outer query stands at, as `e` (entry) and `q` (message). */
-export const UNFINISHED_OF_C = sql`lane_entry e join message q on q.sequence = e.sequence
-  where e.connection_id = c.id and q.state = 'QUEUED'`
+export const UNFINISHED_OF_C = sql`(
+    select sequence from lane_entry where connection_id = c.id
+    union
+    select sequence from message where sequence > (select entered_through from lane_mark) and connection_id = c.id
+  ) e join message q on q.sequence = e.sequence
+  where q.state = 'QUEUED'`
 
 /** What is unfinished in one lane. */
 export function selectUnfinished(tables: Reader, connectionId: ConnectionId) {
   return tables
-    .selectFrom('lane_entry as e')
+    .selectFrom('waiting as e')
     .innerJoin('message as m', 'm.sequence', 'e.sequence')
     .where('e.connection_id', '=', connectionId)
     .where('m.state', '=', 'QUEUED')

@@ -40,11 +40,13 @@ export async function* newestFirst<Row extends { readonly sequence: Sequence }>(
 /** Two queries in one: asked for both ends at once, SQLite would read the whole table. */
 export function extentOf(tables: Reader, table: 'message' | 'request'): Promise<Extent> {
   return tables
-    .selectNoFrom(({ selectFrom }) => [
-      selectFrom(table)
+    .selectNoFrom((query) => [
+      query
+        .selectFrom(table)
         .select(({ fn }) => fn.min<Sequence | null>('sequence').as('end'))
         .as('first'),
-      selectFrom(table)
+      query
+        .selectFrom(table)
         .select(({ fn }) => fn.max<Sequence | null>('sequence').as('end'))
         .as('last'),
     ])

@@ -35,8 +35,9 @@ export async function findRequest(
 }
 
 /**
- * By the time of arrival. Each half comes in the order in which it was stored, so a clock that was set back shows as
- * entries that seem to stand too early; none is left out for it.
+ * By the time of arrival; of one moment the accepted one is the older, because a repeat follows what it repeats. Each
+ * half comes in the order in which it was stored, so a clock that was set back shows as entries that seem to stand too
+ * early; none is left out for it.
  */
 async function* bothNewestFirst(tables: Reader, wanted: WantedRequests): AsyncGenerator<RequestStory> {
   const accepted = acceptedRequests(tables, wanted)
@@ -45,7 +46,7 @@ async function* bothNewestFirst(tables: Reader, wanted: WantedRequests): AsyncGe
   let oneOther = await others.next()
   while (!oneAccepted.done || !oneOther.done) {
     const isAcceptedNewer =
-      !oneAccepted.done && (oneOther.done || oneAccepted.value.receivedAt >= oneOther.value.receivedAt)
+      !oneAccepted.done && (oneOther.done || oneAccepted.value.receivedAt > oneOther.value.receivedAt)
     if (isAcceptedNewer) {
       yield oneAccepted.value as RequestStory
       oneAccepted = await accepted.next()

@@ -58,6 +58,8 @@ export interface Tables {
     resolved_at: Instant | null
   }
   lane_entry: { connection_id: ConnectionId; sequence: Sequence }
+  /** A view: what is unfinished. */
+  waiting: { connection_id: ConnectionId; sequence: Sequence; accepted_at: Instant }
   accept_commit: { last_sequence: Sequence; first_sequence: Sequence; took_us: number }
   request: {
     sequence: Generated<number>

@@ -11,6 +11,7 @@ import type { RefusalCode } from '../../core/refusals.ts'
 import type { Token } from '../../core/token/token.ts'
 import type { Directory, DirectoryConnection } from './directory.ts'
 import type { GroupCommit, Participant } from './group-commit.ts'
+import type { LaneTail } from './lane-tail.ts'
 import type { WaitingCounts } from './waiting-counts.ts'
 
 /** An idempotency key is kept this long from the acceptance (decisions.md). */
@@ -29,6 +30,7 @@ interface Parts {
   readonly commits: GroupCommit
   readonly directory: Directory
   readonly counts: WaitingCounts
+  readonly tail: LaneTail
   readonly clock: Clock
   readonly limits: IntakeLimits
   /** What a channel can never send; null when it can. */
@@ -192,6 +194,7 @@ export class SqliteIntake implements Intake, Participant {
     const sequence = Number(lastInsertRowid)
     this.#firstSequence ||= sequence
     this.#lastSequence = sequence
+    this.#parts.tail.add(connection.id, sequence)
     if (content.type !== 'message') {
       this.#insertMedia.run(sequence, candidate.accountId, connection.id, content.url, content.type, now)
     }

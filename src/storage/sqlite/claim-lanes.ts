@@ -2,6 +2,8 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ConnectionId, Instant, WorkerId } from '../../core/ids.ts'
 import type { ClaimedLane, HeadMemory, LaneMemory, Lanes, OpenAttempt, TroubleMemory } from '../../core/ports/lanes.ts'
 import type { Directory } from './directory.ts'
+import type { LaneTail } from './lane-tail.ts'
+import { BUSY_LANES } from './lane-trim.ts'
 import type { QueuedMessages } from './queued-messages.ts'
 
 interface LaneRow {
@@ -23,6 +25,12 @@ interface OpenRow {
   readonly evidence_until: number | null
 }
 
+interface ClaimParts {
+  readonly directory: Directory
+  readonly messages: QueuedMessages
+  readonly tail: LaneTail
+}
+
 /** Who holds which lane. Every method runs inside a transaction of the caller. */
 export class LaneClaims {
   readonly #directory: Directory
@@ -33,22 +41,16 @@ export class LaneClaims {
   readonly #take: StatementSync
   readonly #takeOpen: StatementSync
   readonly #open: StatementSync
-  readonly #hasWaiting: StatementSync
+  readonly #tail: LaneTail
   readonly #release: StatementSync
   readonly #clear: StatementSync
 
-  constructor(database: DatabaseSync, directory: Directory, messages: QueuedMessages) {
+  constructor(database: DatabaseSync, { directory, messages, tail }: ClaimParts) {
+    this.#tail = tail
     this.#directory = directory
     this.#messages = messages
-    // Jumps from connection to connection through the lane index, so that a million messages of one connection cost
-    // no more than one.
     this.#busyConnections = database.prepare(
-      `with recursive busy (id) as (
-         select (select connection_id from lane_entry order by connection_id limit 1)
-         union all
-         select (select connection_id from lane_entry where connection_id > busy.id order by connection_id limit 1)
-           from busy where busy.id is not null)
-       select id from busy where id is not null union select connection_id from open_attempt`,
+      `${BUSY_LANES} select id from busy where id is not null union select connection_id from open_attempt`,
     )
     this.#lane = database.prepare(
       'select owner, epoch, head, trouble, wait_reason, wait_words, wait_until, last_attempt_at from lane where connection_id = ?',
@@ -66,7 +68,6 @@ export class LaneClaims {
     this.#open = database.prepare(
       'select message_sequence, number, started_at, crashes, evidence_until from open_attempt where connection_id = ?',
     )
-    this.#hasWaiting = database.prepare('select 1 from waiting where connection_id = ? limit 1')
     this.#clear = database.prepare('delete from lane_entry where connection_id = ?')
     this.#release = database.prepare('update lane set owner = null where connection_id = ? and epoch = ?')
   }
@@ -97,7 +98,8 @@ export class LaneClaims {
   }
 
   #busy(): ConnectionId[] {
-    return (this.#busyConnections.all() as { id: ConnectionId }[]).map((row) => row.id)
+    const entered = (this.#busyConnections.all() as { id: ConnectionId }[]).map((row) => row.id)
+    return [...new Set([...entered, ...this.#tail.connections()])]
   }
 
   #claimOne(id: ConnectionId, worker: WorkerId, now: Instant): ClaimedLane | null {
@@ -114,7 +116,7 @@ export class LaneClaims {
   /** What may open nothing, or has nothing waiting, has nothing to do. */
   #hasWork(id: ConnectionId): boolean {
     if (this.#directory.connectionById(id)?.state !== 'active') return false
-    if (this.#hasWaiting.get(id)) return true
+    if (this.#messages.hasAny(id)) return true
     // A crash left entries of settled messages behind; without them the lane need not be looked at again.
     this.#clear.run(id)
     return false

@@ -34,6 +34,7 @@ export class Directory {
   #byNumber = new Map<AccountId, Map<string, DirectoryConnection>>()
   #changePosition = 0
   #freshThisTurn = false
+  #onOthers: () => void = () => {}
   #onLanesChanged: (ids: readonly ConnectionId[]) => void = () => {}
 
   constructor(database: DatabaseSync) {
@@ -51,6 +52,11 @@ export class Directory {
     this.#changePosition = (this.#lastChange.get() as { position: number }).position
   }
 
+  /** Called whenever another process may have written, before anything is judged by what was remembered. */
+  onOthers(call: () => void): void {
+    this.#onOthers = call
+  }
+
   /** Tells of lanes that another process changed. Called outside of any transaction's outcome: look again, believe nothing. */
   onLanesChanged(call: (ids: readonly ConnectionId[]) => void): void {
     this.#onLanesChanged = call
@@ -64,6 +70,7 @@ export class Directory {
     this.#tokens.clear()
     this.#connections.clear()
     this.#byNumber.clear()
+    this.#onOthers()
     const changes = this.#changesAfter.all(this.#changePosition) as { position: number; connection_id: ConnectionId }[]
     const last = changes.at(-1)
     if (!last) return

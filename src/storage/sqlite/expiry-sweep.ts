@@ -2,12 +2,18 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { AccountId, ConnectionId, Instant } from '../../core/ids.ts'
 import type { Sequence } from '../../core/message/message.ts'
 import type { Directory } from './directory.ts'
-import { LaneTrim } from './lane-trim.ts'
+import { BUSY_LANES, type LaneTrim } from './lane-trim.ts'
+
+const WAITING = (columns: string) =>
+  `select ${columns
+    .split(', ')
+    .map((column) => `message.${column}`)
+    .join(', ')} from lane_entry cross join message on message.sequence = lane_entry.sequence`
 
 /**
  * Settles what has outlived its lane's time to live, wherever it stands in the lane. The time to live belongs to the
  * connection and not to the message, so changing it works at once, and each lane's oldest message expires first: the
- * sweep looks at the front of a lane and stops at the first that may live on.
+ * sweep looks at the front of a lane and stops at the first that may live on. What has no entry yet is too young to look at.
  */
 export class ExpirySweep {
   readonly #directory: Directory
@@ -15,16 +21,13 @@ export class ExpirySweep {
   readonly #expire: StatementSync
   readonly #trim: LaneTrim
 
-  constructor(database: DatabaseSync, directory: Directory) {
+  constructor(database: DatabaseSync, directory: Directory, trim: LaneTrim) {
     this.#directory = directory
-    this.#trim = new LaneTrim(database)
+    this.#trim = trim
     this.#lanes = database.prepare(
-      `with recursive busy (id) as (
-         select (select connection_id from lane_entry order by connection_id limit 1)
-         union all
-         select (select connection_id from lane_entry where connection_id > busy.id order by connection_id limit 1)
-           from busy where busy.id is not null)
-       select busy.id, (select accepted_at from waiting where connection_id = busy.id order by sequence limit 1) as oldest
+      `${BUSY_LANES}
+       select busy.id, (${WAITING('accepted_at')} where lane_entry.connection_id = busy.id and message.state = 'QUEUED'
+           order by lane_entry.sequence limit 1) as oldest
          from busy where busy.id is not null`,
     )
     // What was handed over once with an unknown fate may have arrived: nobody may say that it expired.
@@ -35,7 +38,8 @@ export class ExpirySweep {
            reason = case when ${mayHaveArrived} then 'fate_unknown' else 'time_to_live_over' end
          where sequence in (
            select sequence from (
-             select sequence, accepted_at from waiting where connection_id = ? order by sequence limit ?)
+             ${WAITING('sequence, accepted_at')} where lane_entry.connection_id = ? and message.state = 'QUEUED'
+               order by lane_entry.sequence limit ?)
            where accepted_at <= ? and sequence not in (select message_sequence from open_attempt))
          returning sequence`,
     )

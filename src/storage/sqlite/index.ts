@@ -8,6 +8,7 @@ import { IDEMPOTENCY_KEPT_MS, type IntakeLimits, SqliteIntake } from './accept.t
 import { SqliteChannelMemory } from './channel-memory.ts'
 import { Directory } from './directory.ts'
 import { GroupCommit } from './group-commit.ts'
+import { LaneTail } from './lane-tail.ts'
 import { LaneTrim } from './lane-trim.ts'
 import { SqliteLanes } from './lanes.ts'
 import { SqliteMediaQueue } from './media-queue.ts'
@@ -41,6 +42,7 @@ export class SqliteStorage {
   readonly counts: WaitingCounts
   readonly #commits: GroupCommit
   readonly #directory: Directory
+  readonly #tail: LaneTail
   readonly #lock: { release(): void } | null
   #looking: NodeJS.Timeout | null = null
   #closed = false
@@ -57,7 +59,9 @@ export class SqliteStorage {
     const { database } = this
     this.#commits = new GroupCommit(database, (error) => options.onBroken(translateOpenError(error, options.path)))
     this.#directory = new Directory(database)
-    new LaneTrim(database).allFronts()
+    this.#tail = new LaneTail(database, this.#commits)
+    this.#directory.onOthers(() => this.#tail.noticeOthers())
+    new LaneTrim(database, this.#tail).allFronts()
     this.counts = new WaitingCounts(database)
     this.counts.recount()
     this.intake = new SqliteIntake({
@@ -65,11 +69,18 @@ export class SqliteStorage {
       commits: this.#commits,
       directory: this.#directory,
       counts: this.counts,
+      tail: this.#tail,
       clock: options.clock,
       limits: options.limits,
       refusedByChannel: options.refusedByChannel,
     })
-    this.lanes = new SqliteLanes({ database, commits: this.#commits, directory: this.#directory, counts: this.counts })
+    this.lanes = new SqliteLanes({
+      database,
+      commits: this.#commits,
+      directory: this.#directory,
+      counts: this.counts,
+      tail: this.#tail,
+    })
     this.mediaQueue = new SqliteMediaQueue(database, this.#commits, this.counts)
   }
 
@@ -83,6 +94,11 @@ export class SqliteStorage {
    */
   async forgetDeadWorkers(): Promise<void> {
     await this.#commits.submit(() => this.database.exec('delete from worker'))
+  }
+
+  /** Enters what still waits into its lane. To be called a few times a second. */
+  enterLanes(): Promise<void> {
+    return this.#tail.enter()
   }
 
   /** Tells of lanes that another process (the CLI) changed. */

@@ -7,6 +7,8 @@ import { LaneClaims } from './claim-lanes.ts'
 import type { Directory } from './directory.ts'
 import { ExpirySweep } from './expiry-sweep.ts'
 import type { GroupCommit } from './group-commit.ts'
+import type { LaneTail } from './lane-tail.ts'
+import { LaneTrim } from './lane-trim.ts'
 import { QueuedMessages } from './queued-messages.ts'
 import { ReceiptWriter } from './receipts.ts'
 import { StepWriter } from './record-step.ts'
@@ -17,6 +19,7 @@ interface LanesParts {
   readonly commits: GroupCommit
   readonly directory: Directory
   readonly counts: WaitingCounts
+  readonly tail: LaneTail
 }
 
 /** Dispatching on SQLite: what all lanes do in one turn of the event loop shares one commit. */
@@ -31,13 +34,14 @@ export class SqliteLanes implements Lanes {
   readonly #beat: StatementSync
   readonly #retire: StatementSync
 
-  constructor({ database, commits, directory, counts }: LanesParts) {
+  constructor({ database, commits, directory, counts, tail }: LanesParts) {
+    const trim = new LaneTrim(database, tail)
     this.#commits = commits
     this.#counts = counts
-    this.#messages = new QueuedMessages(database)
-    this.#claims = new LaneClaims(database, directory, this.#messages)
-    this.#steps = new StepWriter(database, this.#claims, directory)
-    this.#expiry = new ExpirySweep(database, directory)
+    this.#messages = new QueuedMessages(database, tail)
+    this.#claims = new LaneClaims(database, { directory, messages: this.#messages, tail })
+    this.#steps = new StepWriter(database, { claims: this.#claims, directory, trim })
+    this.#expiry = new ExpirySweep(database, directory, trim)
     this.#receipts = new ReceiptWriter(database)
     this.#beat = database.prepare(
       'insert into worker (id, heartbeat_until) values (?, ?) on conflict (id) do update set heartbeat_until = excluded.heartbeat_until',

@@ -3,6 +3,7 @@ import { crc32 } from 'node:zlib'
 import type { ConnectionId } from '../../core/ids.ts'
 import type { MediaState, QueuedMessage, Sequence } from '../../core/message/message.ts'
 import { readContent } from '../../core/message/read-content.ts'
+import type { LaneTail } from './lane-tail.ts'
 
 const COLUMNS = 'sequence, id, account_id, connection_id, recipient, type, body, body_crc, attempts, accepted_at'
 
@@ -34,9 +35,12 @@ interface MediaRow {
 export class QueuedMessages {
   readonly #run: StatementSync
   readonly #one: StatementSync
+  readonly #oneWaiting: StatementSync
+  readonly #tail: LaneTail
   readonly #media: StatementSync
 
-  constructor(database: DatabaseSync) {
+  constructor(database: DatabaseSync, tail: LaneTail) {
+    this.#tail = tail
     this.#run = database.prepare(
       `select ${COLUMNS.split(', ')
         .map((column) => `message.${column}`)
@@ -45,14 +49,28 @@ export class QueuedMessages {
          where lane_entry.connection_id = ? and message.state = 'QUEUED' order by lane_entry.sequence limit ?`,
     )
     this.#one = database.prepare(`select ${COLUMNS} from message where sequence = ?`)
+    this.#oneWaiting = database.prepare(`select ${COLUMNS} from message where sequence = ? and state = 'QUEUED'`)
     this.#media = database.prepare(
       'select state, tries, next_try_at, words, path, size_bytes, sha256, mime from media where message_sequence = ?',
     )
   }
 
-  /** The lowest unfinished messages of a lane, in order of acceptance. */
+  /** The lowest unfinished messages of a lane, in order of acceptance: first what has its entry, then the newest. */
   run(connectionId: ConnectionId, limit: number): QueuedMessage[] {
-    return (this.#run.all(connectionId, limit) as unknown as Row[]).map((row) => this.#toMessage(row))
+    const run = (this.#run.all(connectionId, limit) as unknown as Row[]).map((row) => this.#toMessage(row))
+    const entered = run.at(-1)?.sequence ?? 0
+    for (const sequence of this.#tail.of(connectionId)) {
+      if (run.length >= limit) break
+      // Entered a moment ago, and not yet forgotten here.
+      if (sequence <= entered) continue
+      const row = this.#oneWaiting.get(sequence) as unknown as Row | undefined
+      if (row) run.push(this.#toMessage(row))
+    }
+    return run
+  }
+
+  hasAny(connectionId: ConnectionId): boolean {
+    return this.run(connectionId, 1).length > 0
   }
 
   one(sequence: Sequence): QueuedMessage | null {

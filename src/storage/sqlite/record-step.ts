@@ -2,13 +2,19 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { AttemptRecord, LaneMemory, Step, StepResult } from '../../core/ports/lanes.ts'
 import type { LaneClaims } from './claim-lanes.ts'
 import type { Directory } from './directory.ts'
-import { LaneTrim } from './lane-trim.ts'
+import type { LaneTrim } from './lane-trim.ts'
 
 const FENCED: StepResult = { fenced: true }
 const OPENED: StepResult = { fenced: false, opened: true }
 const NOT_OPENED: StepResult = { fenced: false, opened: false }
 
 type Settle = { readonly as: string; readonly reason: string | null; readonly words: string | null }
+
+interface StepWriterParts {
+  readonly claims: LaneClaims
+  readonly directory: Directory
+  readonly trim: LaneTrim
+}
 
 /** Writes one move of a lane. Runs inside a transaction of the caller; writes nothing when the claim is gone (G6). */
 export class StepWriter {
@@ -26,7 +32,7 @@ export class StepWriter {
   readonly #trim: LaneTrim
   readonly #noteAttempt: StatementSync
 
-  constructor(database: DatabaseSync, claims: LaneClaims, directory: Directory) {
+  constructor(database: DatabaseSync, { claims, directory, trim }: StepWriterParts) {
     this.#claims = claims
     this.#directory = directory
     const waits = `exists (select 1 from message where sequence = ? and state = 'QUEUED')`
@@ -57,7 +63,7 @@ export class StepWriter {
     this.#insertAttempt = database.prepare(
       'insert into attempt (message_sequence, number, started_at, ended_at, outcome, code, words) values (?, ?, ?, ?, ?, ?, ?)',
     )
-    this.#trim = new LaneTrim(database)
+    this.#trim = trim
     this.#saveMemory = database.prepare(
       'update lane set head = ?, trouble = ?, wait_reason = ?, wait_words = ?, wait_until = ? where connection_id = ?',
     )

@@ -48,7 +48,7 @@ CREATE TABLE audit (
 ) strict;
 
 CREATE TABLE channel_memory (
-  position integer primary key,
+  position integer primary key autoincrement,
   kind text not null,
   connection_id text not null,
   key text not null,
@@ -102,6 +102,11 @@ CREATE TABLE lane_entry (
   sequence integer not null,
   primary key (connection_id, sequence)
 ) strict, without rowid;
+
+CREATE TABLE lane_mark (
+  only integer primary key check (only = 1),
+  entered_through integer not null
+) strict;
 
 CREATE TABLE media (
   message_sequence integer primary key,
@@ -216,12 +221,12 @@ CREATE TABLE worker (
   heartbeat_until integer not null
 ) strict, without rowid;
 
-CREATE TRIGGER message_enters_lane after insert on message begin
-  insert into lane_entry (connection_id, sequence) values (new.connection_id, new.sequence);
-end;
-
 CREATE VIEW waiting as
   select lane_entry.connection_id, lane_entry.sequence, message.id, message.account_id, message.type, message.recipient,
       message.attempts, message.accepted_at
     from lane_entry cross join message on message.sequence = lane_entry.sequence
-    where message.state = 'QUEUED';
+    where message.state = 'QUEUED' and lane_entry.sequence <= (select entered_through from lane_mark)
+  union all
+  select connection_id, sequence, id, account_id, type, recipient, attempts, accepted_at
+    from message
+    where sequence > (select entered_through from lane_mark) and state = 'QUEUED';

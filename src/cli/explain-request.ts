@@ -1,0 +1,54 @@
+import { REPLIES } from '../contract/replies.ts'
+import type { RequestError, RequestStory } from '../core/ports/administration.ts'
+import { printable } from './print/printable.ts'
+import { plainTime, relativeTime } from './print/times.ts'
+
+/** A request and its answer in plain words, for a person at a terminal. */
+export function explainRequest(story: RequestStory, now: number): string {
+  const { requestId, account, receivedAt, outcome, errors } = story
+  return [
+    `Request ${requestId}`,
+    `of the account “${printable(account)}”${sender(story)}`,
+    '',
+    `Received: ${relativeTime(receivedAt, now)}, at ${plainTime(receivedAt)}`,
+    `Answered: ${answer(story)}`,
+    `Outcome: ${outcome}`,
+    ...errors.map(errorLine),
+    ...message(story),
+    '',
+    ...bodyLines(story.body),
+  ].join('\n')
+}
+
+function sender({ token, remoteAddress, userAgent }: RequestStory): string {
+  const parts = [
+    token === null ? '' : `, with the token “${token}”`,
+    remoteAddress === null ? '' : `, from ${remoteAddress}`,
+    userAgent === null ? '' : `, by ${userAgent}`,
+  ]
+  return printable(parts.join(''))
+}
+
+function answer({ status, code, tookMs }: RequestStory): string {
+  const reply = Object.values(REPLIES).find((known) => known.code === code)
+  // A code of a newer version reads as itself.
+  const name = reply ? ` (${reply.name})` : ''
+  return `${status} ${code}${name}${tookMs === null ? '' : `, after ${tookMs} ms`}`
+}
+
+function errorLine({ field, code, message }: RequestError): string {
+  return printable(`  ${field ?? 'the whole request'}: ${message} (${code})`)
+}
+
+function message({ messageId, state, connection, to }: RequestStory): readonly string[] {
+  if (messageId === null) return []
+  return [
+    `Message: ${messageId} from ${connection ?? '–'} to ${to ?? '–'}, ${state ?? 'gone'} now`,
+    `Its story: nuncio message explain ${messageId}`,
+  ]
+}
+
+function bodyLines(body: string | null): readonly string[] {
+  if (body === null) return ['Body: not kept, because it was not read or is no text']
+  return ['Body:', ...body.split('\n').map(printable)]
+}

@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import { cameWith, logRequest } from '../../test/support/administration-world/log-request.ts'
+import { NOON } from '../../test/support/administration-world/open-administration-world.ts'
+import { CliWorld } from '../../test/support/administration-world/run-cli.ts'
+import type { AccountId, ConnectionId, MessageId, TokenId } from '../core/ids.ts'
+
+let world: CliWorld
+let acme: AccountId
+let connectionId: ConnectionId
+let token: { id: TokenId; token: string }
+
+beforeEach(async () => {
+  world = new CliWorld()
+  acme = await world.account()
+  connectionId = await world.connection(acme)
+  token = await world.json('token', 'create', '--name', 'shop', '--expires', '30d')
+})
+
+function accept(): MessageId {
+  const { id } = world.accept({ connectionId, state: 'PUBLISHED' })
+  cameWith(world, id, token.id)
+  return id
+}
+
+function refuse(requestId: string, more: { accountId?: AccountId; tokenId?: TokenId; status?: number } = {}): void {
+  const body = '{"from":"15550001000",\n"to":"1\u009b31m","message":{"type":"message","message":" "}}'
+  const errors = [
+    { field: 'to', code: 'number_malformed', message: 'A number is its country code and digits only.' },
+    { field: null, code: 'text_empty', message: 'The text must hold more than white space.' },
+  ]
+  logRequest(world, {
+    accountId: acme,
+    tokenId: token.id,
+    requestId,
+    receivedAt: NOON - 180_000,
+    body,
+    errors,
+    ...more,
+  })
+}
+
+async function ids(...args: string[]): Promise<string[]> {
+  const requests = await world.json<{ requestId: string }[]>('log', 'list', ...args)
+  return requests.map(({ requestId }) => requestId)
+}
+
+describe('the API log', () => {
+  it('is listed with exactly the promised fields', async () => {
+    const id = accept()
+
+    assert.deepEqual(await world.json('log', 'list'), [
+      {
+        requestId: 'request-1',
+        account: 'Acme',
+        token: 'shop',
+        receivedAt: '2026-01-15T11:59:59.999Z',
+        status: 200,
+        code: 'HC-1',
+        outcome: 'accepted',
+        errors: [],
+        messageId: id,
+        state: 'PUBLISHED',
+        connection: '15550001000',
+        to: '15550100000',
+        type: 'message',
+        remoteAddress: '203.0.113.9',
+        userAgent: 'curl/8',
+        tookMs: null,
+      },
+    ])
+  })
+
+  it('is shown as a table with what became of each request', async () => {
+    accept()
+    refuse('refused-1')
+
+    const { stdout } = await world.cli('log', 'list')
+
+    assert.match(stdout, /^REQUEST +RECEIVED +STATUS +OUTCOME +STATE OR ERROR +FROM +TO +TOKEN +ACCOUNT +MESSAGE\n/)
+    assert.match(
+      stdout,
+      /\nrequest-1 +now +200 +accepted +PUBLISHED +15550001000 +15550100000 +shop +Acme +message-1\n/,
+    )
+    assert.match(
+      stdout,
+      /\nrefused-1 +3 minutes ago +400 +refused +number_malformed, text_empty +15550001000 +1\\u009b31m +shop +Acme +–\n$/,
+    )
+  })
+
+  it('says when it is empty', async () => {
+    assert.match((await world.cli('log', 'list')).stdout, /^There is no such request\./)
+    assert.equal((await world.cli('log', 'list', '--json')).stdout, '[]\n')
+  })
+
+  it('shows the newest 50 and says so, and all of them to programs', async () => {
+    for (let index = 0; index < 51; index += 1) refuse(`r-${index}`)
+
+    const { stdout } = await world.cli('log', 'list')
+    const lines = stdout.trimEnd().split('\n')
+
+    assert.equal(lines.length, 52)
+    assert.match(lines[1] ?? '', /^r-50 /)
+    assert.equal(lines.at(-1), 'These are the newest 50. More: --limit COUNT; all of them: --json')
+    assert.equal((await ids()).length, 51)
+    assert.deepEqual(await ids('--limit', '2'), ['r-50', 'r-49'])
+    assert.equal((await world.cli('log', 'list', '--limit', '51')).stdout.trimEnd().split('\n').length, 52)
+  })
+
+  it('does not speak of more when there is none', async () => {
+    for (let index = 0; index < 50; index += 1) refuse(`r-${index}`)
+
+    assert.doesNotMatch((await world.cli('log', 'list')).stdout, /newest/)
+  })
+
+  it('is filtered by status and number', async () => {
+    accept()
+    refuse('a', { status: 401 })
+    refuse('b', { status: 429 })
+
+    assert.deepEqual(await ids('--status', '4xx'), ['b', 'a'])
+    assert.deepEqual(await ids('--status', '2XX'), ['request-1'])
+    assert.deepEqual(await ids('--status', '401'), ['a'])
+    assert.deepEqual(await ids('--connection', '15550001000', '--status', '200'), ['request-1'])
+    assert.deepEqual(await ids('--connection', '15559999999'), [])
+  })
+
+  it.each(['name', 'id', 'as listed', 'whole'])('is filtered by token (%s), also after its deletion', async (by) => {
+    const { id: other } = await world.json<{ id: TokenId }>('token', 'create', '--name', 'other', '--expires', '7d')
+    refuse('ours')
+    refuse('others', { tokenId: other })
+    await world.cli('token', 'delete', 'shop')
+    const ways = { name: 'shop', id: token.id, 'as listed': `${token.token.slice(0, 12)}…`, whole: token.token }
+
+    assert.deepEqual(await ids('--token', ways[by as keyof typeof ways]), ['ours'])
+  })
+
+  it('holds under a name what all tokens did that ever had it', async () => {
+    refuse('old')
+    await world.cli('token', 'delete', 'shop')
+    const successor = await world.json<{ id: TokenId }>('token', 'create', '--name', 'shop', '--expires', '7d')
+    refuse('new', { tokenId: successor.id })
+
+    assert.deepEqual(await ids('--token', 'shop'), ['new', 'old'])
+    assert.deepEqual(await ids('--token', successor.id), ['new'])
+  })
+
+  it('G8: of one account holds nothing of another, and knows none of its tokens', async () => {
+    const rival = await world.account('Rival')
+    const create = ['token', 'create', '--name', 'rivals', '--expires', '7d', '--account', 'Rival']
+    const rivals = await world.json<{ id: TokenId }>(...create)
+    refuse('ours')
+    refuse('theirs', { accountId: rival, tokenId: rivals.id })
+
+    assert.deepEqual(await ids('--account', 'Acme'), ['ours'])
+    assert.deepEqual(await ids('--account', 'Rival'), ['theirs'])
+    const answer = await world.cli('log', 'list', '--account', 'Acme', '--token', 'rivals')
+    assert.match(
+      answer.stderr,
+      /^nuncio: There is no token with the id, prefix or name “rivals”\. \(token_unknown\)\n$/,
+    )
+    assert.equal((await world.cli('log', 'show', 'theirs', '--account', 'Acme')).code, 1)
+    assert.equal((await world.cli('log', 'show', 'theirs', '--account', 'Rival')).code, 0)
+  })
+
+  it('does not say a whole token back', async () => {
+    const { stderr } = await world.cli('log', 'list', '--token', `nco_${'x'.repeat(38)}`)
+
+    assert.match(stderr, /“nco_xxxxxxxx…”/)
+  })
+
+  it.each([
+    [['log', 'list', '--status', 'bad'], 2, 'argument_invalid'],
+    [['log', 'list', '--status', '600'], 2, 'argument_invalid'],
+    [['log', 'list', '--status', '4x'], 2, 'argument_invalid'],
+    [['log', 'list', '--limit', '0'], 2, 'argument_invalid'],
+    [['log', 'list', '--connection', '+1'], 2, 'number_malformed'],
+    [['log', 'list', '--account', 'Nobody'], 1, 'account_unknown'],
+    [['log', 'list', '--token', 'nobody'], 1, 'token_unknown'],
+    [['log', 'show', 'none'], 1, 'request_unknown'],
+    [['log', 'show', 'none', '--account', 'Nobody'], 1, 'account_unknown'],
+  ])('refuses %j', async (args, code, refusal) => {
+    accept()
+
+    const answer = await world.cli(...args)
+
+    assert.deepEqual([answer.code, answer.stdout], [code, ''])
+    assert.match(answer.stderr, new RegExp(`^nuncio: [^\n]*\\(${refusal}\\)\n$`))
+  })
+})
+
+describe('one request', () => {
+  it('is told in plain words: what was wrong, by whom, and the body as it came', async () => {
+    refuse('refused-1')
+
+    const { stdout } = await world.cli('log', 'show', 'refused-1')
+
+    assert.deepEqual(stdout.split('\n'), [
+      'Request refused-1',
+      'of the account “Acme”, with the token “shop”, from 203.0.113.9, by curl/8',
+      '',
+      'Received: 3 minutes ago, at 2026-01-15 11:57:00.000 UTC',
+      'Answered: 400 HC-2 (bad_request_400), after 0.8 ms',
+      'Outcome: refused',
+      '  to: A number is its country code and digits only. (number_malformed)',
+      '  the whole request: The text must hold more than white space. (text_empty)',
+      '',
+      'Body:',
+      '{"from":"15550001000",',
+      // What could drive the terminal is shown, not sent to it.
+      '"to":"1\\u009b31m","message":{"type":"message","message":" "}}',
+      '',
+    ])
+  })
+
+  it('points to the story of its message', async () => {
+    const id = accept()
+    logRequest(world, { accountId: acme, tokenId: token.id, requestId: 'again', messageId: id })
+
+    const first = (await world.cli('log', 'show', 'request-1')).stdout
+    const again = (await world.cli('log', 'show', 'again')).stdout
+
+    assert.match(first, /\nAnswered: 200 HC-1 \(success_200\)\nOutcome: accepted\n/)
+    assert.match(first, /\nMessage: message-1 from 15550001000 to 15550100000, PUBLISHED now\n/)
+    assert.match(first, /\nIts story: nuncio message explain message-1\n\nBody:\n\{"from":"15550001000",/)
+    assert.match(again, /\nOutcome: repeated\nMessage: message-1 /)
+    assert.match(again, /\nBody: not kept, because it was not read or is no text\n$/)
+  })
+
+  it('is given to programs with its body', async () => {
+    accept()
+    const [listed] = await world.json<object[]>('log', 'list')
+
+    const shown = await world.json('log', 'show', 'request-1')
+
+    assert.deepEqual(shown, { ...listed, body: world.all('select body from message')[0]?.['body'] })
+  })
+})

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { addSender, type NewWorld, type Suite } from './storage-world.ts'
+
+/** What every engine promises what channels remember. */
+export function channelMemoryKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
+  it('keeps one entry of a kind and key for a connection, and the first one stays', async () => {
+    const world = await newWorld()
+    const { connectionId } = await addSender(world)
+    const memory = world.channelMemory('sandbox')
+    const entry = { connectionId, key: 'key', value: '{"first":true}', at: 1 }
+
+    const answers = await Promise.all([memory.add('kind', entry), memory.add('kind', { ...entry, value: 'second' })])
+
+    assert.deepEqual(answers, [true, false])
+    assert.equal((await memory.find('kind', connectionId, 'key'))?.value, '{"first":true}')
+    await world.close()
+  })
+
+  it('G8: keeps channels, kinds and connections apart', async () => {
+    const world = await newWorld()
+    const [one, other] = [await addSender(world), await addSender(world)]
+    const memory = world.channelMemory('sandbox')
+    await memory.add('kind', { connectionId: one.connectionId, key: 'key', value: 'value', at: 1 })
+
+    assert.equal(await memory.find('kind', other.connectionId, 'key'), null)
+    assert.equal(await memory.find('other', one.connectionId, 'key'), null)
+    assert.equal(await world.channelMemory('other').find('kind', one.connectionId, 'key'), null)
+    assert.deepEqual(await world.channelMemory('other').list('kind', { connectionId: null, after: 0, limit: 10 }), [])
+    await world.close()
+  })
+
+  it('lists entries oldest first, after a position, of one connection or of all', async () => {
+    const world = await newWorld()
+    const [one, other] = [await addSender(world), await addSender(world)]
+    const memory = world.channelMemory('sandbox')
+    for (const [key, { connectionId }] of [
+      ['a', one],
+      ['b', other],
+      ['c', one],
+    ] as const) {
+      await memory.add('kind', { connectionId, key, value: key, at: 1 })
+    }
+
+    const all = await memory.list('kind', { connectionId: null, after: 0, limit: 10 })
+    const rest = await memory.list('kind', { connectionId: null, after: all[0]!.position, limit: 1 })
+    const own = await memory.list('kind', { connectionId: one.connectionId, after: 0, limit: 10 })
+
+    assert.deepEqual(
+      [all, rest, own].map((entries) => entries.map(({ key }) => key)),
+      [['a', 'b', 'c'], ['b'], ['a', 'c']],
+    )
+    await world.close()
+  })
+
+  it('removes one entry, harmlessly twice, and gives its position to no other', async () => {
+    const world = await newWorld()
+    const { connectionId } = await addSender(world)
+    const memory = world.channelMemory('sandbox')
+    await memory.add('kind', { connectionId, key: 'a', value: 'a', at: 1 })
+    const first = await memory.find('kind', connectionId, 'a')
+    await memory.remove('kind', first!.position)
+    await memory.remove('kind', first!.position)
+
+    await memory.add('kind', { connectionId, key: 'b', value: 'b', at: 1 })
+
+    assert.equal(await memory.find('kind', connectionId, 'a'), null)
+    assert.ok((await memory.find('kind', connectionId, 'b'))!.position > first!.position)
+    await world.close()
+  })
+}

@@ -1,0 +1,71 @@
+import type { Clock } from '../../src/core/ports/clock.ts'
+
+interface Timer {
+  readonly at: number
+  readonly call: () => void
+}
+
+/** A clock that moves only when it is told to. Its lots are always the same, in the middle of their range. */
+export class HandClock implements Clock {
+  #now: number
+  #monotonic = 1_000
+  #timers: Timer[] = []
+  lot = 0.5
+
+  constructor(startsAt: number = Date.UTC(2026, 0, 15, 12)) {
+    this.#now = startsAt
+  }
+
+  now(): number {
+    return this.#now
+  }
+
+  monotonic(): number {
+    return this.#monotonic
+  }
+
+  random(): number {
+    return this.lot
+  }
+
+  after(delayMs: number, call: () => void): () => void {
+    const timer = { at: this.#monotonic + Math.max(0, delayMs), call }
+    this.#timers.push(timer)
+    return () => {
+      this.#timers = this.#timers.filter((each) => each !== timer)
+    }
+  }
+
+  /** Somebody sets the wall clock; no timer notices. */
+  setWall(byMs: number): void {
+    this.#now += byMs
+  }
+
+  /** Time passes. Each timer that is due calls, and what follows from it happens before the next one. */
+  async pass(ms: number): Promise<void> {
+    const end = this.#monotonic + ms
+    for (;;) {
+      await settle()
+      const next = this.#timers.filter((timer) => timer.at <= end).sort((a, b) => a.at - b.at)[0]
+      if (!next) break
+      this.#timers = this.#timers.filter((timer) => timer !== next)
+      this.#move(Math.max(next.at, this.#monotonic))
+      next.call()
+    }
+    this.#move(end)
+  }
+
+  get timers(): number {
+    return this.#timers.length
+  }
+
+  #move(to: number): void {
+    this.#now += to - this.#monotonic
+    this.#monotonic = to
+  }
+}
+
+/** Lets everything happen that waits for nothing but its turn, commits included. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
+}

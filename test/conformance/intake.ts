@@ -1,0 +1,350 @@
+import assert from 'node:assert/strict'
+import {
+  ANNA,
+  AS_PUBLISHED,
+  accept,
+  addConnection,
+  addSender,
+  attempt,
+  candidate,
+  countMessages,
+  head,
+  holdLane,
+  type NewWorld,
+  open,
+  SENDER,
+  type Suite,
+  stateOf,
+  step,
+  timelineOf,
+} from './storage-world.ts'
+
+const HOUR = 3_600_000
+const RACERS = 50
+
+/** What every engine promises the accepting path. */
+export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
+  it('G1: says accepted only once another process can see the message', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+
+    const result = world.intake.accept(candidate(world, sender, { text: 'durable' }))
+    const before = await countMessages(world)
+    const accepted = await result
+
+    assert.equal(before, 0)
+    assert.equal(accepted.kind, 'accepted')
+    assert.equal(await countMessages(world), 1)
+    await world.close()
+  })
+
+  it('G1: says commit_unknown, never accepted, when the commit itself fails', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+    world.breakCommits()
+
+    const result = await world.intake.accept(candidate(world, sender))
+
+    assert.deepEqual(result, { kind: 'unavailable', code: 'commit_unknown' })
+    await world.close()
+  })
+
+  it('G11: says not_accepted on a full disk, leaves nothing behind, and accepts again once there is room', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+    const makeRoom = world.fillDisk()
+
+    const long = 'x'.repeat(60_000)
+    const refused = await world.intake.accept(candidate(world, sender, { text: long }))
+    const logged = await world.intake.logRefused({
+      ...candidate(world, sender),
+      status: 400,
+      code: 'HC-2',
+      errors: '[]',
+      body: long,
+    })
+    makeRoom()
+    const accepted = await world.intake.accept(candidate(world, sender, { text: long }))
+
+    assert.deepEqual(refused, { kind: 'unavailable', code: 'not_accepted' })
+    assert.equal(logged, false)
+    assert.equal(accepted.kind, 'accepted')
+    assert.equal(await countMessages(world), 1)
+    await world.close()
+  })
+
+  it('G11: does not let a row that cannot be stored fail the others of its batch', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+    const bad = candidate(world, sender)
+    const unstorable = { ...bad, facts: { ...bad.facts, userAgent: Symbol('none') as unknown as string } }
+
+    const results = await Promise.allSettled([
+      world.intake.accept(candidate(world, sender, { text: 'before' })),
+      world.intake.accept(unstorable),
+      world.intake.accept(candidate(world, sender, { text: 'after' })),
+    ])
+
+    assert.deepEqual(
+      results.map((result) => (result.status === 'fulfilled' ? result.value.kind : 'failed')),
+      ['accepted', 'failed', 'accepted'],
+    )
+    assert.equal(await countMessages(world), 2)
+    await world.close()
+  })
+
+  it('G7: refuses under a token that another process deleted between the look-up and the acceptance', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+    await accept(world, sender)
+    const token = world.intake.findToken(sender.sha256)
+
+    await world.administration.deleteToken(sender.tokenId, null, 'test')
+    const result = await world.intake.accept(candidate(world, sender))
+
+    assert.ok(token)
+    assert.deepEqual(result, { kind: 'refused', code: 'unauthorized' })
+    assert.equal(await countMessages(world), 1)
+    await world.close()
+  })
+
+  it('G7: refuses for a connection that another process removed between the look-up and the acceptance', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+    await accept(world, sender)
+
+    await world.administration.removeConnection(sender.connectionId, true, 'test')
+    const result = await world.intake.accept(candidate(world, sender))
+
+    assert.deepEqual(result, { kind: 'refused', code: 'connection_not_found' })
+    await world.close()
+  })
+
+  it('G7: shows the deletion of a token in the look-up too', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+    world.intake.findToken(sender.sha256)
+
+    await world.administration.deleteToken(sender.tokenId, null, 'test')
+    await new Promise<void>((resolve) => setImmediate(resolve))
+
+    assert.notEqual(world.intake.findToken(sender.sha256)?.deletedAt, null)
+    await world.close()
+  })
+
+  it('finds no token where there is none', async () => {
+    const world = await newWorld()
+
+    assert.equal(world.intake.findToken(Buffer.alloc(32, 9)), null)
+    await world.close()
+  })
+
+  it('refuses under a token that has expired meanwhile', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+
+    await world.clock.pass(30 * 24 * HOUR)
+
+    assert.deepEqual(await world.intake.accept(candidate(world, sender)), { kind: 'refused', code: 'unauthorized' })
+    await world.close()
+  })
+
+  it('accepts for a paused connection, and its message waits', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+    await world.administration.setConnectionState(sender.connectionId, 'paused', 'test')
+
+    assert.equal(await stateOf(world, await accept(world, sender)), 'QUEUED')
+    await world.close()
+  })
+
+  it('G8: does not know the connection of another account', async () => {
+    const world = await newWorld()
+    const [sender, stranger] = [await addSender(world), await addSender(world, { number: '15550002000' })]
+
+    const result = await world.intake.accept(candidate(world, { ...sender, number: stranger.number }))
+
+    assert.deepEqual(result, { kind: 'refused', code: 'connection_not_found' })
+    await world.close()
+  })
+
+  it('G3: keeps the order of the calls, over connections and commits', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+    const other = { ...sender, number: '15550002000' }
+    const otherConnection = await addConnection(world, sender.accountId, { number: other.number })
+
+    for (let batch = 0; batch < 3; batch++) {
+      await Promise.all([0, 1, 2, 3].map((i) => accept(world, i % 2 === 0 ? sender : other, { text: `${batch}.${i}` })))
+    }
+    const runs = [await world.lanes.loadRun(sender.connectionId, 100), await world.lanes.loadRun(otherConnection, 100)]
+
+    const texts = runs.map((run) => run.map(({ content }) => (content?.type === 'message' ? content.text : null)))
+    assert.deepEqual(texts, [
+      ['0.0', '0.2', '1.0', '1.2', '2.0', '2.2'],
+      ['0.1', '0.3', '1.1', '1.3', '2.1', '2.3'],
+    ])
+    await world.close()
+  })
+
+  it('keeps the text byte for byte', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+    const text = '  Žluťoučký 👩‍👩‍👧 \u00a0 \t e\u0301 vs é\n'
+
+    await accept(world, sender, { text })
+
+    assert.deepEqual((await head(world, sender.connectionId)).content, { type: 'message', text })
+    await world.close()
+  })
+
+  idempotencyKeepsItsPromises({ it }, newWorld)
+  limitsKeepTheirPromises({ it }, newWorld)
+}
+
+function idempotencyKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
+  it(`makes one message of ${RACERS} equal requests at once`, async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+
+    const results = await Promise.all(
+      Array.from({ length: RACERS }, () => world.intake.accept(candidate(world, sender, { key: 'once' }))),
+    )
+
+    const ids = new Set(results.map((result) => ('messageId' in result ? result.messageId : result.kind)))
+    assert.equal(ids.size, 1)
+    assert.equal(results.filter((result) => result.kind === 'accepted').length, 1)
+    assert.equal(await countMessages(world), 1)
+    await world.close()
+  })
+
+  it('answers a repeat with the first message and its state of now, and notes it in its timeline', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+    const id = await accept(world, sender, { key: 'once' })
+    const message = await head(world, sender.connectionId)
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    await open(world, lane, message)
+    await world.lanes.record(
+      step(world, lane, { close: { attempt: attempt(world, message), disposition: AS_PUBLISHED } }),
+    )
+
+    const repeated = await world.intake.accept(candidate(world, sender, { key: 'once' }))
+
+    assert.deepEqual(repeated, { kind: 'replayed', messageId: id, state: 'PUBLISHED' })
+    assert.ok((await timelineOf(world, id)).includes('repeated'))
+    await world.close()
+  })
+
+  it('refuses a key that comes back with another message', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+    await accept(world, sender, { key: 'once' })
+
+    const result = await world.intake.accept(candidate(world, sender, { key: 'once', fingerprint: 'other' }))
+
+    assert.deepEqual(result, { kind: 'refused', code: 'idempotency_key_reused' })
+    await world.close()
+  })
+
+  it('G8: keeps the keys of accounts apart', async () => {
+    const world = await newWorld()
+    const [sender, stranger] = [await addSender(world), await addSender(world)]
+
+    const [one, other] = [await accept(world, sender, { key: 'once' }), await accept(world, stranger, { key: 'once' })]
+
+    assert.notEqual(one, other)
+    await world.close()
+  })
+
+  it('keeps a key for 24 hours and no longer', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+    await accept(world, sender, { key: 'once' })
+
+    await world.clock.pass(24 * HOUR - 1)
+    const [known, repeated] = [
+      world.intake.namesMessage(sender.accountId, 'once'),
+      await world.intake.accept(candidate(world, sender, { key: 'once' })),
+    ]
+    await world.clock.pass(1)
+    const [forgotten, anew] = [
+      world.intake.namesMessage(sender.accountId, 'once'),
+      await world.intake.accept(candidate(world, sender, { key: 'once', fingerprint: 'other' })),
+    ]
+
+    assert.deepEqual([known, repeated.kind], [true, 'replayed'])
+    assert.deepEqual([forgotten, anew.kind], [false, 'accepted'])
+    await world.close()
+  })
+
+  it('binds no key to a request that was refused', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+    await world.intake.accept(candidate(world, { ...sender, number: '15559999999' }, { key: 'once' }))
+
+    assert.equal(
+      (await world.intake.accept(candidate(world, sender, { key: 'once', fingerprint: 'other' }))).kind,
+      'accepted',
+    )
+    await world.close()
+  })
+
+  it('answers a known key even after its connection is gone', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+    const id = await accept(world, sender, { key: 'once' })
+    await world.administration.removeConnection(sender.connectionId, true, 'test')
+
+    const repeated = await world.intake.accept(candidate(world, sender, { key: 'once' }))
+
+    assert.deepEqual(repeated, { kind: 'replayed', messageId: id, state: 'CANCELLED' })
+    await world.close()
+  })
+}
+
+function limitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
+  it('tells when a connection or its account has as many messages waiting as it may', async () => {
+    const world = await newWorld({ maxWaitingPerConnection: 2, maxWaitingPerAccount: 3 })
+    const sender = await addSender(world)
+    const other = { ...sender, number: '15550002000' }
+    await addConnection(world, sender.accountId, { number: other.number })
+    const isFull = (number: string) => world.intake.isBacklogFull(sender.accountId, number)
+
+    const before = isFull(sender.number)
+    await accept(world, sender)
+    await accept(world, sender)
+    const ofConnection = [isFull(sender.number), isFull(other.number)]
+    await accept(world, other)
+
+    assert.equal(before, null)
+    assert.deepEqual(ofConnection, ['connection_backlog_full', null])
+    assert.equal(isFull(other.number), 'account_backlog_full')
+    await world.close()
+  })
+
+  it('has room again once a message no longer waits', async () => {
+    const world = await newWorld({ maxWaitingPerConnection: 1 })
+    const sender = await addSender(world)
+    await accept(world, sender)
+    const message = await head(world, sender.connectionId)
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+
+    await open(world, lane, message)
+    await world.lanes.record(
+      step(world, lane, { close: { attempt: attempt(world, message), disposition: AS_PUBLISHED } }),
+    )
+
+    assert.equal(world.intake.isBacklogFull(sender.accountId, SENDER), null)
+    await world.close()
+  })
+
+  it('knows no limit of 0', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+    await accept(world, sender)
+
+    assert.equal(world.intake.isBacklogFull(sender.accountId, SENDER), null)
+    await world.close()
+  })
+}

@@ -1,0 +1,487 @@
+import assert from 'node:assert/strict'
+import {
+  ANNA,
+  AS_PUBLISHED,
+  accept,
+  addConnection,
+  addSender,
+  attempt,
+  BEN,
+  beat,
+  claim,
+  head,
+  holdLane,
+  KEEP,
+  type NewWorld,
+  open,
+  type Sender,
+  type StorageWorld,
+  type Suite,
+  settled,
+  stateOf,
+  step,
+  timelineOf,
+} from './storage-world.ts'
+
+const CLAIM_MS = 15_000
+
+/** What every engine promises the dispatcher. */
+export function lanesKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
+  claimsKeepTheirPromises({ it }, newWorld)
+  stepsKeepTheirPromises({ it }, newWorld)
+  expiryKeepsItsPromises({ it }, newWorld)
+  receiptsKeepTheirPromises({ it }, newWorld)
+}
+
+function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
+  it('G2: gives a lane to one of two workers that ask at once', async () => {
+    const { world, sender } = await waiting(newWorld)
+    await Promise.all([beat(world, ANNA), beat(world, BEN)])
+
+    const claims = await Promise.all([claim(world, ANNA), claim(world, BEN)])
+
+    assert.deepEqual(claims.map((lanes) => lanes.length).sort(), [0, 1])
+    assert.equal(claims.flat()[0]?.connectionId, sender.connectionId)
+    await world.close()
+  })
+
+  it('G6: takes a lane over only once its owner’s heartbeat has run out, under a new epoch', async () => {
+    const { world, sender } = await waiting(newWorld)
+    const hers = await holdLane(world, ANNA, sender.connectionId)
+    await beat(world, BEN, 10 * CLAIM_MS)
+
+    await world.clock.pass(CLAIM_MS - 1)
+    const tooEarly = await claim(world, BEN)
+    await world.clock.pass(1)
+    const [his] = await claim(world, BEN)
+
+    assert.deepEqual(tooEarly, [])
+    assert.ok(his && his.epoch > hers.epoch)
+    assert.equal(await world.lanes.inspect(hers), null)
+    await world.close()
+  })
+
+  it('G6: gives a worker its own lane again under a new epoch', async () => {
+    const { world, sender } = await waiting(newWorld)
+    const first = await holdLane(world, ANNA, sender.connectionId)
+    const second = await holdLane(world, ANNA, sender.connectionId)
+
+    assert.ok(second.epoch > first.epoch)
+    await world.close()
+  })
+
+  it('frees the lanes of a worker that retires', async () => {
+    const { world, sender } = await waiting(newWorld)
+    await holdLane(world, ANNA, sender.connectionId)
+
+    await world.lanes.retire(ANNA)
+
+    assert.equal((await holdLane(world, BEN, sender.connectionId)).connectionId, sender.connectionId)
+    await world.close()
+  })
+
+  it('G6: frees a lane that is given back, unless its epoch has moved on', async () => {
+    const { world, sender } = await waiting(newWorld)
+    const old = await holdLane(world, ANNA, sender.connectionId)
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    await beat(world, BEN)
+
+    await world.lanes.release([old])
+    const stillHeld = await claim(world, BEN)
+    await world.lanes.release([lane])
+
+    assert.deepEqual(stillHeld, [])
+    assert.equal((await claim(world, BEN)).length, 1)
+    await world.close()
+  })
+
+  it('claims what has something to do, without the lanes held already, up to the limit', async () => {
+    const { world, sender } = await waiting(newWorld)
+    const second = { ...sender, number: '15550002000' }
+    const secondId = await addConnection(world, sender.accountId, { number: second.number })
+    const idleId = await addConnection(world, sender.accountId, { number: '15550003000' })
+    await accept(world, second)
+    await beat(world, ANNA)
+    const request = { worker: ANNA, now: world.clock.now(), only: null, held: new Set<typeof secondId>(), limit: 100 }
+
+    const limited = await world.lanes.claim({ ...request, limit: 1 })
+    const others = await world.lanes.claim({ ...request, held: new Set([sender.connectionId]) })
+    const chosen = await world.lanes.claim({ ...request, only: [idleId, secondId] })
+
+    assert.equal(limited.length, 1)
+    assert.deepEqual(ids(others), [secondId])
+    assert.deepEqual(ids(chosen), [secondId])
+    await world.close()
+  })
+
+  it('G4: claims no paused lane, except to bring its open attempt to an end', async () => {
+    const { world, sender } = await waiting(newWorld)
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    const message = await head(world, sender.connectionId)
+    await world.administration.setConnectionState(sender.connectionId, 'paused', 'test')
+    const without = await claim(world, ANNA)
+
+    await world.administration.setConnectionState(sender.connectionId, 'active', 'test')
+    const again = await holdLane(world, ANNA, sender.connectionId)
+    await open(world, again, message)
+    await world.administration.setConnectionState(sender.connectionId, 'paused', 'test')
+    const [withOne] = await claim(world, ANNA)
+
+    assert.deepEqual(without, [])
+    assert.equal(lane.mayOpen, true)
+    assert.equal(withOne?.mayOpen, false)
+    assert.equal(withOne.open?.message.sequence, message.sequence)
+    await world.close()
+  })
+
+  it('G4: finds the attempt that was open when its worker died, and counts the crash', async () => {
+    const { world, sender } = await waiting(newWorld)
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    const message = await head(world, sender.connectionId)
+    await open(world, lane, message)
+
+    await world.clock.pass(CLAIM_MS)
+    const his = await holdLane(world, BEN, sender.connectionId)
+    await world.clock.pass(CLAIM_MS)
+    const hers = await holdLane(world, ANNA, sender.connectionId)
+
+    assert.deepEqual([his.open?.number, his.open?.crashes], [1, 1])
+    assert.equal(hers.open?.crashes, 2)
+    await world.close()
+  })
+
+  it('counts no crash against an attempt that only waits for evidence, and keeps until when', async () => {
+    const { world, sender } = await waiting(newWorld)
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    const message = await head(world, sender.connectionId)
+    await open(world, lane, message)
+    const until = world.clock.now() + 60_000
+    const close = {
+      attempt: attempt(world, message, 'unknown'),
+      disposition: { do: 'await-evidence', until, words: 'reset' },
+    } as const
+    await world.lanes.record(step(world, lane, { close }))
+
+    await world.clock.pass(CLAIM_MS)
+    const his = await holdLane(world, BEN, sender.connectionId)
+
+    assert.deepEqual([his.open?.crashes, his.open?.evidenceUntil], [0, until])
+    await world.close()
+  })
+}
+
+function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
+  it('G6: writes nothing under an epoch that has moved on', async () => {
+    const { world, sender, id } = await waiting(newWorld)
+    const late = await holdLane(world, ANNA, sender.connectionId)
+    const message = await head(world, sender.connectionId)
+    await open(world, late, message)
+    await world.clock.pass(CLAIM_MS)
+    const his = await holdLane(world, BEN, sender.connectionId)
+    const memory = { head: null, trouble: null, wait: { reason: 'paused', words: null, until: null } }
+
+    const results = [
+      await world.lanes.record(step(world, late, { close: settled(world, message), memory })),
+      await world.lanes.record(
+        step(world, late, { drop: { sequence: message.sequence, as: 'FAILED', reason: 'busy', words: null } }),
+      ),
+      await open(world, late, message),
+    ]
+
+    assert.deepEqual(results, [{ fenced: true }, { fenced: true }, { fenced: true }])
+    assert.equal(await stateOf(world, id), 'SENDING')
+    const now = await world.lanes.inspect(his)
+    assert.equal(now?.open?.message.sequence, message.sequence)
+    assert.equal(now.memory.wait, null)
+    await world.close()
+  })
+
+  it('G4: settles one message and opens the next in one step', async () => {
+    const { world, sender, id } = await waiting(newWorld)
+    const second = await accept(world, sender, { text: 'second' })
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    const [one, two] = await world.lanes.loadRun(sender.connectionId, 2)
+    await open(world, lane, one!)
+
+    const result = await world.lanes.record(
+      step(world, lane, { close: settled(world, one!), open: { sequence: two!.sequence, number: 1 } }),
+    )
+
+    assert.deepEqual(result, { fenced: false, opened: true })
+    assert.deepEqual([await stateOf(world, id), await stateOf(world, second)], ['PUBLISHED', 'SENDING'])
+    assert.deepEqual(await timelineOf(world, id), ['accepted', 'attempt-begun', 'attempt-accepted', 'settled'])
+    await world.close()
+  })
+
+  it('G2: opens no second attempt of a connection', async () => {
+    const { world, sender } = await waiting(newWorld)
+    await accept(world, sender, { text: 'second' })
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    const [one, two] = await world.lanes.loadRun(sender.connectionId, 2)
+    await open(world, lane, one!)
+
+    const opened = await open(world, lane, two!).then(
+      (result) => !result.fenced && result.opened,
+      () => false,
+    )
+
+    assert.equal(opened, false)
+    assert.equal((await world.lanes.inspect(lane))?.open?.message.sequence, one!.sequence)
+    await world.close()
+  })
+
+  it('G4: answers a repeated opening as before, because its first answer may have been lost', async () => {
+    const { world, sender } = await waiting(newWorld)
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    const message = await head(world, sender.connectionId)
+
+    const answers = [await open(world, lane, message), await open(world, lane, message)]
+
+    assert.deepEqual(answers, [
+      { fenced: false, opened: true },
+      { fenced: false, opened: true },
+    ])
+    await world.close()
+  })
+
+  it('G6: fences the repeated end of an attempt, whatever the first one wrote', async () => {
+    const { world, sender, id } = await waiting(newWorld)
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    const message = await head(world, sender.connectionId)
+    await open(world, lane, message)
+    const close = { attempt: attempt(world, message, 'rejected'), disposition: KEEP }
+    const again = step(world, lane, { close, open: { sequence: message.sequence, number: 2 } })
+
+    const answers = [await world.lanes.record(again), await world.lanes.record(again)]
+
+    assert.deepEqual(answers, [{ fenced: false, opened: true }, { fenced: true }])
+    assert.equal((await world.lanes.inspect(lane))?.open?.number, 2)
+    assert.equal(await stateOf(world, id), 'SENDING')
+    await world.close()
+  })
+
+  it('opens nothing for a message that another process has cancelled, nor for a connection it has paused', async () => {
+    const { world, sender, id } = await waiting(newWorld)
+    await accept(world, sender, { text: 'second' })
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    const [one, two] = await world.lanes.loadRun(sender.connectionId, 2)
+
+    await world.administration.cancelMessage(id, 'test')
+    const cancelled = await open(world, lane, one!)
+    await world.administration.setConnectionState(sender.connectionId, 'paused', 'test')
+    const paused = await open(world, lane, two!)
+
+    assert.deepEqual(
+      [cancelled, paused],
+      [
+        { fenced: false, opened: false },
+        { fenced: false, opened: false },
+      ],
+    )
+    await world.close()
+  })
+
+  it('G3: always begins with the lowest unfinished message, also after one that was tried again', async () => {
+    const { world, sender } = await waiting(newWorld)
+    await accept(world, sender, { text: 'second' })
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    const first = await head(world, sender.connectionId)
+    await open(world, lane, first)
+    await world.lanes.record(
+      step(world, lane, { close: { attempt: attempt(world, first, 'rejected'), disposition: KEEP } }),
+    )
+
+    const again = await head(world, sender.connectionId)
+    await open(world, lane, again)
+    await world.lanes.record(step(world, lane, { close: settled(world, again), settledThrough: again.sequence }))
+
+    assert.deepEqual([again.sequence, again.attempts], [first.sequence, 1])
+    assert.ok((await head(world, sender.connectionId)).sequence > first.sequence)
+    await world.close()
+  })
+
+  it('G3: drops a message in the very step that ends the attempt before it', async () => {
+    const { world, sender } = await waiting(newWorld)
+    const second = await accept(world, sender, { text: 'second' })
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    const [one, two] = await world.lanes.loadRun(sender.connectionId, 2)
+    await open(world, lane, one!)
+
+    const drop = { sequence: two!.sequence, as: 'EXPIRED', reason: 'time_to_live_over', words: null } as const
+    await world.lanes.record(step(world, lane, { close: settled(world, one!), drop }))
+
+    assert.equal(await stateOf(world, second), 'EXPIRED')
+    assert.deepEqual(await world.lanes.loadRun(sender.connectionId, 10), [])
+    await world.close()
+  })
+
+  it('loses no waiting message to a lane that says it is through with it', async () => {
+    const { world, sender } = await waiting(newWorld)
+    await accept(world, sender, { text: 'second' })
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    const [one, two] = await world.lanes.loadRun(sender.connectionId, 2)
+    await open(world, lane, one!)
+
+    await world.lanes.record(step(world, lane, { close: settled(world, one!), settledThrough: two!.sequence }))
+
+    assert.equal((await head(world, sender.connectionId)).sequence, two!.sequence)
+    await world.close()
+  })
+
+  it('remembers over a takeover what the lane wrote down', async () => {
+    const { world, sender } = await waiting(newWorld)
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    const message = await head(world, sender.connectionId)
+    const memory = {
+      head: { sequence: message.sequence, tries: 3, spentMs: 1_234, resent: true, crashes: 1 },
+      trouble: { failures: 2, since: 17, messages: 1, lastSequence: message.sequence },
+      wait: { reason: 'retrying', words: 'busy', until: world.clock.now() + 5_000 },
+    }
+    await world.lanes.record(step(world, lane, { memory }))
+
+    await world.clock.pass(CLAIM_MS)
+
+    assert.deepEqual((await holdLane(world, BEN, sender.connectionId)).memory, memory)
+    await world.close()
+  })
+
+  it('remembers over a takeover when the last attempt of a lane with a pace began', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world, { policy: { leastGapMs: 60_000 } })
+    await accept(world, sender)
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    const beganAt = world.clock.now()
+    await open(world, lane, await head(world, sender.connectionId))
+
+    await world.clock.pass(CLAIM_MS)
+
+    assert.equal((await holdLane(world, BEN, sender.connectionId)).lastAttemptAt, beganAt)
+    await world.close()
+  })
+
+  it('cancels a message that would wait for its next attempt on a removed connection', async () => {
+    const { world, sender, id } = await waiting(newWorld)
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    const message = await head(world, sender.connectionId)
+    await open(world, lane, message)
+    await world.administration.removeConnection(sender.connectionId, true, 'test')
+
+    await world.lanes.record(
+      step(world, lane, { close: { attempt: attempt(world, message, 'rejected'), disposition: KEEP } }),
+    )
+
+    assert.equal(await stateOf(world, id), 'CANCELLED')
+    await world.close()
+  })
+}
+
+function expiryKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
+  it('expires what has outlived its time wherever it stands, but not what is being handed over', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world, { policy: { timeToLiveMs: 60_000 } })
+    const old = [await accept(world, sender), await accept(world, sender), await accept(world, sender)]
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    await open(world, lane, await head(world, sender.connectionId))
+    await world.clock.pass(60_000)
+    const young = await accept(world, sender)
+
+    const [one, other, none] = [
+      await world.lanes.expire(world.clock.now(), 2),
+      await world.lanes.expire(world.clock.now(), 10),
+      await world.lanes.expire(world.clock.now(), 10),
+    ]
+
+    assert.equal(one + other, 2)
+    assert.equal(none, 0)
+    const states = await Promise.all([...old, young].map((id) => stateOf(world, id)))
+    assert.deepEqual(states, ['SENDING', 'EXPIRED', 'EXPIRED', 'QUEUED'])
+    await world.close()
+  })
+
+  it('G5: says of a message that may have arrived neither that it expired nor that it will be sent', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world, { policy: { timeToLiveMs: 60_000 } })
+    const id = await accept(world, sender)
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    const message = await head(world, sender.connectionId)
+    await open(world, lane, message)
+    await world.lanes.record(
+      step(world, lane, { close: { attempt: attempt(world, message, 'unknown'), disposition: KEEP } }),
+    )
+
+    await world.clock.pass(60_000)
+    await world.lanes.expire(world.clock.now(), 10)
+
+    assert.equal(await stateOf(world, id), 'UNCONFIRMED')
+    await world.close()
+  })
+}
+
+function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
+  const receipt = { code: null, words: null }
+
+  it('brings a message forward by the reports of its network, and never back', async () => {
+    const { world, id } = await published(newWorld)
+    const at = world.clock.now()
+
+    const states: string[] = []
+    for (const kind of ['delivered', 'read', 'delivered', 'failed'] as const) {
+      assert.equal(await world.lanes.applyReceipt({ ...receipt, messageId: id, kind, at }), 'applied')
+      states.push(await stateOf(world, id))
+    }
+
+    assert.deepEqual(states, ['DELIVERED', 'READ', 'READ', 'READ'])
+    assert.ok((await timelineOf(world, id)).includes('receipt-contrary'))
+    await world.close()
+  })
+
+  it('asks for a report again while the attempt it speaks of is open', async () => {
+    const { world, sender, id } = await waiting(newWorld)
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    await open(world, lane, await head(world, sender.connectionId))
+
+    const result = await world.lanes.applyReceipt({
+      ...receipt,
+      messageId: id,
+      kind: 'delivered',
+      at: world.clock.now(),
+    })
+
+    assert.equal(result, 'too-early')
+    await world.close()
+  })
+
+  it('says when a report speaks of no message', async () => {
+    const world = await newWorld()
+
+    const messageId = 'nobody' as Parameters<typeof stateOf>[1]
+    const result = await world.lanes.applyReceipt({ ...receipt, messageId, kind: 'read', at: world.clock.now() })
+
+    assert.equal(result, 'message-unknown')
+    await world.close()
+  })
+}
+
+async function waiting(newWorld: NewWorld) {
+  const world = await newWorld()
+  const sender = await addSender(world)
+  const id = await accept(world, sender)
+  return { world, sender, id }
+}
+
+async function published(
+  newWorld: NewWorld,
+): Promise<{ world: StorageWorld; sender: Sender; id: Awaited<ReturnType<typeof accept>> }> {
+  const { world, sender, id } = await waiting(newWorld)
+  const lane = await holdLane(world, ANNA, sender.connectionId)
+  const message = await head(world, sender.connectionId)
+  await open(world, lane, message)
+  await world.lanes.record(
+    step(world, lane, { close: { attempt: attempt(world, message), disposition: AS_PUBLISHED } }),
+  )
+  return { world, sender, id }
+}
+
+function ids(lanes: Awaited<ReturnType<typeof claim>>) {
+  return lanes.map((lane) => lane.connectionId)
+}

@@ -1,0 +1,50 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { SqliteStorage } from '../../src/storage/sqlite/index.ts'
+import { openAdministration } from '../../src/storage/sqlite/open-administration.ts'
+import { HandClock } from './hand-clock.ts'
+import type { StorageWorld, WorldOptions } from './storage-world.ts'
+
+/** SQLite on a file of its own, with a second connection to it in the part of another process. */
+export async function newSqliteWorld({
+  maxWaitingPerConnection = 0,
+  maxWaitingPerAccount = 0,
+}: WorldOptions = {}): Promise<StorageWorld> {
+  const folder = await mkdtemp(join(tmpdir(), 'nuncio-conformance-'))
+  const path = join(folder, 'nuncio.db')
+  const clock = new HandClock()
+  const storage = new SqliteStorage({
+    path,
+    clock,
+    limits: { maxWaitingPerConnection, maxWaitingPerAccount },
+    refusedByChannel: () => null,
+    onBroken: () => {},
+  })
+  const { database } = storage
+  const visitor = openAdministration(path, { create: false, now: () => clock.now() })
+  return {
+    intake: storage.intake,
+    lanes: storage.lanes,
+    mediaQueue: storage.mediaQueue,
+    channelMemory: (channel) => storage.channelMemory(channel),
+    administration: visitor.administration,
+    clock,
+    fillDisk() {
+      const { page_count: pages } = database.prepare('pragma page_count').get() as { page_count: number }
+      database.exec(`pragma max_page_count = ${pages}`)
+      return () => database.exec('pragma max_page_count = 1000000')
+    },
+    breakCommits() {
+      // A foreign key that is looked at only by the commit: everything before it succeeds.
+      database.exec(`
+        create table broken (account_id text references account (id) deferrable initially deferred);
+        create trigger break_commit after insert on message begin insert into broken values ('nobody'); end;`)
+    },
+    async close() {
+      visitor.close()
+      storage.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

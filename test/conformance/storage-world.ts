@@ -1,0 +1,215 @@
+import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../src/core/connection/lane-policy.ts'
+import type { AccountId, ConnectionId, MessageId, TokenId, WorkerId } from '../../src/core/ids.ts'
+import type { MessageContent, QueuedMessage, Sequence } from '../../src/core/message/message.ts'
+import type { Administration } from '../../src/core/ports/administration.ts'
+import type { ChannelMemory } from '../../src/core/ports/channel-memory.ts'
+import type { Candidate, Intake } from '../../src/core/ports/intake.ts'
+import type { AttemptRecord, ClaimedLane, Lanes, MediaQueue, Step, StepResult } from '../../src/core/ports/lanes.ts'
+import type { HandClock } from './hand-clock.ts'
+
+/** One engine with an empty database, and what a suite needs around it. */
+export interface StorageWorld {
+  readonly intake: Intake
+  readonly lanes: Lanes
+  readonly mediaQueue: MediaQueue
+  channelMemory(channel: string): ChannelMemory
+  /** Another process on the same database. */
+  readonly administration: Administration
+  readonly clock: HandClock
+  /** Nothing more fits on the disk, until the returned function is called. */
+  fillDisk(): () => void
+  /** The next commit fails in a way that leaves unknown what it wrote. */
+  breakCommits(): void
+  close(): Promise<void>
+}
+
+export interface WorldOptions {
+  /** 0 means none. */
+  readonly maxWaitingPerConnection?: number
+  readonly maxWaitingPerAccount?: number
+}
+
+export type NewWorld = (options?: WorldOptions) => Promise<StorageWorld>
+
+/** What a suite is written down with: of the test runner, or of a collector that runs it elsewhere. */
+export interface Suite {
+  readonly it: (name: string, prove: () => Promise<void>) => void
+}
+
+export const ANNA = 'anna' as WorkerId
+export const BEN = 'ben' as WorkerId
+export const SENDER = '15550001000'
+export const RECIPIENT = '15550100000'
+
+export interface Sender {
+  readonly accountId: AccountId
+  readonly connectionId: ConnectionId
+  readonly tokenId: TokenId
+  readonly sha256: Buffer
+  readonly number: string
+}
+
+let made = 0
+
+/** An account with one connection and one token. */
+export async function addSender(
+  world: StorageWorld,
+  given: { number?: string; policy?: Partial<LanePolicy> } = {},
+): Promise<Sender> {
+  made += 1
+  const { administration } = world
+  const number = given.number ?? SENDER
+  const account = await administration.createAccount(`Account ${made}`, 'test')
+  const connectionId = await addConnection(world, account.id, { number, ...given })
+  const sha256 = Buffer.alloc(32, made)
+  sha256.writeUInt32BE(made)
+  const token = await administration.createToken(
+    {
+      accountId: account.id,
+      name: 'token',
+      events: ['messaging.send_message'],
+      expiresAt: world.clock.now() + 30 * 24 * 3_600_000,
+      connectionIds: null,
+      sourceRanges: null,
+      sha256,
+      prefix: 'AbCdEfGh',
+    },
+    'test',
+  )
+  return { accountId: account.id, connectionId, tokenId: token.id, sha256, number }
+}
+
+export async function addConnection(
+  { administration }: StorageWorld,
+  accountId: AccountId,
+  { number, policy }: { number: string; policy?: Partial<LanePolicy> },
+): Promise<ConnectionId> {
+  const wanted = {
+    accountId,
+    number,
+    channel: 'sandbox',
+    policy: { ...DEFAULT_LANE_POLICY, ...policy },
+    channelSettings: {},
+  }
+  return (await administration.addConnection(wanted, 'test')).id
+}
+
+export interface GivenMessage {
+  readonly text?: string
+  readonly media?: boolean
+  readonly key?: string
+  readonly fingerprint?: string
+  readonly to?: string
+}
+
+export function candidate(world: StorageWorld, sender: Sender, given: GivenMessage = {}): Candidate {
+  const { text = 'Hello', to = RECIPIENT } = given
+  const content: MessageContent = given.media
+    ? { type: 'image', name: 'a.png', url: 'https://files.example/a.png', caption: text }
+    : { type: 'message', text }
+  const message = given.media
+    ? { type: 'image', media: { name: 'a.png', url: 'https://files.example/a.png', caption: text } }
+    : { type: 'message', message: text }
+  const { clock } = world
+  return {
+    facts: {
+      requestId: 'request',
+      receivedAt: clock.now(),
+      receivedMonotonic: clock.monotonic(),
+      remoteAddress: '192.0.2.1',
+      userAgent: null,
+    },
+    tokenId: sender.tokenId,
+    accountId: sender.accountId,
+    from: sender.number,
+    to,
+    content,
+    body: JSON.stringify({ from: sender.number, to, message }),
+    idempotency: given.key === undefined ? null : { key: given.key, fingerprint: given.fingerprint ?? 'fingerprint' },
+  }
+}
+
+export async function accept(world: StorageWorld, sender: Sender, given: GivenMessage = {}): Promise<MessageId> {
+  const result = await world.intake.accept(candidate(world, sender, given))
+  if (result.kind !== 'accepted') throw new Error(`a message that should have been accepted is ${result.kind}`)
+  return result.messageId
+}
+
+/** A living worker that holds the lane. */
+export async function holdLane(
+  world: StorageWorld,
+  worker: WorkerId,
+  connectionId: ConnectionId,
+): Promise<ClaimedLane> {
+  await beat(world, worker)
+  const [lane] = await claim(world, worker, [connectionId])
+  if (!lane) throw new Error('the lane could not be claimed')
+  return lane
+}
+
+export function beat({ lanes, clock }: StorageWorld, worker: WorkerId, forMs = 15_000): Promise<void> {
+  return lanes.heartbeat(worker, clock.now(), clock.now() + forMs)
+}
+
+export function claim(
+  { lanes, clock }: StorageWorld,
+  worker: WorkerId,
+  only: readonly ConnectionId[] | null = null,
+): Promise<readonly ClaimedLane[]> {
+  return lanes.claim({ worker, now: clock.now(), only, held: new Set(), limit: 100 })
+}
+
+export async function head({ lanes }: StorageWorld, connectionId: ConnectionId): Promise<QueuedMessage> {
+  const [first] = await lanes.loadRun(connectionId, 1)
+  if (!first) throw new Error('the lane is empty')
+  return first
+}
+
+/** A step that does nothing but what is given. */
+export function step({ clock }: StorageWorld, lane: ClaimedLane, does: Partial<Step>): Step {
+  const nothing = { close: null, drop: null, open: null, settledThrough: null }
+  return { connectionId: lane.connectionId, epoch: lane.epoch, at: clock.now(), ...nothing, ...does }
+}
+
+export function open(world: StorageWorld, lane: ClaimedLane, message: QueuedMessage): Promise<StepResult> {
+  return world.lanes.record(step(world, lane, { open: { sequence: message.sequence, number: message.attempts + 1 } }))
+}
+
+export function attempt(
+  { clock }: StorageWorld,
+  message: { readonly sequence: Sequence; readonly attempts: number },
+  outcome: AttemptRecord['outcome'] = 'accepted',
+): AttemptRecord {
+  return {
+    sequence: message.sequence,
+    number: message.attempts + 1,
+    startedAt: clock.now(),
+    endedAt: clock.now(),
+    outcome,
+    code: outcome === 'accepted' ? null : 'busy',
+    words: null,
+    networkId: outcome === 'accepted' ? 'net-1' : null,
+  }
+}
+
+export const AS_PUBLISHED = { do: 'settle', as: 'PUBLISHED', reason: null, words: null } as const
+export const KEEP = { do: 'keep-queued' } as const
+
+export function settled(world: StorageWorld, message: QueuedMessage): NonNullable<Step['close']> {
+  return { attempt: attempt(world, message), disposition: AS_PUBLISHED }
+}
+
+export async function stateOf({ administration }: StorageWorld, id: MessageId): Promise<string> {
+  return (await administration.explainMessage(id)).message.state
+}
+
+export async function timelineOf({ administration }: StorageWorld, id: MessageId): Promise<string[]> {
+  return (await administration.explainMessage(id)).timeline.map((moment) => moment.kind)
+}
+
+export async function countMessages({ administration }: StorageWorld): Promise<number> {
+  let count = 0
+  for await (const _ of administration.listMessages({ accountId: null, connectionId: null, state: null, limit: null }))
+    count += 1
+  return count
+}

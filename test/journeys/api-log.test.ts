@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import type { RequestView } from '../../src/core/ports/administration.ts'
+import { type Journey, SENDER, startNuncio } from '../support/journey/start-nuncio.ts'
+
+const TO = '15551234567'
+
+async function log({ operator }: Journey): Promise<RequestView[]> {
+  const filter = { accountId: null, tokenIds: null, connection: null, statuses: null, limit: null }
+  const requests: RequestView[] = []
+  for await (const request of operator.administration.listRequests(filter)) requests.push(request)
+  // Order is tested where the clock is moved by hand. The ids of one process are counted up.
+  return requests.toSorted((a, b) => b.requestId.localeCompare(a.requestId))
+}
+
+describe('the API log', () => {
+  it('G10: holds every request with a known token as it was answered, under the id that its reply carried', async () => {
+    const nuncio = await startNuncio()
+    const body = { from: SENDER, to: '+1', message: { type: 'message', message: 'Hello' } }
+
+    const accepted = await nuncio.text(TO, 'Hello', { 'idempotency-key': 'k' })
+    const refused = await nuncio.post(body)
+    const elsewhere = await nuncio.post({ ...body, from: '15559999999', to: TO })
+    const repeated = await nuncio.text(TO, 'Hello', { 'idempotency-key': 'k' })
+    await nuncio.text(TO, 'Nobody', { 'x-api-key': 'nobody' })
+    await nuncio.reaches(accepted.messageId, 'PUBLISHED')
+
+    const replies = [repeated, elsewhere, refused, accepted]
+    const requests = await log(nuncio)
+    assert.deepEqual(
+      requests.map((request) => [request.requestId, request.status, request.code, request.errors]),
+      replies.map((reply) => [
+        reply.headers.get('x-request-id'),
+        reply.status,
+        reply.body.code,
+        reply.body.data.errors ?? [],
+      ]),
+    )
+    assert.deepEqual(
+      requests.map((request) => [request.outcome, request.state, request.connection]),
+      [
+        ['repeated', 'PUBLISHED', SENDER],
+        ['refused', null, '15559999999'],
+        ['refused', null, SENDER],
+        ['accepted', 'PUBLISHED', SENDER],
+      ],
+    )
+    const story = await nuncio.operator.administration.findRequest(refused.headers.get('x-request-id') ?? '', null)
+    assert.equal(story.body, JSON.stringify(body))
+    assert.equal(story.remoteAddress, '127.0.0.1')
+  })
+})

@@ -1,0 +1,42 @@
+import type { AccountId, MessageId, TokenId } from '../../../src/core/ids.ts'
+import type { AdministrationWorld } from './open-administration-world.ts'
+
+interface LoggedRequest {
+  readonly accountId: AccountId
+  readonly tokenId: TokenId
+  readonly requestId: string
+  readonly receivedAt?: number
+  readonly status?: number
+  readonly code?: string
+  readonly errors?: readonly object[] | null
+  readonly body?: string | null
+  readonly messageId?: MessageId
+}
+
+/** A refused request as the service keeps it; with `messageId` a repeat of that message. */
+export function logRequest(world: AdministrationWorld, request: LoggedRequest): void {
+  const { messageId = null, body = null, status = messageId ? 200 : 400 } = request
+  const errors = request.errors ?? [{ field: null, code: 'body_missing', message: 'The request has no body.' }]
+  world.run(
+    `insert into request (account_id, token_id, request_id, received_at, took_us, status, code, errors, body, message_id,
+       remote_address, user_agent) values (?, ?, ?, ?, 840, ?, ?, ?, ?, ?, '203.0.113.9', 'curl/8')`,
+    request.accountId,
+    request.tokenId,
+    request.requestId,
+    request.receivedAt ?? world.now,
+    status,
+    request.code ?? (messageId ? 'HC-1' : 'HC-2'),
+    messageId ? null : JSON.stringify(errors),
+    body,
+    messageId,
+  )
+}
+
+/** Tells which token a message came with, and from where. */
+export function cameWith(world: AdministrationWorld, id: MessageId, tokenId: TokenId): void {
+  world.run(
+    `update message set token_id = ?, remote_address = '203.0.113.9', user_agent = 'curl/8' where id = ?`,
+    tokenId,
+    id,
+  )
+}

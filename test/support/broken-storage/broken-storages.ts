@@ -1,0 +1,177 @@
+import type { ConnectionId, MessageId } from '../../../src/core/ids.ts'
+import type { Sequence } from '../../../src/core/message/message.ts'
+import type { AcceptResult } from '../../../src/core/ports/intake.ts'
+import type { ClaimedLane, Lanes, MediaQueue } from '../../../src/core/ports/lanes.ts'
+import type { StorageWorld } from '../../conformance/storage-world.ts'
+
+type Break = (world: StorageWorld) => Partial<StorageWorld>
+
+/** Engines that each break one promise. The conformance suite must fail on every one of them. */
+export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
+  'answers before the commit': ({ intake }) => ({
+    intake: over(intake, {
+      accept: (candidate) => {
+        void intake.accept(candidate)
+        return Promise.resolve<AcceptResult>({
+          kind: 'accepted',
+          messageId: 'early' as MessageId,
+          connectionId: 'early' as ConnectionId,
+        })
+      },
+    }),
+  }),
+  'takes an unknown commit for none': ({ intake }) => ({
+    intake: over(intake, {
+      async accept(candidate) {
+        const result = await intake.accept(candidate)
+        return result.kind === 'unavailable' ? { kind: 'unavailable', code: 'not_accepted' } : result
+      },
+    }),
+  }),
+  'believes the token it looked up before': ({ intake }) => ({
+    intake: over(intake, {
+      async accept(candidate) {
+        const result = await intake.accept(candidate)
+        if (result.kind !== 'refused' || result.code !== 'unauthorized') return result
+        return { kind: 'accepted', messageId: 'stale' as MessageId, connectionId: 'stale' as ConnectionId }
+      },
+    }),
+  }),
+  'stores a message for each of two equal requests at once': ({ intake }) => ({
+    intake: over(intake, { accept: (candidate) => intake.accept({ ...candidate, idempotency: null }) }),
+  }),
+  'does not compare the bodies under one key': ({ intake }) => ({
+    intake: over(intake, {
+      accept: (candidate) => {
+        const { idempotency } = candidate
+        return intake.accept({ ...candidate, idempotency: idempotency && { ...idempotency, fingerprint: 'same' } })
+      },
+    }),
+  }),
+  'forgets keys at once': ({ intake }) => ({ intake: over(intake, { namesMessage: () => false }) }),
+  'fails a whole batch for one row': ({ intake }) => {
+    let batch: Promise<unknown>[] = []
+    return {
+      intake: over(intake, {
+        async accept(candidate) {
+          const own = intake.accept(candidate)
+          batch.push(own)
+          setImmediate(() => {
+            batch = []
+          })
+          const all = await Promise.allSettled(batch)
+          if (all.some((result) => result.status === 'rejected')) throw new Error('the batch failed')
+          return own
+        },
+      }),
+    }
+  },
+  'knows no limits': ({ intake }) => ({ intake: over(intake, { isBacklogFull: () => null }) }),
+  'gives one lane to two workers': (world) => ({
+    lanes: over(world.lanes, { claim: (request) => claimFromAnybody(world, request) }),
+  }),
+  'keeps the epoch when a lane changes hands': ({ lanes }) => ({
+    lanes: over(lanes, {
+      claim: async (request) => (await lanes.claim(request)).map((lane) => ({ ...lane, epoch: 1 })),
+    }),
+  }),
+  'writes under any epoch': ({ lanes }) => {
+    const epochs = new Map<ConnectionId, number>()
+    return {
+      lanes: over(lanes, {
+        async claim(request) {
+          const claimed = await lanes.claim(request)
+          for (const lane of claimed) epochs.set(lane.connectionId, lane.epoch)
+          return claimed
+        },
+        record: (step) => lanes.record({ ...step, epoch: epochs.get(step.connectionId) ?? step.epoch }),
+      }),
+    }
+  },
+  'reads on behind a cursor': ({ lanes }) => {
+    const readThrough = new Map<ConnectionId, Sequence>()
+    return {
+      lanes: over(lanes, {
+        async loadRun(connectionId, limit) {
+          const run = (await lanes.loadRun(connectionId, limit)).filter(
+            ({ sequence }) => sequence > (readThrough.get(connectionId) ?? 0),
+          )
+          readThrough.set(connectionId, run.at(-1)?.sequence ?? readThrough.get(connectionId) ?? 0)
+          return run
+        },
+      }),
+    }
+  },
+  'forgets to drop beside the end of an attempt': ({ lanes }) => ({
+    lanes: over(lanes, { record: (step) => lanes.record(step.close ? { ...step, drop: null } : step) }),
+  }),
+  'counts no crash': ({ lanes }) => ({
+    lanes: over(lanes, {
+      claim: async (request) =>
+        (await lanes.claim(request)).map((lane) => ({ ...lane, open: lane.open && { ...lane.open, crashes: 0 } })),
+    }),
+  }),
+  'forgets what a lane remembers': ({ lanes }) => ({
+    lanes: over(lanes, {
+      record: (step) => lanes.record({ ...step, memory: { head: null, trouble: null, wait: null } }),
+    }),
+  }),
+  'frees a lane whatever its epoch': ({ lanes }) => {
+    const latest = new Map<ConnectionId, ClaimedLane>()
+    return {
+      lanes: over(lanes, {
+        async claim(request) {
+          const claimed = await lanes.claim(request)
+          for (const lane of claimed) latest.set(lane.connectionId, lane)
+          return claimed
+        },
+        release: (released) => lanes.release(released.map((lane) => latest.get(lane.connectionId) ?? lane)),
+      }),
+    }
+  },
+  'expires nothing': ({ lanes }) => ({ lanes: over(lanes, { expire: () => Promise.resolve(0) }) }),
+  'applies a report while the attempt is open': ({ lanes }) => ({
+    lanes: over(lanes, {
+      async applyReceipt(receipt) {
+        const result = await lanes.applyReceipt(receipt)
+        return result === 'too-early' ? 'applied' : result
+      },
+    }),
+  }),
+  'wants every file': ({ mediaQueue }) => ({
+    mediaQueue: overMedia(mediaQueue, { ready: async (...given) => (await mediaQueue.ready(...given)) || true }),
+  }),
+  'lets go of files that are still needed': ({ mediaQueue }) => ({
+    mediaQueue: overMedia(mediaQueue, {
+      async releasable() {
+        const paths = await mediaQueue.wantedFiles()
+        return { files: paths.map((path, index) => ({ sequence: index + 1, path })), lookedThrough: null }
+      },
+    }),
+  }),
+  'mixes what channels remember': (world) => {
+    const shared = world.channelMemory('shared')
+    return { channelMemory: () => shared }
+  },
+}
+
+/** Lets every claim succeed, as an engine would that does not look at heartbeats. */
+async function claimFromAnybody({ lanes }: StorageWorld, request: Parameters<Lanes['claim']>[0]) {
+  for (const other of ['anna', 'ben']) {
+    if (other !== request.worker) await lanes.retire(other as Parameters<Lanes['retire']>[0])
+  }
+  return lanes.claim(request)
+}
+
+function over<Port extends object>(port: Port, changed: Partial<Port>): Port {
+  return new Proxy(port, {
+    get(target, key) {
+      const value: unknown = Reflect.get(changed, key) ?? Reflect.get(target, key)
+      return typeof value === 'function' ? (value.bind(Reflect.has(changed, key) ? changed : target) as unknown) : value
+    },
+  })
+}
+
+function overMedia(queue: MediaQueue, changed: Partial<MediaQueue>): MediaQueue {
+  return over(queue, changed)
+}
