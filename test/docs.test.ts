@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path/posix'
 import { describe, it } from 'vitest'
 import packageFile from '../package.json' with { type: 'json' }
 import { ROOT, readTree } from '../scripts/source-tree.ts'
-import { firstCurl } from '../src/app/first-start.ts'
+import { firstCurl } from '../src/app/first-curl.ts'
 import { Cli } from '../src/cli/cli.ts'
 import { NuncioCommand } from '../src/cli/nuncio-command.ts'
 import { createProgram } from '../src/cli/program.ts'

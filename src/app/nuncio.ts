@@ -14,7 +14,7 @@ import { createHttpServer, type HttpServer } from '../http/http-server.ts'
 import { createMediaFetcher } from '../media/create-media-fetcher.ts'
 import { SqliteStorage } from '../storage/sqlite/index.ts'
 import { deliverReceipt } from './deliver-receipt.ts'
-import { type FirstStart, prepareFirstStart } from './first-start.ts'
+import type { FirstStart } from './first-start.ts'
 import { createJournal } from './journal.ts'
 import { Metrics } from './metrics.ts'
 import { systemClock } from './system-clock.ts'
@@ -101,7 +101,7 @@ export class Nuncio {
   }
 
   async start(): Promise<Started> {
-    const first = await prepareFirstStart(this.#settings, systemClock.now())
+    const first = this.#storage.isEmpty() ? await this.#prepareFirst() : null
     const { host, port } = this.#settings
     const address = await this.#http.listen({ host, port })
     await this.#storage.forgetDeadWorkers()
@@ -114,6 +114,12 @@ export class Nuncio {
     this.#sweeping = setInterval(() => this.#sweep(), SWEEP_EVERY_MS)
     this.#entering = setInterval(() => this.#enterLanes(), ENTER_LANES_EVERY_MS)
     return { url: address.port === port ? this.#settings.publicUrl : localUrl(host, address.port), first }
+  }
+
+  /** Loaded only when it is needed: what it brings along would stay in memory for good. */
+  async #prepareFirst(): Promise<FirstStart | null> {
+    const { prepareFirstStart } = await import('./first-start.ts')
+    return prepareFirstStart(this.#settings, systemClock.now())
   }
 
   /** Takes nothing new, lets running calls finish, records them, gives the lanes back. Harmless twice. */

@@ -1,6 +1,6 @@
 import { type Logger, pino } from 'pino'
 import type { Settings } from '../config/read-settings.ts'
-import { firstCurl } from './first-start.ts'
+import { firstCurl } from './first-curl.ts'
 import { Nuncio, type Started } from './nuncio.ts'
 
 /** Runs the service until it is told to stop. Resolves once everything has ended in order. */

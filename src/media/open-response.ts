@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
-import { Client } from 'undici'
+import type { Client } from 'undici'
 import type { JudgedUrl } from '../core/media-address/judge-url.ts'
 import type { Dial } from './dial.ts'
 import { explainBrokenExchange } from './explain-broken-exchange.ts'
@@ -44,6 +44,8 @@ export async function openResponse(
   rules: RequestRules,
   ending: AbortController,
 ): Promise<OpenResponse> {
+  // Loaded with the first fetch: a service that sends texts only need not keep it in memory.
+  const undici = await import('undici')
   const exchange = { peerHasEnded: false, hasAnswered: false }
   const connection = new MeteredConnection(await rules.dial(target, addresses, ending.signal), (receivedBytes) => {
     if (!exchange.hasAnswered && receivedBytes > MOST_BYTES_BEFORE_BODY) ending.abort(tooWordy())
@@ -52,7 +54,7 @@ export async function openResponse(
     exchange.peerHasEnded = true
   })
   connection.on('error', () => {})
-  const client = clientOver(connection, new URL(target.url).origin)
+  const client = clientOver(undici, connection, new URL(target.url).origin)
   const close = () => {
     void client.destroy().catch(() => {})
     connection.destroy()
@@ -85,9 +87,9 @@ export async function openResponse(
 }
 
 /** An HTTP client that has this one connection and can never make another. */
-function clientOver(connection: MeteredConnection, origin: string): Client {
+function clientOver(undici: typeof import('undici'), connection: MeteredConnection, origin: string): Client {
   let unused: MeteredConnection | null = connection
-  return new Client(origin, {
+  return new undici.Client(origin, {
     connect: (_options, callback) => {
       const given = unused
       unused = null

@@ -11,6 +11,8 @@ export class HandClock implements Clock {
   #monotonic = 1_000
   #timers: Timer[] = []
   lot = 0.5
+  /** What happens by itself while time passes, beside the timers. */
+  whilePassing: () => Promise<void> = () => Promise.resolve()
 
   constructor(startsAt: number = Date.UTC(2026, 0, 15, 12)) {
     this.#now = startsAt
@@ -53,6 +55,7 @@ export class HandClock implements Clock {
       next.call()
     }
     this.#move(end)
+    await this.whilePassing()
   }
 
   get timers(): number {

@@ -21,6 +21,8 @@ export async function newSqliteWorld({
     refusedByChannel: () => null,
     onBroken: () => {},
   })
+  // The service does it a few times a second.
+  clock.whilePassing = () => storage.enterLanes()
   const { database } = storage
   const visitor = openAdministration(path, { create: false, now: () => clock.now() })
   return {

@@ -59,6 +59,7 @@ async function live(world: SimulatedWorld): Promise<void> {
   for (let i = 0; i < WORKERS; i++) world.startWorker()
   planFaults(world, faultsLastMs)
   planLoad(world, faultsLastMs)
+  enterLanes(world, lots)
   world.schedule.after(faultsLastMs, () => stopFaults(world))
   // A supervisor may still be about to start a worker, so the watch begins once all are there.
   const healthyAt = world.schedule.now + faultsLastMs + 50_000
@@ -67,6 +68,14 @@ async function live(world: SimulatedWorld): Promise<void> {
     () => world.trace.violation !== null || (world.schedule.now >= healthyAt && world.referee.isDrained()),
   )
   if (!world.trace.violation) world.referee.judgeEnd()
+}
+
+/** As the service does a few times a second, if it is not late. */
+function enterLanes(world: SimulatedWorld, lots: SimulatedWorld['lots']): void {
+  world.schedule.after(lots.pick([200, 200, 3_000]), () => {
+    void world.schedule.work(() => world.storage.storage.enterLanes())
+    enterLanes(world, lots)
+  })
 }
 
 function watch(world: SimulatedWorld, ends: { healthyAt: number; drainedBy: number }): void {

@@ -7,6 +7,8 @@ import { type FetchedMedia, type MediaFailure, type MediaFetcher, SpoolUnavailab
 
 const PER_ACCOUNT = 4
 const PER_HOST = 4
+// A host that stalls must leave an account room for its other hosts.
+const PER_HOST_OF_ACCOUNT = 2
 const IN_ALL = 16
 const LOOK_EVERY_MS = 1_000
 // Many messages may arrive during one look; they share the next.
@@ -140,8 +142,10 @@ export class MediaStage {
     if (!this.#started || this.#running.has(wanted.sequence)) return true
     const host = hostOf(wanted.url)
     if (this.#running.size >= IN_ALL) return false
-    if (this.#count((running) => running.wanted.accountId === wanted.accountId) >= PER_ACCOUNT) return false
-    if (this.#count((running) => running.host === host) >= PER_HOST) return false
+    const ofAccount = this.#runningThat((running) => running.wanted.accountId === wanted.accountId)
+    const ofHost = this.#runningThat((running) => running.host === host)
+    if (ofAccount.length >= PER_ACCOUNT || ofHost.length >= PER_HOST) return false
+    if (ofHost.filter((running) => ofAccount.includes(running)).length >= PER_HOST_OF_ACCOUNT) return false
     const running = { wanted, host, abort: new AbortController() }
     this.#running.set(wanted.sequence, running)
     const end = this.#fetch(running).finally(() => {
@@ -153,10 +157,8 @@ export class MediaStage {
     return true
   }
 
-  #count(matches: (running: Running) => boolean): number {
-    let count = 0
-    for (const running of this.#running.values()) if (matches(running)) count += 1
-    return count
+  #runningThat(matches: (running: Running) => boolean): Running[] {
+    return [...this.#running.values()].filter(matches)
   }
 
   async #fetch({ wanted, abort }: Running): Promise<void> {

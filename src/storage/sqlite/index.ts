@@ -84,6 +84,11 @@ export class SqliteStorage {
     this.mediaQueue = new SqliteMediaQueue(database, this.#commits, this.counts)
   }
 
+  /** True on a data directory that nobody has set up. */
+  isEmpty(): boolean {
+    return this.database.prepare('select 1 from account limit 1').get() === undefined
+  }
+
   channelMemory(channel: string): ChannelMemory {
     return new SqliteChannelMemory(this.database, this.#commits, channel)
   }

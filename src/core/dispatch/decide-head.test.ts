@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { DEFAULT_LANE_POLICY } from '../connection/lane-policy.ts'
+import type { AccountId, ConnectionId, MessageId } from '../ids.ts'
+import { MESSAGE_TYPES, type QueuedMessage } from '../message/message.ts'
+import type { LaneMemory, LaneWait } from '../ports/lanes.ts'
+import { decideHead, type HeadContext } from './decide-head.ts'
+
+const NOON = Date.UTC(2026, 0, 15, 12)
+const NOTHING: LaneMemory = { head: null, trouble: null, wait: null }
+const DAY = 24 * 3_600_000
+const FILE = { path: 'spool/file', sizeBytes: 1, sha256: '00', mime: 'image/png' }
+const PENDING = { kind: 'pending', tries: 1, nextTryAt: 0, lastWords: 'slow' } as const
+
+const MESSAGE: QueuedMessage = {
+  sequence: 7,
+  id: 'message' as MessageId,
+  accountId: 'account' as AccountId,
+  connectionId: 'connection' as ConnectionId,
+  recipient: '15550100000',
+  acceptedAt: NOON,
+  attempts: 0,
+  content: { type: 'message', text: 'Hello' },
+  media: null,
+}
+const IMAGE: QueuedMessage = {
+  ...MESSAGE,
+  content: { type: 'image', name: 'a.png', url: 'https://files.example/a.png', caption: null },
+  media: PENDING,
+}
+
+function context(given: Partial<HeadContext> = {}): HeadContext {
+  return {
+    policy: DEFAULT_LANE_POLICY,
+    memory: NOTHING,
+    now: NOON,
+    lastAttemptAt: null,
+    paceLot: 0.5,
+    channelTypes: MESSAGE_TYPES,
+    mediaStalled: false,
+    ...given,
+  }
+}
+
+function waiting(wait: LaneWait, sequence = 7, resent = false): LaneMemory {
+  return { head: { sequence, tries: 1, spentMs: 0, resent, crashes: 0 }, trouble: null, wait }
+}
+
+describe('the decision about the head of a lane', () => {
+  it('opens what is due', () => {
+    assert.deepEqual(decideHead(MESSAGE, context()), { do: 'open' })
+  })
+
+  it('expires what has lived its time, to the millisecond', () => {
+    const [just, over] = [context({ now: NOON + DAY - 1 }), context({ now: NOON + DAY })]
+
+    assert.equal(decideHead(MESSAGE, just).do, 'open')
+    assert.deepEqual(decideHead(MESSAGE, over), { do: 'drop', as: 'EXPIRED', reason: 'time_to_live_over', words: null })
+  })
+
+  it('fails what is damaged, and what the channel cannot send', () => {
+    const decisions = [
+      decideHead({ ...MESSAGE, content: null }, context()),
+      decideHead(MESSAGE, context({ channelTypes: ['image'] })),
+    ]
+
+    assert.deepEqual(
+      decisions.map((each) => each.do === 'drop' && [each.as, each.reason]),
+      [
+        ['FAILED', 'message_damaged'],
+        ['FAILED', 'type_unsupported'],
+      ],
+    )
+  })
+
+  it('G5: says UNCONFIRMED when what it drops may have arrived before', () => {
+    const memory = waiting({ reason: 'retrying', words: null, until: NOON }, 7, true)
+
+    const decision = decideHead(MESSAGE, context({ memory, now: NOON + DAY }))
+
+    assert.deepEqual(decision, { do: 'drop', as: 'UNCONFIRMED', reason: 'fate_unknown', words: null })
+  })
+})
+
+describe('the decision while the lane waits', () => {
+  const retrying = { reason: 'retrying', words: 'busy', until: NOON + 5_000 }
+
+  it('waits until the end, with the same memory, and not a millisecond longer', () => {
+    const memory = waiting(retrying)
+
+    const [before, at] = [
+      decideHead(MESSAGE, context({ memory, now: NOON + 4_999 })),
+      decideHead(MESSAGE, context({ memory, now: NOON + 5_000 })),
+    ]
+
+    assert.ok(before.do === 'wait' && before.memory === memory)
+    assert.equal(at.do, 'open')
+  })
+
+  it('waits without an end until somebody changes something', () => {
+    const memory = waiting({ reason: 'credentials_refused', words: null, until: null })
+
+    assert.equal(decideHead(MESSAGE, context({ memory, now: NOON + 3_600_000 })).do, 'wait')
+  })
+
+  it('G3: does not make a message wait for the retry of another, which was cancelled', () => {
+    assert.equal(decideHead(MESSAGE, context({ memory: waiting(retrying, 6) })).do, 'open')
+  })
+
+  it('makes every message wait for the connection', () => {
+    const memory = waiting({ reason: 'connection_away', words: null, until: NOON + 5_000 }, 6)
+
+    assert.equal(decideHead(MESSAGE, context({ memory })).do, 'wait')
+  })
+
+  it('does not wait for days because the clock was set back', () => {
+    const memory = waiting({ reason: 'connection_away', words: null, until: NOON + 2 * DAY })
+
+    assert.equal(decideHead(MESSAGE, context({ memory })).do, 'open')
+  })
+})
+
+describe('the decision about pace', () => {
+  const policy = { ...DEFAULT_LANE_POLICY, leastGapMs: 1_000, gapJitterMs: 500 }
+
+  it('rests for the gap and its lot since the last attempt began', () => {
+    const resting = decideHead(MESSAGE, context({ policy, lastAttemptAt: NOON - 1_000 }))
+    const rested = decideHead(MESSAGE, context({ policy, lastAttemptAt: NOON - 1_250 }))
+
+    assert.deepEqual(resting.do === 'wait' && resting.memory.wait, { reason: 'pace', words: null, until: NOON + 250 })
+    assert.equal(rested.do, 'open')
+  })
+
+  it('writes the same rest down only once', () => {
+    const first = decideHead(MESSAGE, context({ policy, lastAttemptAt: NOON - 1_000 }))
+    assert.ok(first.do === 'wait')
+
+    const second = decideHead(
+      MESSAGE,
+      context({ policy, lastAttemptAt: NOON - 1_000, memory: first.memory, now: NOON + 1 }),
+    )
+
+    assert.ok(second.do === 'wait' && second.memory === first.memory)
+  })
+
+  it('does not rest for days because the clock was set back', () => {
+    assert.equal(decideHead(MESSAGE, context({ policy, lastAttemptAt: NOON + 2 * DAY })).do, 'open')
+  })
+
+  it('knows no rest without a gap, nor before the first attempt', () => {
+    assert.equal(decideHead(MESSAGE, context({ lastAttemptAt: NOON })).do, 'open')
+    assert.equal(decideHead(MESSAGE, context({ policy })).do, 'open')
+  })
+})
+
+describe('the decision about media', () => {
+  const until = NOON + DEFAULT_LANE_POLICY.headBudgetMs
+
+  it('waits for the media of the head for at most the head budget', () => {
+    const first = decideHead(IMAGE, context())
+    assert.ok(first.do === 'wait')
+
+    const again = decideHead(IMAGE, context({ memory: first.memory, now: until - 1 }))
+    const over = decideHead(IMAGE, context({ memory: first.memory, now: until }))
+
+    assert.deepEqual(first.memory.wait, { reason: 'media_pending', words: 'slow', until })
+    assert.ok(again.do === 'wait' && again.memory === first.memory)
+    assert.deepEqual(over, { do: 'drop', as: 'FAILED', reason: 'head_budget_over', words: 'slow' })
+  })
+
+  it('begins a budget of its own for each message', () => {
+    const memory = waiting({ reason: 'media_pending', words: null, until: NOON - 1 }, 6)
+
+    const decision = decideHead(IMAGE, context({ memory }))
+
+    assert.equal(decision.do === 'wait' && decision.memory.wait?.until, until)
+  })
+
+  it('G11: charges no message while no media can be stored for a reason of ours', () => {
+    const memory = waiting({ reason: 'media_pending', words: null, until: NOON })
+
+    const decision = decideHead(IMAGE, context({ memory, mediaStalled: true }))
+
+    assert.equal(decision.do === 'wait' && decision.memory.wait?.until, until)
+  })
+
+  it('opens at once when the media is there, whatever end the wait had', () => {
+    const memory = waiting({ reason: 'media_pending', words: null, until })
+
+    assert.equal(decideHead({ ...IMAGE, media: { kind: 'ready', file: FILE } }, context({ memory })).do, 'open')
+  })
+})

@@ -1,0 +1,368 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { HandClock } from '../../../test/conformance/hand-clock.ts'
+import type { AccountId, ConnectionId, MessageId } from '../ids.ts'
+import type { MediaFile } from '../message/message.ts'
+import type { JournalEvent } from '../ports/journal.ts'
+import type { MediaQueue, MediaToFetch } from '../ports/lanes.ts'
+import {
+  type FetchedMedia,
+  type MediaFailure,
+  type MediaFetcher,
+  type MediaWanted,
+  SpoolUnavailable,
+} from '../ports/media.ts'
+import { MediaStage } from './media-stage.ts'
+
+const PER_ACCOUNT = 4
+const PER_HOST = 4
+const IN_ALL = 16
+const FILE: MediaFile = { path: 'spool/file', sizeBytes: 100, sha256: '00', mime: 'image/png' }
+const FETCHED: FetchedMedia = { kind: 'fetched', file: FILE, tookMs: 5 }
+
+function failed(given: Partial<MediaFailure> = {}): MediaFailure {
+  return { kind: 'failed', code: 'media_timeout', mayPass: true, words: 'slow', retryAfterMs: null, ...given }
+}
+
+describe('the media stage', () => {
+  it('fetches what waits, tells the lane, and lets the file go once its message is settled', async () => {
+    const { stage, queue, fetcher, clock, settled } = createStage()
+    queue.add({ host: 'a' })
+    await stage.start()
+    fetcher.end(FETCHED)
+    await clock.pass(0)
+    queue.settledFiles.push({ sequence: 1, path: FILE.path })
+    await clock.pass(2_000)
+
+    assert.deepEqual(queue.done, ['1 ready'])
+    assert.deepEqual(settled, ['connection 1'])
+    assert.deepEqual([fetcher.discarded, queue.forgotten], [[FILE.path], [1]])
+    await stage.stop()
+  })
+
+  it('throws away a file that nobody wants any more', async () => {
+    const { stage, queue, fetcher, clock, settled } = createStage()
+    queue.add({ host: 'a' })
+    queue.isWanted = false
+    await stage.start()
+    fetcher.end(FETCHED)
+    await clock.pass(0)
+
+    assert.deepEqual([fetcher.discarded, settled], [[FILE.path], []])
+    await stage.stop()
+  })
+
+  it(`G8: fetches ${PER_ACCOUNT} at once for one account, ${IN_ALL} in all`, async () => {
+    const { stage, queue, fetcher } = createStage()
+    for (let i = 0; i < 60; i++) queue.add({ host: `host-${i}`, account: `account ${i % 6}` })
+    await stage.start()
+
+    const perAccount = Map.groupBy(fetcher.running, ({ account }) => account)
+    assert.equal(fetcher.running.length, IN_ALL)
+    assert.ok([...perAccount.values()].every((fetches) => fetches.length <= PER_ACCOUNT))
+    await stage.stop()
+  })
+
+  it(`fetches ${PER_HOST} at once from one host`, async () => {
+    const { stage, queue, fetcher } = createStage()
+    for (let i = 0; i < 20; i++) queue.add({ host: 'same', account: `account ${i % 5}` })
+    await stage.start()
+
+    assert.equal(fetcher.running.length, PER_HOST)
+    await stage.stop()
+  })
+
+  it('G8: lets accounts take turns, however much one of them has', async () => {
+    const { stage, queue, fetcher, clock } = createStage()
+    for (let i = 0; i < 40; i++) queue.add({ host: `host-${i}`, account: 'many' })
+    await stage.start()
+    for (let i = 0; i < 4; i++) queue.add({ host: `other-${i}`, account: `few ${i}` })
+
+    await clock.pass(1_000)
+
+    assert.deepEqual(
+      new Set(fetcher.running.map(({ account }) => account)),
+      new Set(['many', 'few 0', 'few 1', 'few 2', 'few 3']),
+    )
+    await stage.stop()
+  })
+
+  it('fetches the heads of lanes first, and whatever the quota says', async () => {
+    const { stage, queue, fetcher, clock } = createStage()
+    queue.spooled = 1_000_000
+    for (let i = 0; i < 10; i++) queue.add({ host: `host-${i}` })
+    await stage.start()
+    const ahead = fetcher.running.length
+
+    stage.want([8])
+    await clock.pass(20)
+
+    assert.equal(ahead, 0)
+    assert.deepEqual(
+      fetcher.running.map(({ sequence }) => sequence),
+      [8],
+    )
+    await stage.stop()
+  })
+
+  it('keeps a head that found no room in mind until there is some', async () => {
+    const { stage, queue, fetcher, clock } = createStage()
+    for (let i = 0; i < 10; i++) queue.add({ host: `host-${i}` })
+    await stage.start()
+    stage.want([10])
+    await clock.pass(20)
+
+    fetcher.end(FETCHED)
+    await clock.pass(20)
+
+    assert.equal(fetcher.running.at(-1)?.sequence, 10)
+    await stage.stop()
+  })
+})
+
+describe('the media stage after failures', () => {
+  it('tries four times within five minutes and then fails the message', async () => {
+    const { stage, queue, fetcher, clock, settled } = createStage()
+    queue.add({ host: 'a' })
+    await stage.start()
+    const startedAt = clock.now()
+    const tries: number[] = []
+
+    for (let second = 0; second < 300; second++) {
+      if (fetcher.running.length > 0) {
+        tries.push((clock.now() - startedAt) / 1_000)
+        fetcher.end(failed())
+      }
+      await clock.pass(1_000)
+    }
+
+    assert.equal(tries.length, 4)
+    assert.deepEqual(queue.done, ['1 retry', '1 retry', '1 retry', '1 failed media_timeout'])
+    assert.deepEqual(settled, ['connection 1'])
+    await stage.stop()
+  })
+
+  it('fails the message at once when trying again cannot help', async () => {
+    const { stage, queue, fetcher, clock } = createStage()
+    queue.add({ host: 'a' })
+    await stage.start()
+    fetcher.end(failed({ code: 'media_blocked', mayPass: false }))
+    await clock.pass(0)
+
+    assert.deepEqual(queue.done, ['1 failed media_blocked'])
+    await stage.stop()
+  })
+
+  it('waits as long as the host asks for, but not for ever', async () => {
+    const { stage, queue, fetcher, clock } = createStage()
+    const [one, two] = [queue.add({ host: 'a' }), queue.add({ host: 'b' })]
+    await stage.start()
+    fetcher.end(failed({ retryAfterMs: 60_000 }))
+    fetcher.end(failed({ retryAfterMs: 86_400_000 }))
+    await clock.pass(0)
+
+    assert.deepEqual(
+      [one, two].map(({ nextTryAt }) => nextTryAt - clock.now()),
+      [60_000, 150_000],
+    )
+    await stage.stop()
+  })
+
+  it('G11: charges no message for a spool that cannot be written, and goes on by itself', async () => {
+    const { stage, queue, fetcher, clock, events } = createStage()
+    queue.add({ host: 'a' })
+    await stage.start()
+    fetcher.fail(new SpoolUnavailable('full'))
+    await clock.pass(0)
+    const stalled = [stage.isStalled(), fetcher.running.length, events.map(({ event }) => event)]
+
+    await clock.pass(6_000)
+    fetcher.end(FETCHED)
+    await clock.pass(0)
+
+    assert.deepEqual(stalled, [true, 0, ['media.stalled']])
+    assert.deepEqual([stage.isStalled(), queue.done], [false, ['1 ready']])
+    await stage.stop()
+  })
+
+  it('ends running fetches when it stops, blames nobody, and is harmless to stop twice', async () => {
+    const { stage, queue, fetcher } = createStage()
+    queue.add({ host: 'a' })
+    await stage.start()
+
+    await stage.stop()
+    await stage.stop()
+
+    assert.deepEqual([fetcher.aborted, queue.done], [1, []])
+  })
+})
+
+interface Pending extends MediaToFetch {
+  isDone: boolean
+}
+
+class FakeQueue implements MediaQueue {
+  readonly items: Pending[] = []
+  readonly done: string[] = []
+  readonly forgotten: number[] = []
+  settledFiles: { sequence: number; path: string }[] = []
+  isWanted = true
+  spooled = 0
+
+  add({ host, account = 'account' }: { host: string; account?: string }): Pending {
+    const sequence = this.items.length + 1
+    const item: Pending = {
+      sequence,
+      messageId: `message-${sequence}` as MessageId,
+      accountId: account as AccountId,
+      connectionId: `connection ${sequence}` as ConnectionId,
+      url: `https://${host}.example/${sequence}`,
+      type: 'image',
+      tries: 0,
+      nextTryAt: 0,
+      isDone: false,
+    }
+    this.items.push(item)
+    return item
+  }
+
+  async due({ accountId, now, busy, limit }: Parameters<MediaQueue['due']>[0]) {
+    return this.#pending()
+      .filter((item) => item.accountId === accountId && item.nextTryAt <= now && !busy.has(item.sequence))
+      .slice(0, limit)
+  }
+
+  async accountsWithPending() {
+    return [...new Set(this.#pending().map((item) => item.accountId))]
+  }
+
+  async pendingOf(sequences: readonly number[]) {
+    return this.#pending().filter((item) => sequences.includes(item.sequence))
+  }
+
+  async ready(sequence: number) {
+    if (!this.isWanted) return false
+    this.#end(sequence, 'ready')
+    return true
+  }
+
+  async retry(sequence: number, { nextTryAt }: { nextTryAt: number }) {
+    const item = this.items[sequence - 1]
+    if (item) Object.assign(item, { tries: item.tries + 1, nextTryAt })
+    this.done.push(`${sequence} retry`)
+  }
+
+  async fail(sequence: number, { code }: { code: string }) {
+    this.#end(sequence, `failed ${code}`)
+  }
+
+  async releasable() {
+    return { files: this.settledFiles.splice(0), lookedThrough: null }
+  }
+
+  async forget(sequences: readonly number[]) {
+    this.forgotten.push(...sequences)
+  }
+
+  async wantedFiles() {
+    return []
+  }
+
+  async spoolBytes() {
+    return this.spooled
+  }
+
+  #pending() {
+    return this.items.filter((item) => !item.isDone)
+  }
+
+  #end(sequence: number, how: string) {
+    const item = this.items[sequence - 1]
+    if (item) item.isDone = true
+    this.done.push(`${sequence} ${how}`)
+  }
+}
+
+class FakeFetcher implements MediaFetcher {
+  readonly #queue: FakeQueue
+  readonly discarded: string[] = []
+  running: {
+    sequence: number
+    account: string
+    resolve: (result: FetchedMedia | MediaFailure) => void
+    reject: (error: Error) => void
+  }[] = []
+  aborted = 0
+
+  constructor(queue: FakeQueue) {
+    this.#queue = queue
+  }
+
+  fetch(wanted: MediaWanted, signal: AbortSignal): Promise<FetchedMedia | MediaFailure> {
+    const item = this.#queue.items.find(({ url }) => url === wanted.url)
+    return new Promise((resolve, reject) => {
+      this.running.push({ sequence: item?.sequence ?? 0, account: item?.accountId ?? '', resolve, reject })
+      signal.addEventListener('abort', () => {
+        this.aborted += 1
+        resolve(failed())
+      })
+    })
+  }
+
+  /** Ends the oldest running fetch. */
+  end(result: FetchedMedia | MediaFailure): void {
+    this.running.shift()?.resolve(result)
+  }
+
+  fail(error: Error): void {
+    this.running.shift()?.reject(error)
+  }
+
+  async discard(path: string) {
+    this.discarded.push(path)
+  }
+
+  async sweep() {
+    return 0
+  }
+
+  async close() {}
+}
+
+function createStage() {
+  const clock = new HandClock()
+  const queue = new FakeQueue()
+  const fetcher = new FakeFetcher(queue)
+  const settled: string[] = []
+  const events: JournalEvent[] = []
+  const stage = new MediaStage({
+    queue,
+    fetcher,
+    clock,
+    journal: { record: (event) => events.push(event) },
+    quotaBytes: 1_000_000,
+    onSettled: (connectionId) => settled.push(connectionId),
+  })
+  return {
+    stage: {
+      ...bound(stage),
+      start: async () => {
+        await stage.start()
+        await clock.pass(20)
+      },
+    },
+    queue,
+    fetcher,
+    clock,
+    settled,
+    events,
+  }
+}
+
+function bound(stage: MediaStage) {
+  return {
+    stop: () => stage.stop(),
+    want: (sequences: readonly number[]) => stage.want(sequences),
+    isStalled: () => stage.isStalled(),
+  }
+}
