@@ -11,17 +11,15 @@ export function preload(data: MadeData, { waiting, settled }: { waiting: number;
     // Without a journal: whoever breaks this off throws the folder away. The service sets its own before it starts.
     database.exec('pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -262144')
     listLanes(database, data)
-    const { sql } = database.prepare(`select sql from sqlite_schema where name = 'message_enters_lane'`).get() as {
-      sql: string
-    }
-    database.exec('begin; drop trigger message_enters_lane')
+    database.exec('begin')
     const before = { first: 1, last: settled }
     const now = { first: settled + 1, last: settled + waiting }
     insertMessages(database, { ...before, state: 'PUBLISHED' })
     insertMessages(database, { ...now, state: 'QUEUED' })
     insertAttempts(database, before)
     insertEntries(database, data, now)
-    database.exec(`${sql}; commit; drop table preload_lane; pragma journal_mode = wal; pragma optimize`)
+    database.prepare('update lane_mark set entered_through = ?').run(settled + waiting)
+    database.exec(`commit; drop table preload_lane; pragma journal_mode = wal; pragma optimize`)
   } finally {
     database.close()
   }

@@ -29,6 +29,7 @@ const CLAIM_MS = 15_000
 export function lanesKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
   claimsKeepTheirPromises({ it }, newWorld)
   stepsKeepTheirPromises({ it }, newWorld)
+  orphansKeepTheirPromises({ it }, newWorld)
   expiryKeepsItsPromises({ it }, newWorld)
   receiptsKeepTheirPromises({ it }, newWorld)
 }
@@ -375,6 +376,25 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     )
 
     assert.equal(await stateOf(world, id), 'CANCELLED')
+    await world.close()
+  })
+}
+
+function orphansKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
+  it('G5: says of a message that may have arrived not that it was cancelled, when its connection is removed', async () => {
+    const { world, sender, id } = await waiting(newWorld)
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    const message = await head(world, sender.connectionId)
+    await open(world, lane, message)
+    const close = { attempt: attempt(world, message, 'unknown'), disposition: KEEP }
+    const again = { sequence: message.sequence, number: 2 }
+    await world.lanes.record(step(world, lane, { close, open: again }))
+    await world.administration.removeConnection(sender.connectionId, true, 'test')
+
+    const second = { attempt: attempt(world, { ...message, attempts: 1 }, 'rejected'), disposition: KEEP }
+    await world.lanes.record(step(world, lane, { close: second }))
+
+    assert.equal(await stateOf(world, id), 'UNCONFIRMED')
     await world.close()
   })
 }

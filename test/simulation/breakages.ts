@@ -3,27 +3,52 @@ import type { ConnectionId, WorkerId } from '../../src/core/ids.ts'
 import type { Sequence } from '../../src/core/message/message.ts'
 import type { Channel } from '../../src/core/ports/channel.ts'
 import type { Lanes, Step, StepResult } from '../../src/core/ports/lanes.ts'
+import type { Lots } from './lots.ts'
 import type { SimulatedStorage } from './simulated-storage.ts'
-import type { Breakage } from './simulated-world.ts'
+import type { SimulatedWorker } from './simulated-worker.ts'
+import type { Breakage, SimulatedWorld } from './simulated-world.ts'
 
-export interface KnownBreakage extends Breakage {
-  readonly firstSeed: number
+/** Mistakes that a dispatcher or an engine could make. The referee must notice each of them. */
+export const BREAKAGES: Readonly<Record<string, Breakage>> = {
+  'the worker does not look at its own claim before it calls': { patch: withoutSelfCheck, aggravate: pauseOften },
+  'a claim that ran out and was renewed counts as unbroken': { patch: withoutTerms, aggravate: cutOften },
+  'the epoch of a record is not checked': { lanes: withoutEpochs, aggravate: pauseOften },
+  'lanes of living workers are taken too': { lanes: withoutHeartbeats },
+  'a lane reads on behind a cursor': { lanes: withCursor },
+  'what may have arrived is simply sent again': { channel: withoutUnknown },
+  'an attempt is called before it is committed': { lanes: withoutIntent },
+  'an attempt ends and its message is settled in two commits': { lanes: inTwoCommits },
+  'a message that is dropped beside a closing attempt is forgotten': {
+    lanes: withoutDropBesideClose,
+    aggravate: expireOften,
+  },
 }
 
-/**
- * Mistakes that a dispatcher or an engine could make. The referee must notice each of them, looking from the first
- * seed that shows it, so that the tests stay quick.
- */
-export const BREAKAGES: Readonly<Record<string, KnownBreakage>> = {
-  'the worker does not look at its own claim before it calls': { firstSeed: 2, patch: withoutSelfCheck },
-  'a claim that ran out and was renewed counts as unbroken': { firstSeed: 140, patch: withoutTerms },
-  'the epoch of a record is not checked': { firstSeed: 1, lanes: withoutEpochs },
-  'lanes of living workers are taken too': { firstSeed: 1, lanes: withoutHeartbeats },
-  'a lane reads on behind a cursor': { firstSeed: 1, lanes: withCursor },
-  'what may have arrived is simply sent again': { firstSeed: 1, channel: withoutUnknown },
-  'an attempt is called before it is committed': { firstSeed: 1, lanes: withoutIntent },
-  'an attempt ends and its message is settled in two commits': { firstSeed: 1, lanes: inTwoCommits },
-  'a message that is dropped beside a closing attempt is forgotten': { firstSeed: 43, lanes: withoutDropBesideClose },
+function pauseOften(world: SimulatedWorld): void {
+  often(world, (worker, lots) => worker.machine.pause(lots.between(16_000, 30_000), false))
+}
+
+/** Heartbeats fail for as long as a claim lasts, while the answer to a record is still on its way. */
+function cutOften(world: SimulatedWorld): void {
+  world.storageFaults.verySlow = 0.1
+  often(world, (worker, lots) => {
+    worker.line.cutUntil = world.schedule.now + lots.between(13_000, 20_000)
+  })
+}
+
+function expireOften(world: SimulatedWorld): void {
+  world.storage.database.exec(`update connection set policy = json_set(policy, '$.timeToLiveMs', 15000)`)
+  world.networkFaults.fates = { ...world.networkFaults.fates, slow: 2 }
+}
+
+function often(world: SimulatedWorld, happen: (worker: SimulatedWorker, lots: Lots) => void): void {
+  world.referee.outcomesMayBeLost = true
+  const lots = world.lots.fork('aggravation')
+  for (let atMs = 5_000; atMs < 150_000; atMs += 25_000) {
+    world.schedule.after(atMs, () => {
+      if (world.workers.length > 0) happen(lots.pick(world.workers), lots)
+    })
+  }
 }
 
 function withoutSelfCheck(): () => void {

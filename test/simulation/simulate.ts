@@ -27,7 +27,7 @@ export async function simulate(seed: number, breakage: Breakage = {}): Promise<R
   const world = new SimulatedWorld(seed, breakage)
   try {
     const startedAt = world.schedule.now
-    await live(world)
+    await live(world, breakage)
     const { violation, lines } = world.trace
     const subject = violation ? (/\b(?:m|con_)\d+/g.exec(violation.detail)?.[0] ?? null) : null
     return {
@@ -48,7 +48,7 @@ export async function simulate(seed: number, breakage: Breakage = {}): Promise<R
   }
 }
 
-async function live(world: SimulatedWorld): Promise<void> {
+async function live(world: SimulatedWorld, breakage: Breakage): Promise<void> {
   const lots = world.lots.fork('world')
   const faultsLastMs = lots.between(20_000, 150_000)
   for (let i = 1; i <= lots.between(2, 5); i++) {
@@ -58,6 +58,7 @@ async function live(world: SimulatedWorld): Promise<void> {
   }
   for (let i = 0; i < WORKERS; i++) world.startWorker()
   planFaults(world, faultsLastMs)
+  breakage.aggravate?.(world)
   planLoad(world, faultsLastMs)
   enterLanes(world, lots)
   world.schedule.after(faultsLastMs, () => stopFaults(world))

@@ -23,6 +23,8 @@ export interface Breakage {
   readonly channel?: (channel: Channel) => Channel
   /** What stays undone until the returned function is called. */
   readonly patch?: () => () => void
+  /** Makes more of the trouble in which the mistake shows. */
+  readonly aggravate?: (world: SimulatedWorld) => void
 }
 
 export interface SimulatedConnection {

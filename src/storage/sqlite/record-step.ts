@@ -28,6 +28,7 @@ export class StepWriter {
   readonly #drop: StatementSync
   readonly #keepQueued: StatementSync
   readonly #insertAttempt: StatementSync
+  readonly #wasUnknown: StatementSync
   readonly #saveMemory: StatementSync
   readonly #trim: LaneTrim
   readonly #noteAttempt: StatementSync
@@ -64,6 +65,9 @@ export class StepWriter {
       'insert into attempt (message_sequence, number, started_at, ended_at, outcome, code, words) values (?, ?, ?, ?, ?, ?, ?)',
     )
     this.#trim = trim
+    this.#wasUnknown = database.prepare(
+      `select 1 from attempt where message_sequence = ? and outcome = 'unknown' limit 1`,
+    )
     this.#saveMemory = database.prepare(
       'update lane set head = ?, trouble = ?, wait_reason = ?, wait_words = ?, wait_until = ? where connection_id = ?',
     )
@@ -96,7 +100,7 @@ export class StepWriter {
     // First the open attempt, because it carries the epoch: if that is not ours, nothing else may be written.
     const result = this.#endOpen(step, attempt)
     if (result.fenced) return result
-    const settled = disposition.do === 'settle' ? disposition : this.#orphaned(step.connectionId)
+    const settled = disposition.do === 'settle' ? disposition : this.#orphaned(step.connectionId, attempt)
     if (settled) this.#settleMessage(attempt, settled)
     else this.#keepQueued.run(attempt.number, attempt.sequence)
     this.#insertAttempt.run(
@@ -158,8 +162,11 @@ export class StepWriter {
   }
 
   /** A message that would wait for its next attempt on a removed connection would wait for ever. */
-  #orphaned(connectionId: Step['connectionId']): Settle | null {
+  #orphaned(connectionId: Step['connectionId'], { sequence, outcome }: AttemptRecord): Settle | null {
     if (this.#directory.connectionById(connectionId)?.state !== 'removed') return null
+    // It was to be repeated because it may have arrived, and that is still so.
+    if (outcome === 'unknown' || this.#wasUnknown.get(sequence))
+      return { as: 'UNCONFIRMED', reason: 'fate_unknown', words: null }
     return { as: 'CANCELLED', reason: 'connection_removed', words: null }
   }
 

@@ -1,0 +1,340 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, it } from 'vitest'
+import { HandClock } from '../../../test/conformance/hand-clock.ts'
+import type { AccountId, ConnectionId, MessageId } from '../../core/ids.ts'
+import type { Handover, Outcome, Receipt } from '../../core/ports/channel.ts'
+import type { ChannelMemory, MemoryEntry } from '../../core/ports/channel-memory.ts'
+import { Refusal } from '../../core/refusals.ts'
+import type { InboxRecord } from './inbox.ts'
+import { createSandbox } from './index.ts'
+
+const ANYBODY = '15550001234'
+const folders: string[] = []
+
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+})
+
+describe('the sandbox', () => {
+  it('delivers to everybody who is no command', async () => {
+    const { send, inbox } = createWorld()
+
+    const outcomes = [await send(ANYBODY), await send('15550100009'), await send('15550100000')]
+
+    assert.deepEqual(
+      outcomes.map(({ kind }) => kind),
+      ['accepted', 'accepted', 'accepted'],
+    )
+    assert.deepEqual(
+      inbox().map(({ to, text }) => [to, text]),
+      [
+        [ANYBODY, 'Hello'],
+        ['15550100009', 'Hello'],
+        ['15550100000', 'Hello'],
+      ],
+    )
+  })
+
+  it('0001 is refused for ever', async () => {
+    const { send, inbox } = createWorld()
+
+    assert.deepEqual(failureOf(await send('15550100001')), ['permanent', 'recipient_refused'])
+    assert.deepEqual(inbox(), [])
+  })
+
+  it('0002 is busy twice, then takes it', async () => {
+    const { send, inbox } = createWorld()
+
+    const outcomes = [await send('15550100002', { attemptNumber: 1 }), await send('15550100002', { attemptNumber: 2 })]
+    const third = await send('15550100002', { attemptNumber: 3 })
+
+    assert.deepEqual(outcomes.map(failureOf), [
+      ['transient', 'busy'],
+      ['transient', 'busy'],
+    ])
+    assert.equal(third.kind, 'accepted')
+    assert.equal(inbox().length, 1)
+  })
+
+  it('G5: 0003 is delivered, but nobody can find that out', async () => {
+    const { send, inbox, reconcile } = createWorld()
+
+    assert.equal((await send('15550100003')).kind, 'unknown')
+    assert.deepEqual(await reconcile('15550100003'), { kind: 'nothing-ever' })
+    assert.equal(inbox().length, 1)
+  })
+
+  it('G5: 0004 is lost, and nobody can find that out either', async () => {
+    const { send, inbox, reconcile } = createWorld()
+
+    assert.equal((await send('15550100004')).kind, 'unknown')
+    assert.deepEqual(await reconcile('15550100004'), { kind: 'nothing-ever' })
+    assert.equal(inbox().length, 0)
+  })
+
+  it('0005 takes five seconds', async () => {
+    const { send, clock } = createWorld()
+    let outcome: Outcome | null = null
+    void send('15550100005').then((result) => {
+      outcome = result
+    })
+
+    await clock.pass(4_999)
+    const before = outcome
+    await clock.pass(1)
+    await clock.pass(0)
+
+    assert.equal(before, null)
+    assert.equal((outcome as Outcome | null)?.kind, 'accepted')
+  })
+
+  it('0006 is away for ten seconds from the first attempt on', async () => {
+    const { send, clock } = createWorld()
+    const first = await send('15550100006')
+    await clock.pass(4_000)
+    const second = await send('15550100006', { attemptNumber: 2 })
+    await clock.pass(6_000)
+    const third = await send('15550100006', { attemptNumber: 3 })
+
+    assert.deepEqual([first, second].map(failureOf), [
+      ['connection', 'connection_away'],
+      ['connection', 'connection_away'],
+    ])
+    assert.deepEqual(
+      [first, second].map((each) => each.kind === 'rejected' && each.failure.retryAfterMs),
+      [10_000, 6_000],
+    )
+    assert.equal(third.kind, 'accepted')
+  })
+
+  it('0007 is taken and refused two seconds later', async () => {
+    const { send, clock, receipts, inbox } = createWorld()
+
+    const outcome = await send('15550100007')
+    await clock.pass(1_999)
+    const before = receipts.length
+    await clock.pass(1)
+    await clock.pass(0)
+
+    assert.equal(outcome.kind, 'accepted')
+    assert.equal(before, 0)
+    assert.deepEqual(
+      receipts.map(({ kind, code }) => [kind, code]),
+      [['failed', 'refused_later']],
+    )
+    assert.deepEqual(inbox(), [])
+  })
+
+  it('0008 kills its worker, and answers only when it is told to stop', async () => {
+    const { send, crashed, clock } = createWorld()
+    const abort = new AbortController()
+    const outcome = send('15550100008', {}, abort.signal)
+    await clock.pass(60_000)
+
+    abort.abort()
+
+    assert.equal((await outcome).kind, 'unknown')
+    assert.deepEqual(crashed, ['connection'])
+  })
+})
+
+describe('a call to the sandbox', () => {
+  it('takes as long as the connection’s latency', async () => {
+    const { send, clock, inbox } = createWorld()
+    void send(ANYBODY, { settings: { latencyMs: 200 } })
+
+    await clock.pass(199)
+    const before = inbox().length
+    await clock.pass(1)
+    await clock.pass(0)
+
+    assert.deepEqual([before, inbox().length], [0, 1])
+  })
+
+  it('G5: delivers nothing once it was told to stop, and says so', async () => {
+    const { send, clock, inbox } = createWorld()
+    const abort = new AbortController()
+    const outcome = send('15550100005', {}, abort.signal)
+    await clock.pass(1_000)
+
+    abort.abort()
+
+    assert.deepEqual(failureOf(await outcome), ['transient', 'call_interrupted'])
+    assert.deepEqual(inbox(), [])
+  })
+
+  it('G5: does not know what became of a message when the inbox could not be written', async () => {
+    const { send, memory } = createWorld()
+    memory.isBroken = true
+
+    assert.equal((await send(ANYBODY)).kind, 'unknown')
+  })
+
+  it('G5: shows by its inbox what became of an attempt, each attempt for itself', async () => {
+    const { send, reconcile } = createWorld()
+    await send(ANYBODY, { attemptNumber: 1 })
+
+    assert.equal((await reconcile(ANYBODY, 1)).kind, 'accepted')
+    assert.equal((await reconcile(ANYBODY, 2)).kind, 'not-sent')
+  })
+
+  it('shows a message delivered twice as two', async () => {
+    const { send, inbox } = createWorld()
+
+    await send(ANYBODY, { attemptNumber: 1 })
+    await send(ANYBODY, { attemptNumber: 2 })
+
+    assert.equal(inbox().length, 2)
+  })
+
+  it('keeps a copy of media, and fails for ever without the fetched file', async () => {
+    const { send, inbox, folder } = createWorld()
+    const path = join(folder, 'spooled')
+    writeFileSync(path, 'bytes')
+    const media = { path, sizeBytes: 5, sha256: '00', mime: 'image/png' }
+    const content = { type: 'image', name: 'a.png', url: 'https://files.example/a.png', caption: 'Look' } as const
+
+    const outcome = await send(ANYBODY, { content, media })
+    const lost = await send(ANYBODY, { content, media: { ...media, path: join(folder, 'gone') }, attemptNumber: 2 })
+
+    assert.equal(outcome.kind, 'accepted')
+    assert.deepEqual(failureOf(lost), ['permanent', 'media_lost'])
+    const [record] = inbox()
+    assert.deepEqual([record?.caption, record?.name, record?.sizeBytes], ['Look', 'a.png', 5])
+    assert.ok(typeof record?.path === 'string' && record.path !== path)
+  })
+})
+
+describe('the receipts of the sandbox', () => {
+  const settings = { deliveredAfterMs: 1_000, readAfterMs: 3_000 }
+
+  it('come when the connection’s settings say', async () => {
+    const { send, clock, receipts } = createWorld()
+    await send(ANYBODY, { settings })
+
+    await clock.pass(1_000)
+    await clock.pass(0)
+    const first = receipts.map(({ kind }) => kind)
+    await clock.pass(2_000)
+    await clock.pass(0)
+
+    assert.deepEqual([first, receipts.map(({ kind }) => kind)], [['delivered'], ['delivered', 'read']])
+  })
+
+  it('outlive a restart, and come once', async () => {
+    const world = createWorld()
+    await world.send(ANYBODY, { settings })
+    await world.channel.stop()
+    await world.clock.pass(10_000)
+
+    const again = createWorld(world)
+    await again.clock.pass(0)
+    const third = createWorld(world)
+    await third.clock.pass(10_000)
+
+    assert.deepEqual(world.receipts, [])
+    assert.deepEqual(
+      again.receipts.map(({ kind }) => kind),
+      ['delivered', 'read'],
+    )
+    assert.deepEqual(third.receipts, [])
+  })
+})
+
+describe('the settings of the sandbox', () => {
+  const { channel } = createWorld()
+
+  it('are times, and may take receipts back', () => {
+    assert.deepEqual(channel.parseSettings({ latency: '200ms', delivered_after: '1s', read_after: 'never' }), {
+      latencyMs: 200,
+      deliveredAfterMs: 1_000,
+      readAfterMs: null,
+    })
+  })
+
+  it.each([{ speed: '1s' }, { latency: 'never' }, { latency: '21s' }, { latency: 'soon' }, { read_after: '25h' }])(
+    'refuse %j',
+    (given) => {
+      assert.throws(() => channel.parseSettings(given), Refusal)
+    },
+  )
+})
+
+class FakeMemory implements ChannelMemory {
+  readonly entries: (MemoryEntry & { kind: string })[] = []
+  isBroken = false
+  #position = 0
+
+  async add(kind: string, entry: Omit<MemoryEntry, 'position'>): Promise<boolean> {
+    if (this.isBroken) throw new Error('storage is away')
+    if (await this.find(kind, entry.connectionId, entry.key)) return false
+    this.#position += 1
+    this.entries.push({ kind, position: this.#position, ...entry })
+    return true
+  }
+
+  async find(kind: string, connectionId: ConnectionId, key: string): Promise<MemoryEntry | null> {
+    return (
+      this.entries.find((each) => each.kind === kind && each.connectionId === connectionId && each.key === key) ?? null
+    )
+  }
+
+  async list(kind: string, { after, limit }: { after: number; limit: number }): Promise<readonly MemoryEntry[]> {
+    return this.entries.filter((each) => each.kind === kind && each.position > after).slice(0, limit)
+  }
+
+  async remove(kind: string, position: number): Promise<void> {
+    const at = this.entries.findIndex((each) => each.kind === kind && each.position === position)
+    if (at >= 0) this.entries.splice(at, 1)
+  }
+}
+
+function createWorld(
+  before: { memory: FakeMemory; clock: HandClock } = { memory: new FakeMemory(), clock: new HandClock() },
+) {
+  const { memory, clock } = before
+  const folder = mkdtempSync(join(tmpdir(), 'nuncio-sandbox-'))
+  folders.push(folder)
+  const crashed: string[] = []
+  const receipts: Receipt[] = []
+  const channel = createSandbox({
+    memory,
+    clock,
+    mediaFolder: join(folder, 'copies'),
+    mediaBytes: 1_000,
+    crash: (id) => crashed.push(id),
+  })
+  void channel.start({
+    async receipt(receipt) {
+      receipts.push(receipt)
+    },
+  })
+  const send = (to: string, given: Partial<Handover> = {}, signal = new AbortController().signal) =>
+    channel.send({ ...handover(to), startedAt: clock.now(), ...given }, signal)
+  const reconcile = (to: string, attemptNumber = 1) => channel.reconcile({ ...handover(to), attemptNumber })
+  const inbox = () =>
+    memory.entries.filter(({ kind }) => kind === 'inbox').map(({ value }) => JSON.parse(value) as InboxRecord)
+  return { channel, send, reconcile, inbox, memory, clock, receipts, crashed, folder }
+}
+
+function handover(to: string): Handover {
+  return {
+    messageId: `message to ${to}` as MessageId,
+    accountId: 'account' as AccountId,
+    connectionId: 'connection' as ConnectionId,
+    from: '15550001000',
+    to,
+    content: { type: 'message', text: 'Hello' },
+    media: null,
+    attemptNumber: 1,
+    startedAt: 0,
+    settings: {},
+  }
+}
+
+function failureOf(outcome: Outcome): [string, string] | null {
+  return outcome.kind === 'rejected' ? [outcome.failure.class, outcome.failure.code] : null
+}
