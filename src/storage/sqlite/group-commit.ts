@@ -4,7 +4,7 @@ import { type StorageTrouble, storageTrouble } from './sqlite-errors.ts'
 
 // A commit costs one flush of the disk whatever it holds, so more per commit is cheaper for all; but everybody in it
 // waits for its last row. At a few microseconds a row this bounds that wait to a few milliseconds.
-const MOST_JOBS_PER_COMMIT = 512
+const MOST_JOBS_PER_COMMIT = 1_024
 
 // A short writer beside us (the CLI) holds the database for milliseconds. We look again this often rather than let
 // SQLite wait inside a call, which would stop the whole event loop.
