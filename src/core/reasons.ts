@@ -66,6 +66,10 @@ export const REASONS = {
     'A worker died three times with this message open, so it is not tried again.',
     'Look at what is special about it, then resolve it: nuncio message resolve ID --arrived or --send-again',
   ],
+  possible_duplicate: [
+    'It was sent once more after an attempt of unknown fate, as the connection is set to do, so it may have arrived twice.',
+    'Nothing, or set on_unconfirmed=leave on the connection.',
+  ],
   says_arrived: ['A person said that it arrived.', 'Nothing.'],
   evidence_found: ['The channel showed that it arrived.', 'Nothing.'],
   evidence_not_sent: ['The channel showed that it did not leave.', 'Nothing: it is tried again, or retry it.'],

@@ -10,9 +10,7 @@ const TWO_DAYS_MS = 2 * 24 * 3_600_000
 const AN_INCIDENT_IS_LIKELY = 0.35
 
 // Cancelling denies that a message arrived, which nobody can of one that is being repeated after an unknown fate.
-const CANCELLABLE = `select sequence, id from waiting where connection_id = ?
-  and not exists (select 1 from attempt where message_sequence = waiting.sequence and outcome = 'unknown')
-  order by sequence limit 3`
+const CANCELLABLE = 'select sequence, id from waiting where connection_id = ? order by sequence limit 3'
 
 type Incident = (world: SimulatedWorld, lots: Lots) => void
 

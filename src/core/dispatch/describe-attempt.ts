@@ -57,7 +57,7 @@ export function outcomeOf(evidence: Evidence, words: string): Outcome {
           code: 'evidence_not_sent',
           words: evidence.words,
           suspectsNetwork: false,
-          retryAfterMs: 0,
+          retryAfterMs: null,
         },
       }
     case 'nothing-yet':

@@ -89,6 +89,8 @@ export class Dispatcher {
     const lanes = [...this.#lanes.values()]
     const abort = this.#parts.clock.after(graceMs, () => {
       for (const lane of lanes) lane.abortCall()
+      // Whoever waits for the claim to hold again would wait as long as storage is away.
+      this.#claim.stop()
     })
     const sweeping = this.#repeat(SWEEP_EVERY_MS, () => this.#sweep())
     await Promise.all([...this.#lanes.values()].map((lane) => lane.stop()))

@@ -16,7 +16,7 @@ import { MediaStage } from './media-stage.ts'
 
 const PER_ACCOUNT = 4
 const PER_HOST = 4
-const IN_ALL = 16
+const IN_ALL = 64
 const FILE: MediaFile = { path: 'spool/file', sizeBytes: 100, sha256: '00', mime: 'image/png' }
 const FETCHED: FetchedMedia = { kind: 'fetched', file: FILE, tookMs: 5 }
 
@@ -54,12 +54,25 @@ describe('the media stage', () => {
 
   it(`G8: fetches ${PER_ACCOUNT} at once for one account, ${IN_ALL} in all`, async () => {
     const { stage, queue, fetcher } = createStage()
-    for (let i = 0; i < 60; i++) queue.add({ host: `host-${i}`, account: `account ${i % 6}` })
+    for (let i = 0; i < 200; i++) queue.add({ host: `host-${i}`, account: `account ${i % 20}` })
     await stage.start()
 
     const perAccount = Map.groupBy(fetcher.running, ({ account }) => account)
     assert.equal(fetcher.running.length, IN_ALL)
     assert.ok([...perAccount.values()].every((fetches) => fetches.length <= PER_ACCOUNT))
+    await stage.stop()
+  })
+
+  it('G8: leaves an account room for its other hosts beside one that stalls', async () => {
+    const { stage, queue, fetcher } = createStage()
+    for (let i = 0; i < 10; i++) queue.add({ host: 'stalls', account: 'one' })
+    queue.add({ host: 'quick', account: 'one' })
+    await stage.start()
+
+    assert.deepEqual(
+      fetcher.running.map(({ sequence }) => sequence),
+      [1, 2, 11],
+    )
     await stage.stop()
   })
 

@@ -9,7 +9,8 @@ const PER_ACCOUNT = 4
 const PER_HOST = 4
 // A host that stalls must leave an account room for its other hosts.
 const PER_HOST_OF_ACCOUNT = 2
-const IN_ALL = 16
+// Enough that a few accounts with slow hosts leave room for all others (G8).
+const IN_ALL = 64
 const LOOK_EVERY_MS = 1_000
 // Many messages may arrive during one look; they share the next.
 const LOOK_AGAIN_AFTER_MS = 10

@@ -202,6 +202,18 @@ describe('the next step after an unknown fate', () => {
     assert.equal(second.disposition.do === 'settle' && second.disposition.as, 'UNCONFIRMED')
   })
 
+  it('G5: marks what was sent once more as a possible duplicate', () => {
+    const accepted = ended({ kind: 'accepted', networkId: 'n' })
+    const resent = { memory: head({ resent: true }) }
+
+    const reasons = [{}, resent, { ...resent, recognisesRepeat: true }].map((given) => {
+      const { disposition } = nextStep(accepted, context(given))
+      return disposition.do === 'settle' && disposition.reason
+    })
+
+    assert.deepEqual(reasons, [null, 'possible_duplicate', null])
+  })
+
   it('G5: never says FAILED once an attempt before may have arrived', () => {
     const permanent = rejected({ class: 'permanent', code: 'recipient_refused' })
     const spent = head({ resent: true, spentMs: 15 * MINUTE })

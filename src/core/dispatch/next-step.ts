@@ -54,12 +54,21 @@ export function nextStep(attempt: EndedAttempt, context: StepContext): NextStep 
   const { outcome } = attempt
   switch (outcome.kind) {
     case 'accepted':
-      return settle({ as: 'PUBLISHED', reason: null, words: null }, remembersNothing(context.memory))
+      return settle(
+        { as: 'PUBLISHED', reason: duplicateMark(attempt, context), words: null },
+        remembersNothing(context.memory),
+      )
     case 'rejected':
       return afterRejection(attempt, outcome.failure, context)
     case 'unknown':
       return afterUnknown(attempt, outcome.words, context)
   }
+}
+
+/** Whoever reads the log must see that the recipient may have it twice. */
+function duplicateMark(attempt: EndedAttempt, { memory, recognisesRepeat }: StepContext): string | null {
+  const isRepeat = memory.head?.sequence === attempt.sequence && memory.head.resent
+  return isRepeat && !recognisesRepeat ? 'possible_duplicate' : null
 }
 
 function afterRejection(attempt: EndedAttempt, failure: Failure, context: StepContext): NextStep {

@@ -7,20 +7,27 @@ const CONNECTION_FIRST_MS = 5 * SECOND
 const CONNECTION_MOST_MS = 5 * MINUTE
 /** No network may make a lane wait longer than this by asking. */
 export const RETRY_AFTER_MOST_MS = 60 * MINUTE
+/** Nor may it have us ask again without a pause. */
+const RETRY_AFTER_LEAST_MS = 1_000
 // Without it, all lanes that failed together would come back together, and fail together again.
 const JITTER = 0.2
 
 /** How long a message waits after its `tries`-th transient failure, in milliseconds. `lot` is in [0, 1). */
 export function messageDelayMs(tries: number, retryAfterMs: number | null, lot: number): number {
-  if (retryAfterMs !== null) return Math.min(retryAfterMs, RETRY_AFTER_MOST_MS)
+  if (retryAfterMs !== null) return within(retryAfterMs)
   const base = MESSAGE_DELAYS_MS[Math.min(tries, MESSAGE_DELAYS_MS.length) - 1] ?? CONNECTION_FIRST_MS
   return jittered(base, lot)
 }
 
 /** How long a lane waits after its connection's `failures`-th failure in a row, in milliseconds. */
 export function connectionDelayMs(failures: number, retryAfterMs: number | null, lot: number): number {
-  if (retryAfterMs !== null) return Math.min(retryAfterMs, RETRY_AFTER_MOST_MS)
+  if (retryAfterMs !== null) return within(retryAfterMs)
   return jittered(Math.min(CONNECTION_FIRST_MS * 2 ** Math.min(failures - 1, 20), CONNECTION_MOST_MS), lot)
+}
+
+/** What the network asked for, within reason. */
+function within(retryAfterMs: number): number {
+  return Math.min(Math.max(retryAfterMs, RETRY_AFTER_LEAST_MS), RETRY_AFTER_MOST_MS)
 }
 
 function jittered(baseMs: number, lot: number): number {

@@ -19,7 +19,7 @@ export interface HeadMemory {
   readonly tries: number
   /** How much of the head budget it has used, in milliseconds. */
   readonly spentMs: number
-  /** True when it was sent once more although nobody knows whether the first one arrived (`on_unconfirmed: resend`). */
+  /** True when it was sent once more although nobody knows whether the first one arrived. */
   readonly resent: boolean
   /** How often a worker died while this message was open, over all its attempts. */
   readonly crashes: number

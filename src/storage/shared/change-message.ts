@@ -1,6 +1,7 @@
 import type { MessageId } from '../../core/ids.ts'
 import type { Actor, MessageView } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
+import { cancelledEnd } from './cancelled-end.ts'
 import { type MessageRow, selectMessages, shownState, toMessageViews } from './message-view.ts'
 import { sendAgain } from './send-again.ts'
 import { addMoment, type Change, change, type Reader, type Store, touchLane, writeAudit } from './store.ts'
@@ -23,7 +24,7 @@ export function cancelMessage(store: Store, id: MessageId, actor: Actor): Promis
       )
     await tables
       .updateTable('message')
-      .set({ state: 'CANCELLED', reason: 'cancelled_by_person', settled_at: at })
+      .set({ ...cancelledEnd('cancelled_by_person'), settled_at: at })
       .where('sequence', '=', message.sequence)
       .execute()
     await tables

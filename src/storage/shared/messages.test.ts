@@ -143,6 +143,22 @@ describe('G10: every message that waits says why', () => {
 })
 
 describe('cancelling', () => {
+  it('G5: never says CANCELLED of a message that may have arrived', async () => {
+    const one = world.accept({ connectionId })
+    const other = world.accept({ connectionId })
+    for (const { sequence } of [one, other])
+      world.run(
+        `insert into attempt (message_sequence, number, started_at, ended_at, outcome) values (?, 1, 0, 1, 'unknown')`,
+        sequence,
+      )
+
+    const view = await world.administration.cancelMessage(one.id, 'test')
+    await world.administration.removeConnection(connectionId, true, 'test')
+
+    assert.deepEqual([view.state, view.reason], ['UNCONFIRMED', 'fate_unknown'])
+    assert.equal((await world.administration.explainMessage(other.id)).message.state, 'UNCONFIRMED')
+  })
+
   it('takes a waiting message out of its lane', async () => {
     const { id } = world.accept({ connectionId, type: 'image' })
 

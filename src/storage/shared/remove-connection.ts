@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { AccountId, ConnectionId } from '../../core/ids.ts'
 import type { Actor } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
+import { cancelledEnd } from './cancelled-end.ts'
 import { selectUnfinished } from './lane-order.ts'
 import { type Change, change, type Reader, type Store, touchLane, writeAudit } from './store.ts'
 
@@ -84,7 +85,7 @@ async function cancelSome({ tables, at }: Change, id: ConnectionId): Promise<num
   if (sequences.length === 0) return 0
   await tables
     .updateTable('message')
-    .set({ state: 'CANCELLED', reason: 'connection_removed', settled_at: at })
+    .set({ ...cancelledEnd('connection_removed'), settled_at: at })
     .where('sequence', 'in', sequences)
     .execute()
   // Or each further batch would read past all that the ones before have cancelled.
