@@ -12,6 +12,8 @@ export class LaneRun {
   #messages: readonly QueuedMessage[] = []
   #at = 0
   #settledThrough: Sequence | null = null
+  /** True when nothing can have come behind what was loaded. */
+  #isWhole = false
 
   constructor(lanes: Lanes, connectionId: ConnectionId) {
     this.#lanes = lanes
@@ -22,7 +24,10 @@ export class LaneRun {
   async head(close: Step['close']): Promise<QueuedMessage | null> {
     const settled = close?.disposition.do === 'settle' ? close.attempt.sequence : null
     if (settled !== null && this.#messages[this.#at]?.sequence === settled) this.#at += 1
-    if (this.#at >= this.#messages.length) await this.#load(settled)
+    if (this.#at >= this.#messages.length) {
+      this.#settledThrough = settled
+      if (!this.#isWhole) await this.#load(settled)
+    }
     const head = this.#messages[this.#at]
     if (!head || head.sequence !== close?.attempt.sequence) return head ?? null
     // It stays the head of its lane, one attempt older.
@@ -37,8 +42,14 @@ export class LaneRun {
     this.#at += 1
   }
 
+  /** More may have come behind what was loaded. */
+  expectMore(): void {
+    this.#isWhole = false
+  }
+
   /** Somebody may have changed what was loaded. */
   forget(): void {
+    this.#isWhole = false
     this.#messages = []
     this.#at = 0
   }
@@ -51,9 +62,16 @@ export class LaneRun {
   }
 
   async #load(settled: Sequence | null): Promise<void> {
-    this.#settledThrough = settled
-    const messages = await this.#lanes.loadRun(this.#connectionId, RUN_LENGTH)
-    this.#messages = settled === null ? messages : messages.filter((message) => message.sequence !== settled)
-    this.#at = 0
+    // Before the look: whoever comes during it says so again.
+    this.#isWhole = true
+    try {
+      const messages = await this.#lanes.loadRun(this.#connectionId, RUN_LENGTH)
+      this.#messages = settled === null ? messages : messages.filter((message) => message.sequence !== settled)
+      this.#at = 0
+      if (messages.length === RUN_LENGTH) this.#isWhole = false
+    } catch (error) {
+      this.#isWhole = false
+      throw error
+    }
   }
 }

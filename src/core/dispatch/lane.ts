@@ -161,6 +161,7 @@ export class Lane {
   async #work(): Promise<void> {
     let closing = await this.#recover()
     while (!this.#gone) {
+      if (this.#woken) this.#run.expectMore()
       this.#woken = false
       if (closing?.close.disposition.do === 'await-evidence') {
         closing = await this.#gatherEvidence(closing)

@@ -37,6 +37,7 @@ export class LaneClaims {
   readonly #messages: QueuedMessages
   readonly #busyConnections: StatementSync
   readonly #lane: StatementSync
+  readonly #isAt: StatementSync
   readonly #isAlive: StatementSync
   readonly #take: StatementSync
   readonly #takeOpen: StatementSync
@@ -55,6 +56,7 @@ export class LaneClaims {
     this.#lane = database.prepare(
       'select owner, epoch, head, trouble, wait_reason, wait_words, wait_until, last_attempt_at from lane where connection_id = ?',
     )
+    this.#isAt = database.prepare('select 1 from lane where connection_id = ? and epoch = ?')
     this.#isAlive = database.prepare('select 1 from worker where id = ? and heartbeat_until > ?')
     this.#take = database.prepare(
       `insert into lane (connection_id, owner, epoch) values (?, ?, 1)
@@ -94,7 +96,7 @@ export class LaneClaims {
 
   /** True while the lane is at this epoch. */
   holds(connectionId: ConnectionId, epoch: number): boolean {
-    return (this.#lane.get(connectionId) as unknown as LaneRow | undefined)?.epoch === epoch
+    return this.#isAt.get(connectionId, epoch) !== undefined
   }
 
   #busy(): ConnectionId[] {

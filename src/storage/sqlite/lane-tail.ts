@@ -32,6 +32,8 @@ export class LaneTail implements Participant {
   readonly #tails = new Map<ConnectionId, Sequence[]>()
   #mark: Sequence
   #last: Sequence
+  /** Lanes whose entries are all settled, so that a lane in flow need not be looked up for each message. */
+  readonly #withoutEntries = new Set<ConnectionId>()
   #pending: Newcomer[] = []
   #isEntering = false
 
@@ -69,6 +71,15 @@ export class LaneTail implements Participant {
     return this.#tails.get(connectionId) ?? NONE
   }
 
+  mayHaveEntries(connectionId: ConnectionId): boolean {
+    return !this.#withoutEntries.has(connectionId)
+  }
+
+  /** A look has found no unfinished entry. Only `enter` makes new ones, and what is settled stays so. */
+  hasNoEntries(connectionId: ConnectionId): void {
+    this.#withoutEntries.add(connectionId)
+  }
+
   connections(): Iterable<ConnectionId> {
     return this.#tails.keys()
   }
@@ -104,7 +115,11 @@ export class LaneTail implements Participant {
       for (let at = 0; at < waiting.length; at += WRITE_AT_ONCE) {
         const some = waiting.slice(at, at + WRITE_AT_ONCE)
         await this.#commits.submit(() => {
-          for (const { sequence } of some) this.#enter.run(sequence)
+          for (const { connection_id, sequence } of some) {
+            // Inside the transaction: whoever looks before it has begun must not take back what is noted here.
+            this.#withoutEntries.delete(connection_id)
+            this.#enter.run(sequence)
+          }
         })
       }
       await this.#commits.submit(() => this.#setMark.run(through))

@@ -57,7 +57,7 @@ export class QueuedMessages {
 
   /** The lowest unfinished messages of a lane, in order of acceptance: first what has its entry, then the newest. */
   run(connectionId: ConnectionId, limit: number): QueuedMessage[] {
-    const run = (this.#run.all(connectionId, limit) as unknown as Row[]).map((row) => this.#toMessage(row))
+    const run = this.#tail.mayHaveEntries(connectionId) ? this.#entered(connectionId, limit) : []
     const entered = run.at(-1)?.sequence ?? 0
     for (const sequence of this.#tail.of(connectionId)) {
       if (run.length >= limit) break
@@ -67,6 +67,12 @@ export class QueuedMessages {
       if (row) run.push(this.#toMessage(row))
     }
     return run
+  }
+
+  #entered(connectionId: ConnectionId, limit: number): QueuedMessage[] {
+    const rows = this.#run.all(connectionId, limit) as unknown as Row[]
+    if (rows.length === 0) this.#tail.hasNoEntries(connectionId)
+    return rows.map((row) => this.#toMessage(row))
   }
 
   hasAny(connectionId: ConnectionId): boolean {
