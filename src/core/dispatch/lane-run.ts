@@ -2,8 +2,8 @@ import type { ConnectionId } from '../ids.ts'
 import type { QueuedMessage, Sequence } from '../message/message.ts'
 import type { Lanes, Step } from '../ports/lanes.ts'
 
-// Enough that a fast lane rarely has to look for more, small enough that ten thousand lanes stay small.
-const RUN_LENGTH = 64
+// Enough that a fast lane rarely has to look for more, small enough that a thousand busy lanes stay small.
+const RUN_LENGTH = 32
 
 /** The next messages of a lane, loaded a stretch at a time. */
 export class LaneRun {

@@ -202,6 +202,7 @@ export class Lane {
         if (this.#stopping || this.#gone) return false
         if (this.#woken || this.#changed) return true
         this.#idleSinceMonotonic = this.#parts.clock.monotonic()
+        this.#run.forget()
         return false
     }
   }
