@@ -26,6 +26,8 @@ export class LaneRun {
     if (settled !== null && this.#messages[this.#at]?.sequence === settled) this.#at += 1
     if (this.#at >= this.#messages.length) {
       this.#settledThrough = settled
+      this.#messages = []
+      this.#at = 0
       if (!this.#isWhole) await this.#load(settled)
     }
     const head = this.#messages[this.#at]

@@ -202,7 +202,6 @@ export class Lane {
         if (this.#stopping || this.#gone) return false
         if (this.#woken || this.#changed) return true
         this.#idleSinceMonotonic = this.#parts.clock.monotonic()
-        this.#run.forget()
         return false
     }
   }
