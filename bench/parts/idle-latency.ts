@@ -28,7 +28,7 @@ export async function measureIdleLatency(bench: Bench): Promise<Figure[]> {
   bench.forget(data.dataDir)
   return [
     ...figuresOf('a lane at rest', cold, { atMost: 3 }),
-    ...figuresOf('a lane used within the last minute', warm, null),
+    ...figuresOf('a lane used a moment ago', warm, null),
     figureOf(
       'reply to an only request',
       warm.map(({ replyMs }) => replyMs),
