@@ -3,6 +3,7 @@ import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../core/connection/lane
 import type { AccountId, ConnectionId, Instant } from '../../core/ids.ts'
 import type { Actor, ConnectionView } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
+import { LANE_FACTS } from './lane-facts.ts'
 import { UNFINISHED_OF_C } from './lane-order.ts'
 import { whyStandsStill } from './lane-reason.ts'
 import { newConnectionId } from './new-id.ts'
@@ -142,19 +143,10 @@ export function selectConnections(tables: Reader) {
       'c.number',
       'c.account_id',
       'c.channel',
-      'c.state as connection_state',
       'c.policy',
       'c.channel_settings',
       'a.name as account_name',
-      'o.message_sequence as open_sequence',
-      'o.evidence_until',
-      'o.words as open_words',
-      'l.owner',
-      'l.wait_reason',
-      'l.wait_words',
-      'l.wait_until',
-      'w.heartbeat_until as owner_until',
-      sql<Instant | null>`(select max(heartbeat_until) from worker)`.as('workers_until'),
+      ...LANE_FACTS,
       // The message that is being handed over counts too, because it has not come to its end.
       sql<number>`(select count(*) from ${UNFINISHED_OF_C})`.as('waiting'),
       sql<Instant | null>`(select q.accepted_at from ${UNFINISHED_OF_C} order by e.sequence limit 1)`.as(

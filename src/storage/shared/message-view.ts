@@ -1,7 +1,7 @@
-import { sql } from 'kysely'
 import type { Instant } from '../../core/ids.ts'
 import type { MessageState } from '../../core/message/message.ts'
 import type { MessageView } from '../../core/ports/administration.ts'
+import { LANE_FACTS } from './lane-facts.ts'
 import { findHeads } from './lane-order.ts'
 import { explainLane, type LaneFacts } from './lane-reason.ts'
 import type { Reader } from './store.ts'
@@ -36,18 +36,9 @@ export function selectMessages(tables: Reader) {
       'm.resolved_at',
       'a.name as account_name',
       'c.number',
-      'c.state as connection_state',
-      'o.message_sequence as open_sequence',
+      ...LANE_FACTS,
       'o.number as open_number',
       'o.started_at as open_started_at',
-      'o.evidence_until',
-      'o.words as open_words',
-      'l.owner',
-      'l.wait_reason',
-      'l.wait_words',
-      'l.wait_until',
-      'w.heartbeat_until as owner_until',
-      sql<Instant | null>`(select max(heartbeat_until) from worker)`.as('workers_until'),
       'x.state as head_media',
     ])
 }
