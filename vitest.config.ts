@@ -6,6 +6,8 @@ export default defineConfig({
     // Processes, not threads: tests change signals and the working folder, start servers and kill them, and a
     // crash inside the database engine takes down one file instead of the whole run.
     pool: 'forks',
+    // The PostgreSQL that tests share belongs to the runner, not to one of its workers.
+    globalSetup: ['test/support/postgres/global-setup.ts'],
     // The counts of this run, for `.ci/run`.
     reporters: ['default', ['json', { outputFile: 'node_modules/.setup/test-report.json' }]],
     projects: [

@@ -1,4 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import { createToken, tokenPrefix } from '../src/core/token/token-format.ts'
 import { newConnectionId } from '../src/storage/shared/new-id.ts'
 import { openAdministration } from '../src/storage/sqlite/open-administration.ts'
@@ -26,7 +27,7 @@ const FIRST_NUMBER = 15_550_100_000
 
 /** A fresh data folder with one account, its connections and a token. */
 export async function makeData(wanted: WantedData): Promise<MadeData> {
-  const databasePath = settingsFor(wanted.dataDir).database.path
+  const databasePath = join(settingsFor(wanted.dataDir).dataDir, 'nuncio.db')
   const storage = openAdministration(databasePath, { create: true, now: () => Date.now() })
   const account = await storage.administration.createAccount('Bench', 'bench')
   const token = createToken(randomBytes)

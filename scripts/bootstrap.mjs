@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { installDebianPackages } from './bootstrap/debian-packages.mjs'
 import { takeLock } from './bootstrap/lock.mjs'
 import { runNpmCi } from './bootstrap/npm-ci.mjs'
+import { announcePostgresThatCannotRun, linkPostgresLibraries } from './bootstrap/postgres-binaries.mjs'
 import { Stop, stopBecauseOf, timed } from './bootstrap/report.mjs'
 
 // Node runs our TypeScript as it is from this version on.
@@ -23,7 +24,10 @@ try {
   await installPackages()
   requireNode()
   standInForExec()
-  if (process.argv.includes('--test')) await installDebianPackages()
+  if (process.argv.includes('--test')) {
+    await installDebianPackages()
+    announcePostgresThatCannotRun(root)
+  }
 } catch (error) {
   if (!(error instanceof Stop)) throw error
   process.stderr.write(`setup: ${error.message}\n`)
@@ -41,6 +45,7 @@ async function installPackages() {
     await timed('installing packages', () => runNpmCi(root, lock))
     setAsideUnusableNode()
     requireNode()
+    linkPostgresLibraries(root)
     writeStamp()
   } finally {
     lock.release()

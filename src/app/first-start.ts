@@ -1,6 +1,8 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Settings } from '../config/read-settings.ts'
 import { DEFAULT_LANE_POLICY } from '../core/connection/lane-policy.ts'
+import type { AccountView, Administration } from '../core/ports/administration.ts'
+import { Refusal } from '../core/refusals.ts'
 import { createToken, tokenPrefix } from '../core/token/token-format.ts'
 import { openAdministration } from './open-administration.ts'
 
@@ -14,13 +16,14 @@ export interface FirstStart {
   readonly number: string
 }
 
-/** On an empty data directory: an account, a sandbox connection and a token, so that the first message is one paste away. */
+/** In an empty database: an account, a sandbox connection and a token, so that the first message is one paste away. */
 export async function prepareFirstStart(settings: Settings, now: number): Promise<FirstStart | null> {
   const session = await openAdministration(settings, { create: true })
   try {
     const { administration } = session
     if ((await administration.listAccounts()).length > 0) return null
-    const account = await administration.createAccount('Default', ACTOR)
+    const account = await createFirstAccount(administration)
+    if (!account) return null
     await administration.addConnection(
       { accountId: account.id, number: NUMBER, channel: 'sandbox', policy: DEFAULT_LANE_POLICY, channelSettings: {} },
       ACTOR,
@@ -42,5 +45,15 @@ export async function prepareFirstStart(settings: Settings, now: number): Promis
     return { token, number: NUMBER }
   } finally {
     await session.close()
+  }
+}
+
+/** Null when another machine that starts at the same moment was faster. */
+async function createFirstAccount(administration: Administration): Promise<AccountView | null> {
+  try {
+    return await administration.createAccount('Default', ACTOR)
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'account_exists') return null
+    throw error
   }
 }

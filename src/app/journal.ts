@@ -21,6 +21,7 @@ function levelOf(event: JournalEvent): Level {
     case 'attempt.recovered':
     case 'claim.expired':
     case 'media.stalled':
+    case 'media.lost':
     case 'storage.unavailable':
       return 'warn'
     case 'fault':

@@ -1,13 +1,17 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { JournalEvent } from '../core/ports/journal.ts'
 import type { HttpObserver } from '../http/server-state.ts'
 
 const SECONDS = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
+/** What one process has counted, in a form that can be handed to another. */
+export type MetricsReport = readonly object[]
+
 /** What the rest of the service counts into, and what /metrics shows. Labels come from fixed lists: their number is bounded. */
 export class Metrics implements HttpObserver {
   readonly contentType: string
   readonly #registry = new Registry()
+  readonly #readOthers: (() => Promise<readonly MetricsReport[]>) | null
   readonly #requests = new Counter({
     name: 'nuncio_requests_total',
     help: 'Requests to the send endpoint, by HTTP status and outcome.',
@@ -49,16 +53,32 @@ export class Metrics implements HttpObserver {
     registers: [this.#registry],
   })
 
-  /** `now` tells, when somebody looks, what is not counted but is so. */
-  constructor(now: { readonly waiting: () => number; readonly lanes: () => number }) {
+  /**
+   * `now` tells, when somebody looks, what is not counted but is so. `readOthers` brings what the other processes on this
+   * port have counted; null when there are none.
+   */
+  constructor(
+    now: { readonly waiting: () => number; readonly lanes: () => number },
+    readOthers: (() => Promise<readonly MetricsReport[]>) | null = null,
+  ) {
+    this.#readOthers = readOthers
     this.contentType = this.#registry.contentType
     collectDefaultMetrics({ register: this.#registry })
-    this.#gauge('nuncio_messages_waiting', 'Messages that wait in their lanes.', now.waiting)
-    this.#gauge('nuncio_lanes_held', 'Lanes that this worker holds.', now.lanes)
+    // Every process counts all that wait in the database; the lanes are each its own.
+    this.#gauge('nuncio_messages_waiting', 'Messages that wait in their lanes.', { read: now.waiting, together: 'max' })
+    this.#gauge('nuncio_lanes_held', 'Lanes that are held here.', { read: now.lanes, together: 'sum' })
   }
 
-  text(): Promise<string> {
-    return this.#registry.metrics()
+  /** Of all processes on this port together. */
+  async text(): Promise<string> {
+    if (!this.#readOthers) return this.#registry.metrics()
+    const [own, others] = await Promise.all([this.report(), this.#readOthers()])
+    return AggregatorRegistry.aggregate([own, ...others]).metrics()
+  }
+
+  /** Of this process alone. */
+  report(): Promise<MetricsReport> {
+    return this.#registry.getMetricsAsJSON()
   }
 
   replied(status: number, outcome: string, tookMs: number): void {
@@ -88,10 +108,15 @@ export class Metrics implements HttpObserver {
     return new Counter({ name, help, registers: [this.#registry] })
   }
 
-  #gauge(name: string, help: string, read: () => number): void {
+  #gauge(
+    name: string,
+    help: string,
+    { read, together }: { readonly read: () => number; readonly together: 'max' | 'sum' },
+  ): void {
     new Gauge({
       name,
       help,
+      aggregator: together,
       registers: [this.#registry],
       collect() {
         this.set(read())

@@ -1,7 +1,11 @@
 import type { Settings } from '../config/read-settings.ts'
-import { migrateDatabase } from '../storage/sqlite/open-database.ts'
 
 /** Brings the database up to date and says from which version to which. */
-export async function migrate(settings: Settings): Promise<{ readonly from: number; readonly to: number }> {
-  return migrateDatabase(settings.database.path)
+export async function migrate({ database }: Settings): Promise<{ readonly from: number; readonly to: number }> {
+  if (database.engine === 'postgres') {
+    const { migrateDatabase } = await import('../storage/postgres/open-database.ts')
+    return migrateDatabase(database)
+  }
+  const { migrateDatabase } = await import('../storage/sqlite/open-database.ts')
+  return migrateDatabase(database.path)
 }

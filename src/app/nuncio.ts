@@ -1,219 +1,176 @@
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
+import { hostname } from 'node:os'
 import type { Logger } from 'pino'
-import { createSandbox, SANDBOX } from '../channels/sandbox/index.ts'
+import packageFile from '../../package.json' with { type: 'json' }
 import { localUrl, type Settings } from '../config/read-settings.ts'
-import { Dispatcher } from '../core/dispatch/dispatcher.ts'
-import { MediaStage } from '../core/dispatch/media-stage.ts'
-import type { WorkerId } from '../core/ids.ts'
-import { parseAddressRange } from '../core/media-address/ip-address.ts'
+import type { Role } from '../config/setting-kinds.ts'
+import type { ConnectionId, WorkerId } from '../core/ids.ts'
+import type { MessageType } from '../core/message/message.ts'
 import type { Channel } from '../core/ports/channel.ts'
-import type { Intake } from '../core/ports/intake.ts'
 import type { Journal } from '../core/ports/journal.ts'
 import { createHttpServer, type HttpServer } from '../http/http-server.ts'
-import { createMediaFetcher } from '../media/create-media-fetcher.ts'
-import { SqliteStorage } from '../storage/sqlite/index.ts'
-import { deliverReceipt } from './deliver-receipt.ts'
+import { createChannels } from './create-channels.ts'
+import { Dispatching } from './dispatching.ts'
 import type { FirstStart } from './first-start.ts'
 import { createJournal } from './journal.ts'
-import { Metrics } from './metrics.ts'
-import { systemClock } from './system-clock.ts'
-
-// The look is the truth, being told only saves time: on SQLite everybody who changes a lane tells.
-const POLL_LANES_EVERY_MS = 10_000
-const CALLS_MAY_FINISH_MS = 25_000
-// Long enough that most messages are on their way by then, short enough that few need to be known by heart.
-const ENTER_LANES_EVERY_MS = 250
-const SWEEP_EVERY_MS = 60_000
+import { Metrics, type MetricsReport } from './metrics.ts'
+import { openStorage } from './open-storage.ts'
+import type { Storage } from './storage.ts'
+import { toRanges } from './to-ranges.ts'
+import { wakeOnAccept } from './wake-on-accept.ts'
 
 export interface NuncioParts {
   readonly settings: Settings
   readonly logger: Logger
-  /** The disk can no longer be trusted: this process should end and a fresh one be started. */
+  /** The data can no longer be trusted: this process should end and a fresh one be started. */
   readonly onBroken: (error: unknown) => void
   /** Channels besides the built-in ones. */
   readonly channels?: readonly Channel[]
+  /** What the other processes on this port have counted. */
+  readonly readOtherMetrics?: () => Promise<readonly MetricsReport[]>
+  /** Replaced by tests. */
+  readonly openStorage?: typeof openStorage
 }
 
 export interface Started {
   /** Where it is reached from this machine. */
   readonly url: string
-  /** Null unless the data directory was empty. */
+  /** Null unless the database was empty. */
   readonly first: FirstStart | null
 }
 
-/** One running Nuncio: its pieces, started and stopped in order. */
+/** One running Nuncio: its pieces, made, started and stopped in order. */
 export class Nuncio {
+  readonly #parts: NuncioParts
   readonly #settings: Settings
-  readonly #storage: SqliteStorage
-  readonly #channels: ReadonlyMap<string, Channel>
-  readonly #dispatcher: Dispatcher
-  readonly #media: MediaStage
-  readonly #http: HttpServer
+  readonly #worker = `worker-${randomUUID()}` as WorkerId
+  readonly #metrics: Metrics
   readonly #journal: Journal
-  #isAccepting = true
-  #isDispatching = false
-  #sweeping: NodeJS.Timeout | null = null
-  #entering: NodeJS.Timeout | null = null
+  #storage: Storage | null = null
+  #dispatching: Dispatching | null = null
+  #http: HttpServer | null = null
+  #isStopping = false
+  #started: Promise<Started> | null = null
   #stopped: Promise<void> | null = null
 
-  constructor({ settings, logger, onBroken, channels }: NuncioParts) {
-    this.#settings = settings
-    this.#storage = new SqliteStorage({
-      path: settings.database.path,
-      clock: systemClock,
-      limits: settings,
-      refusedByChannel: (name, type) =>
-        this.#channels.get(name)?.capabilities.types.includes(type) ? null : 'type_unsupported_by_channel',
-      onBroken,
-    })
-    const storage = this.#storage
-    const metrics = this.#createMetrics()
-    this.#journal = createJournal(logger, metrics)
-    this.#channels = new Map([this.#createSandbox(), ...(channels ?? [])].map((channel) => [channel.name, channel]))
-    this.#media = this.#createMediaStage()
-    this.#dispatcher = new Dispatcher({
-      worker: `worker-${randomUUID()}` as WorkerId,
-      lanes: storage.lanes,
-      channels: this.#channels,
-      clock: systemClock,
-      journal: this.#journal,
-      isMediaStalled: () => this.#media.isStalled(),
-      wantMedia: (sequences) => this.#media.want(sequences),
-      pollEveryMs: POLL_LANES_EVERY_MS,
-    })
-    this.#http = createHttpServer({
-      intake: this.#wakeOnAccept(storage.intake),
-      clock: systemClock,
-      log: logger,
-      observer: metrics,
-      publicUrl: settings.publicUrl,
-      allowedPrivate: toRanges(settings.mediaAllowedPrivate),
-      trustedProxies: toRanges(settings.trustedProxies),
-      acceptRatePerAccount: settings.acceptRatePerAccount,
-      metrics: Object.assign(metrics, {
-        allowed: toRanges(settings.metricsAllowed),
-        bearerSecret: settings.metricsSecret,
-      }),
-      isAccepting: () => this.#isAccepting,
-      findTroubles: () => this.#findTroubles(),
-    })
+  constructor(parts: NuncioParts) {
+    this.#parts = parts
+    this.#settings = parts.settings
+    const now = { waiting: () => this.#storage?.waiting() ?? 0, lanes: () => this.#dispatching?.laneCount ?? 0 }
+    this.#metrics = new Metrics(now, parts.readOtherMetrics)
+    this.#journal = createJournal(parts.logger, this.#metrics)
   }
 
-  async start(): Promise<Started> {
-    const first = this.#storage.isEmpty() ? await this.#prepareFirst() : null
-    const { host, port } = this.#settings
-    const address = await this.#http.listen({ host, port })
-    await this.#storage.forgetDeadWorkers()
-    this.#storage.watchLanes((ids) => this.#dispatcher.change(ids))
-    const events = { receipt: deliverReceipt(this.#storage.lanes, systemClock) }
-    for (const channel of this.#channels.values()) await channel.start(events)
-    await this.#media.start()
-    await this.#dispatcher.start()
-    this.#isDispatching = true
-    this.#sweeping = setInterval(() => this.#sweep(), SWEEP_EVERY_MS)
-    this.#entering = setInterval(() => this.#enterLanes(), ENTER_LANES_EVERY_MS)
-    return { url: address.port === port ? this.#settings.publicUrl : localUrl(host, address.port), first }
-  }
-
-  /** Loaded only when it is needed: what it brings along would stay in memory for good. */
-  async #prepareFirst(): Promise<FirstStart | null> {
-    const { prepareFirstStart } = await import('./first-start.ts')
-    return prepareFirstStart(this.#settings, systemClock.now())
+  /** To be called once. When it rejects, `stop` must still be called. */
+  start(): Promise<Started> {
+    this.#started ??= this.#start()
+    return this.#started
   }
 
   /** Takes nothing new, lets running calls finish, records them, gives the lanes back. Harmless twice. */
   stop(): Promise<void> {
+    this.#isStopping = true
     this.#stopped ??= this.#stop()
     return this.#stopped
   }
 
+  reportMetrics(): Promise<MetricsReport> {
+    return this.#metrics.report()
+  }
+
+  async #start(): Promise<Started> {
+    const channels = new Map<string, Channel>()
+    const storage = await this.#openStorage(channels)
+    this.#storage = storage
+    const others = this.#parts.channels ?? []
+    const dropClaim = (id: ConnectionId) => this.#dispatching?.dropClaim(id)
+    for (const [name, channel] of createChannels({ settings: this.#settings, storage, others, dropClaim }))
+      channels.set(name, channel)
+    if (this.#does('dispatch')) this.#dispatching = this.#createDispatching(storage, channels)
+    this.#http = this.#createHttp(storage)
+
+    const first = this.#does('api') && (await storage.isEmpty()) ? await this.#prepareFirst(storage) : null
+    await storage.start({
+      lanesChanged: (ids) => this.#dispatching?.changed(ids),
+      lanesWoken: (ids) => this.#dispatching?.woken(ids),
+    })
+    const { host, port } = this.#settings
+    const address = await this.#http.listen({ host, port })
+    await this.#dispatching?.start()
+    return { url: address.port === port ? this.#settings.publicUrl : localUrl(host, address.port), first }
+  }
+
   async #stop(): Promise<void> {
-    this.#isAccepting = false
-    this.#isDispatching = false
-    if (this.#sweeping) clearInterval(this.#sweeping)
-    if (this.#entering) clearInterval(this.#entering)
-    await Promise.all([this.#http.close(), this.#dispatcher.stop(CALLS_MAY_FINISH_MS), this.#media.stop()])
-    for (const channel of this.#channels.values()) await channel.stop()
-    this.#storage.close()
+    // What is only half open cannot be closed.
+    await this.#started?.catch(() => {})
+    await Promise.all([this.#http?.close(), this.#dispatching?.stop()])
+    await this.#storage?.close()
   }
 
-  #createMetrics(): Metrics {
-    return new Metrics({ waiting: () => this.#storage.counts.total(), lanes: () => this.#dispatcher.laneCount })
+  #does(role: Role): boolean {
+    return this.#settings.roles.includes(role)
   }
 
-  #createSandbox(): Channel {
-    return createSandbox({
-      memory: this.#storage.channelMemory(SANDBOX),
-      clock: systemClock,
-      mediaFolder: join(this.#settings.dataDir, 'sandbox-media'),
-      mediaBytes: this.#settings.sandboxMediaBytes,
-      // SIGKILL, because a crash that gets to tidy up is none.
-      crash: (connectionId) =>
-        this.#settings.sandboxMayCrash
-          ? process.kill(process.pid, 'SIGKILL')
-          : this.#dispatcher.dropClaim(connectionId),
-    })
-  }
-
-  #createMediaStage(): MediaStage {
-    const { settings, storage } = { settings: this.#settings, storage: this.#storage }
-    return new MediaStage({
-      queue: storage.mediaQueue,
-      fetcher: createMediaFetcher({
-        spoolDir: join(settings.dataDir, 'spool'),
-        maxBytes: {
-          image: settings.mediaMaxImageBytes,
-          audio: settings.mediaMaxAudioBytes,
-          video: settings.mediaMaxVideoBytes,
-          document: settings.mediaMaxDocumentBytes,
-        },
-        allowedPrivate: toRanges(settings.mediaAllowedPrivate),
-        dnsServers: settings.dnsServers.length > 0 ? settings.dnsServers : null,
-      }),
-      clock: systemClock,
-      journal: this.#journal,
-      quotaBytes: settings.mediaSpoolBytesPerAccount,
-      onSettled: (connectionId) => this.#dispatcher.change([connectionId]),
-    })
-  }
-
-  /** What was accepted is dispatched at once, and its media fetched, instead of at the next look. */
-  #wakeOnAccept(intake: Intake): Intake {
-    return {
-      findToken: (sha256) => intake.findToken(sha256),
-      namesMessage: (accountId, key) => intake.namesMessage(accountId, key),
-      isBacklogFull: (accountId, from) => intake.isBacklogFull(accountId, from),
-      logRefused: (request) => intake.logRefused(request),
-      accept: async (candidate) => {
-        const result = await intake.accept(candidate)
-        if (result.kind === 'accepted') {
-          this.#dispatcher.wake(result.connectionId)
-          if (candidate.content.type !== 'message') this.#media.wake()
-        }
-        return result
+  /** The channels are made after it, because they remember in it; nothing is accepted before there are any. */
+  #openStorage(channels: ReadonlyMap<string, Channel>): Promise<Storage> {
+    const { settings, onBroken } = this.#parts
+    return (this.#parts.openStorage ?? openStorage)(settings, {
+      worker: {
+        id: this.#worker,
+        host: hostname(),
+        pid: process.pid,
+        roles: settings.roles,
+        version: packageFile.version,
       },
-    }
+      limits: settings,
+      refusedByChannel: (name, type) =>
+        channels.get(name)?.capabilities.types.includes(type) ? null : 'type_unsupported_by_channel',
+      onBroken,
+      onTrouble: (error) => this.#journal.record({ event: 'storage.unavailable', error }),
+    })
   }
 
-  async #findTroubles(): Promise<readonly string[]> {
+  #createDispatching(storage: Storage, channels: ReadonlyMap<string, Channel>): Dispatching {
+    const parts = { settings: this.#settings, worker: this.#worker, journal: this.#journal }
+    return new Dispatching({ ...parts, storage, channels })
+  }
+
+  #createHttp(storage: Storage): HttpServer {
+    const settings = this.#settings
+    return createHttpServer({
+      intake: this.#does('api') ? wakeOnAccept(storage.intake, (id, type) => this.#accepted(id, type)) : null,
+      clock: storage.clock,
+      log: this.#parts.logger,
+      observer: this.#metrics,
+      publicUrl: settings.publicUrl,
+      allowedPrivate: toRanges(settings.mediaAllowedPrivate),
+      trustedProxies: toRanges(settings.trustedProxies),
+      acceptRatePerAccount: settings.acceptRatePerAccount,
+      acceptingProcesses: () => storage.acceptingProcesses(),
+      metrics: Object.assign(this.#metrics, {
+        allowed: toRanges(settings.metricsAllowed),
+        bearerSecret: settings.metricsSecret,
+      }),
+      isAccepting: () => !this.#isStopping,
+      findTroubles: () => this.#findTroubles(storage),
+    })
+  }
+
+  /** What was accepted is dispatched at once, here or by whoever holds its lane, instead of at the next look. */
+  #accepted(connectionId: ConnectionId, type: MessageType): void {
+    if (!this.#dispatching?.accepted(connectionId, type)) this.#storage?.tellOthers([connectionId])
+  }
+
+  async #findTroubles(storage: Storage): Promise<readonly string[]> {
     const troubles: string[] = []
-    if (!this.#isDispatching) troubles.push('dispatching')
-    if (!(await this.#storage.isWritable())) troubles.push('storage')
+    if (this.#dispatching && (!this.#dispatching.isRunning || this.#isStopping)) troubles.push('dispatching')
+    if (!(await storage.isWritable())) troubles.push('storage')
     return troubles
   }
 
-  #enterLanes(): void {
-    this.#storage.enterLanes().catch((error: unknown) => this.#journal.record({ event: 'storage.unavailable', error }))
+  /** Loaded only when it is needed: what it brings along would stay in memory for good. */
+  async #prepareFirst(storage: Storage): Promise<FirstStart | null> {
+    const { prepareFirstStart } = await import('./first-start.ts')
+    return prepareFirstStart(this.#settings, storage.clock.now())
   }
-
-  #sweep(): void {
-    this.#storage
-      .sweep(systemClock.now())
-      .catch((error: unknown) => this.#journal.record({ event: 'storage.unavailable', error }))
-  }
-}
-
-function toRanges(texts: readonly string[]) {
-  return texts.map(parseAddressRange).filter((range) => range !== null)
 }

@@ -3,8 +3,7 @@ import type { Settings } from '../config/read-settings.ts'
 import type { AccountId, Instant } from '../core/ids.ts'
 import type { Administration } from '../core/ports/administration.ts'
 import { Refusal } from '../core/refusals.ts'
-import type { RememberedEntry } from '../storage/shared/list-channel-memory.ts'
-import { openAdministration as openSqlite } from '../storage/sqlite/open-administration.ts'
+import type { RememberedEntry, WantedMemory } from '../storage/shared/list-channel-memory.ts'
 import { systemClock } from './system-clock.ts'
 
 /** One delivery of the sandbox. */
@@ -43,6 +42,13 @@ export interface AdministrationSession {
   readonly close: () => Promise<void>
 }
 
+/** What an engine gives to a short visitor. */
+interface OpenEngine {
+  readonly administration: Administration
+  listChannelMemory(wanted: WantedMemory): AsyncIterable<RememberedEntry>
+  close(): void | Promise<void>
+}
+
 type ParseSettings = (given: Readonly<Record<string, string>>) => Readonly<Record<string, unknown>>
 
 const PARSERS: Readonly<Record<string, ParseSettings>> = {
@@ -54,7 +60,7 @@ export async function openAdministration(
   settings: Settings,
   { create }: { readonly create: boolean },
 ): Promise<AdministrationSession> {
-  const storage = openSqlite(settings.database.path, { create, now: () => systemClock.now() })
+  const storage = await openEngine(settings, create)
   return {
     administration: storage.administration,
     channels: Object.keys(PARSERS),
@@ -71,9 +77,19 @@ export async function openAdministration(
       }
     },
     async close() {
-      storage.close()
+      await storage.close()
     },
   }
+}
+
+/** Only the engine that was chosen is loaded, with the packages it needs. */
+async function openEngine({ database }: Settings, create: boolean): Promise<OpenEngine> {
+  if (database.engine === 'postgres') {
+    const { openAdministration: openPostgres } = await import('../storage/postgres/open-administration.ts')
+    return openPostgres(database, { create })
+  }
+  const { openAdministration: openSqlite } = await import('../storage/sqlite/open-administration.ts')
+  return openSqlite(database.path, { create, now: () => systemClock.now() })
 }
 
 function toInboxEntry({ connection, key, value, at }: RememberedEntry): InboxEntry {

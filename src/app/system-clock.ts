@@ -5,6 +5,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  wall: () => Date.now(),
   monotonic: () => performance.now(),
   after(delayMs, call) {
     const timer = setTimeout(call, Math.min(Math.max(0, delayMs), LONGEST_TIMER_MS))

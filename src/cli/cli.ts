@@ -20,9 +20,12 @@ export class Cli {
     this.surroundings = surroundings
   }
 
-  /** The settings; refuses with all that is wrong with them. Says which variables look like settings and are none. */
-  settings(): Settings {
-    const reading = this.surroundings.readSettings()
+  /**
+   * The settings, with those `given` to this call; refuses with all that is wrong with them. Says which variables look
+   * like settings and are none.
+   */
+  settings(given: Readonly<Record<string, string | undefined>> = {}): Settings {
+    const reading = this.surroundings.readSettings(given)
     for (const sentence of reading.unknown) this.warn(sentence)
     return settingsOf(reading)
   }

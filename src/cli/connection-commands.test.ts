@@ -1,18 +1,23 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
+import { ENGINES, type EngineName } from '../../test/support/administration-world/open-administration-world.ts'
 import { CliWorld } from '../../test/support/administration-world/run-cli.ts'
 import type { ConnectionId } from '../core/ids.ts'
 
 let world: CliWorld
 
-beforeEach(async () => {
+async function open(engine: EngineName) {
   world = new CliWorld()
+  const close = await world.open(engine)
   await world.cli('account', 'create', 'Acme')
-})
+  return close
+}
 
 const ADD = ['connection', 'add', '15550001000', '--channel', 'sandbox']
 
-describe('accounts', () => {
+describe.each(ENGINES)('accounts, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
   it('are made and listed', async () => {
     const made = await world.json('account', 'create', 'Other')
 
@@ -44,7 +49,9 @@ describe('accounts', () => {
   })
 })
 
-describe('connections', () => {
+describe.each(ENGINES)('connections, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
   it('are added with exactly the promised fields', async () => {
     const connection = await world.json(...ADD)
 
@@ -97,8 +104,8 @@ describe('connections', () => {
 
   it('are paused, resumed and removed, and say what waits', async () => {
     const { id } = await world.json<{ id: ConnectionId }>(...ADD)
-    world.accept({ connectionId: id })
-    world.accept({ connectionId: id })
+    await world.accept({ connectionId: id })
+    await world.accept({ connectionId: id })
 
     const paused = await world.json('connection', 'pause', '15550001000')
     assert.deepEqual(

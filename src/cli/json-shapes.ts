@@ -3,12 +3,14 @@ import { TIMELINE_KINDS } from '../core/message/timeline.ts'
 import type {
   AccountView,
   ConnectionView,
+  HeldLaneView,
   MessageStory,
   MessageView,
   RequestStory,
   RequestView,
   TimelineEntry,
   TokenView,
+  WorkerView,
 } from '../core/ports/administration.ts'
 import { explainReason } from '../core/reasons.ts'
 import { isoTime } from './print/times.ts'
@@ -102,6 +104,30 @@ export function requestJson(view: RequestView) {
 
 export function requestStoryJson(story: RequestStory) {
   return { ...requestJson(story), body: story.body }
+}
+
+export function workerJson(view: WorkerView) {
+  const { id, isAlive, host, pid, roles, version, startedAt, lastHeartbeatAt, lanes, busyLanes } = view
+  return {
+    id,
+    state: aliveOrGone(isAlive),
+    host,
+    pid,
+    roles,
+    version,
+    startedAt: isoTime(startedAt),
+    lastHeartbeatAt: isoTime(lastHeartbeatAt),
+    lanes,
+    busyLanes,
+  }
+}
+
+export function heldLaneJson({ connection, account, worker, isHolderAlive, waiting }: HeldLaneView) {
+  return { connection, account, worker, workerState: aliveOrGone(isHolderAlive), waiting }
+}
+
+export function aliveOrGone(isAlive: boolean): 'alive' | 'gone' {
+  return isAlive ? 'alive' : 'gone'
 }
 
 function momentJson({ at, kind, code, words, facts }: TimelineEntry) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
 import { cameWith, logRequest } from '../../test/support/administration-world/log-request.ts'
-import { NOON } from '../../test/support/administration-world/open-administration-world.ts'
+import { ENGINES, type EngineName, NOON } from '../../test/support/administration-world/open-administration-world.ts'
 import { CliWorld } from '../../test/support/administration-world/run-cli.ts'
 import type { AccountId, ConnectionId, MessageId, TokenId } from '../core/ids.ts'
 
@@ -10,26 +10,28 @@ let acme: AccountId
 let connectionId: ConnectionId
 let token: { id: TokenId; token: string }
 
-beforeEach(async () => {
+async function open(engine: EngineName) {
   world = new CliWorld()
+  const close = await world.open(engine)
   acme = await world.account()
   connectionId = await world.connection(acme)
   token = await world.json('token', 'create', '--name', 'shop', '--expires', '30d')
-})
+  return close
+}
 
-function accept(): MessageId {
-  const { id } = world.accept({ connectionId, state: 'PUBLISHED' })
-  cameWith(world, id, token.id)
+async function accept(): Promise<MessageId> {
+  const { id, sequence } = await world.accept({ connectionId, state: 'PUBLISHED' })
+  await cameWith(world, sequence, token.id)
   return id
 }
 
-function refuse(requestId: string, more: { accountId?: AccountId; tokenId?: TokenId; status?: number } = {}): void {
+async function refuse(requestId: string, more: { accountId?: AccountId; tokenId?: TokenId; status?: number } = {}) {
   const body = '{"from":"15550001000",\n"to":"1\u009b31m","message":{"type":"message","message":" "}}'
   const errors = [
     { field: 'to', code: 'number_malformed', message: 'A number is its country code and digits only.' },
     { field: null, code: 'text_empty', message: 'The text must hold more than white space.' },
   ]
-  logRequest(world, {
+  await logRequest(world, {
     accountId: acme,
     tokenId: token.id,
     requestId,
@@ -45,9 +47,11 @@ async function ids(...args: string[]): Promise<string[]> {
   return requests.map(({ requestId }) => requestId)
 }
 
-describe('the API log', () => {
+describe.each(ENGINES)('the API log, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
   it('is listed with exactly the promised fields', async () => {
-    const id = accept()
+    const id = await accept()
 
     assert.deepEqual(await world.json('log', 'list'), [
       {
@@ -72,8 +76,8 @@ describe('the API log', () => {
   })
 
   it('is shown as a table with what became of each request', async () => {
-    accept()
-    refuse('refused-1')
+    await accept()
+    await refuse('refused-1')
 
     const { stdout } = await world.cli('log', 'list')
 
@@ -94,7 +98,7 @@ describe('the API log', () => {
   })
 
   it('shows the newest 50 and says so, and all of them to programs', async () => {
-    for (let index = 0; index < 51; index += 1) refuse(`r-${index}`)
+    for (let index = 0; index < 51; index += 1) await refuse(`r-${index}`)
 
     const { stdout } = await world.cli('log', 'list')
     const lines = stdout.trimEnd().split('\n')
@@ -108,15 +112,15 @@ describe('the API log', () => {
   })
 
   it('does not speak of more when there is none', async () => {
-    for (let index = 0; index < 50; index += 1) refuse(`r-${index}`)
+    for (let index = 0; index < 50; index += 1) await refuse(`r-${index}`)
 
     assert.doesNotMatch((await world.cli('log', 'list')).stdout, /newest/)
   })
 
   it('is filtered by status and number', async () => {
-    accept()
-    refuse('a', { status: 401 })
-    refuse('b', { status: 429 })
+    await accept()
+    await refuse('a', { status: 401 })
+    await refuse('b', { status: 429 })
 
     assert.deepEqual(await ids('--status', '4xx'), ['b', 'a'])
     assert.deepEqual(await ids('--status', '2XX'), ['request-1'])
@@ -127,8 +131,8 @@ describe('the API log', () => {
 
   it.each(['name', 'id', 'as listed', 'whole'])('is filtered by token (%s), also after its deletion', async (by) => {
     const { id: other } = await world.json<{ id: TokenId }>('token', 'create', '--name', 'other', '--expires', '7d')
-    refuse('ours')
-    refuse('others', { tokenId: other })
+    await refuse('ours')
+    await refuse('others', { tokenId: other })
     await world.cli('token', 'delete', 'shop')
     const ways = { name: 'shop', id: token.id, 'as listed': `${token.token.slice(0, 12)}…`, whole: token.token }
 
@@ -136,10 +140,10 @@ describe('the API log', () => {
   })
 
   it('holds under a name what all tokens did that ever had it', async () => {
-    refuse('old')
+    await refuse('old')
     await world.cli('token', 'delete', 'shop')
     const successor = await world.json<{ id: TokenId }>('token', 'create', '--name', 'shop', '--expires', '7d')
-    refuse('new', { tokenId: successor.id })
+    await refuse('new', { tokenId: successor.id })
 
     assert.deepEqual(await ids('--token', 'shop'), ['new', 'old'])
     assert.deepEqual(await ids('--token', successor.id), ['new'])
@@ -149,8 +153,8 @@ describe('the API log', () => {
     const rival = await world.account('Rival')
     const create = ['token', 'create', '--name', 'rivals', '--expires', '7d', '--account', 'Rival']
     const rivals = await world.json<{ id: TokenId }>(...create)
-    refuse('ours')
-    refuse('theirs', { accountId: rival, tokenId: rivals.id })
+    await refuse('ours')
+    await refuse('theirs', { accountId: rival, tokenId: rivals.id })
 
     assert.deepEqual(await ids('--account', 'Acme'), ['ours'])
     assert.deepEqual(await ids('--account', 'Rival'), ['theirs'])
@@ -180,7 +184,7 @@ describe('the API log', () => {
     [['log', 'show', 'none'], 1, 'request_unknown'],
     [['log', 'show', 'none', '--account', 'Nobody'], 1, 'account_unknown'],
   ])('refuses %j', async (args, code, refusal) => {
-    accept()
+    await accept()
 
     const answer = await world.cli(...args)
 
@@ -189,9 +193,11 @@ describe('the API log', () => {
   })
 })
 
-describe('one request', () => {
+describe.each(ENGINES)('one request, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
   it('is told in plain words: what was wrong, by whom, and the body as it came', async () => {
-    refuse('refused-1')
+    await refuse('refused-1')
 
     const { stdout } = await world.cli('log', 'show', 'refused-1')
 
@@ -214,8 +220,8 @@ describe('one request', () => {
   })
 
   it('points to the story of its message', async () => {
-    const id = accept()
-    logRequest(world, { accountId: acme, tokenId: token.id, requestId: 'again', messageId: id })
+    const id = await accept()
+    await logRequest(world, { accountId: acme, tokenId: token.id, requestId: 'again', messageId: id })
 
     const first = (await world.cli('log', 'show', 'request-1')).stdout
     const again = (await world.cli('log', 'show', 'again')).stdout
@@ -228,11 +234,11 @@ describe('one request', () => {
   })
 
   it('is given to programs with its body', async () => {
-    accept()
+    await accept()
     const [listed] = await world.json<object[]>('log', 'list')
 
     const shown = await world.json('log', 'show', 'request-1')
 
-    assert.deepEqual(shown, { ...listed, body: world.all('select body from message')[0]?.['body'] })
+    assert.deepEqual(shown, { ...listed, body: (await world.all('select body from message'))[0]?.['body'] })
   })
 })

@@ -1,20 +1,24 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
-import { NOON } from '../../test/support/administration-world/open-administration-world.ts'
+import { ENGINES, type EngineName, NOON } from '../../test/support/administration-world/open-administration-world.ts'
 import { CliWorld } from '../../test/support/administration-world/run-cli.ts'
 import type { ConnectionId } from '../core/ids.ts'
 
 let world: CliWorld
 let connectionId: ConnectionId
 
-beforeEach(async () => {
+async function open(engine: EngineName) {
   world = new CliWorld()
+  const close = await world.open(engine)
   connectionId = await world.connection(await world.account())
-})
+  return close
+}
 
-describe('messages', () => {
+describe.each(ENGINES)('messages, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
   it('are listed with exactly the promised fields', async () => {
-    const { id } = world.accept({ connectionId })
+    const { id } = await world.accept({ connectionId })
 
     assert.deepEqual(await world.json('message', 'list'), [
       {
@@ -34,8 +38,8 @@ describe('messages', () => {
   })
 
   it('are listed completely unless there is a limit', async () => {
-    for (let index = 0; index < 5; index++) world.accept({ connectionId })
-    world.accept({ connectionId, state: 'FAILED', reason: 'media_dns' })
+    for (let index = 0; index < 5; index++) await world.accept({ connectionId })
+    await world.accept({ connectionId, state: 'FAILED', reason: 'media_dns' })
 
     const count = async (...args: string[]) => (await world.json<unknown[]>('message', 'list', ...args)).length
     assert.equal(await count(), 6)
@@ -61,8 +65,8 @@ describe('messages', () => {
   })
 
   it('are cancelled, retried and resolved', async () => {
-    const { id } = world.accept({ connectionId })
-    const unconfirmed = world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    const { id } = await world.accept({ connectionId })
+    const unconfirmed = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
 
     assert.equal((await world.json('message', 'cancel', id))['state'], 'CANCELLED')
     const resent = await world.json<{ id: string; state: string }>('message', 'retry', id)
@@ -73,9 +77,11 @@ describe('messages', () => {
   })
 })
 
-describe('explain', () => {
+describe.each(ENGINES)('explain, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
   it('tells the life of a message in plain words, with the next step', async () => {
-    const { id } = world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    const { id } = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
 
     const { stdout } = await world.cli('message', 'explain', id)
 
@@ -87,9 +93,9 @@ describe('explain', () => {
   })
 
   it('tells why a lane stands still to those behind', async () => {
-    world.accept({ connectionId })
-    const { id } = world.accept({ connectionId })
-    world.lane(connectionId, { reason: 'connection_away', words: 'no route\u001b[0m', until: NOON + 5_000 })
+    await world.accept({ connectionId })
+    const { id } = await world.accept({ connectionId })
+    await world.lane(connectionId, { reason: 'connection_away', words: 'no route\u001b[0m', until: NOON + 5_000 })
 
     const { stdout } = await world.cli('message', 'explain', id)
 
@@ -103,7 +109,7 @@ describe('explain', () => {
   })
 
   it('gives programs all of it', async () => {
-    const { id } = world.accept({ connectionId })
+    const { id } = await world.accept({ connectionId })
 
     const story = await world.json<{ timeline: unknown[] }>('message', 'explain', id)
 
@@ -122,18 +128,20 @@ describe('explain', () => {
   })
 })
 
-describe('attention', () => {
+describe.each(ENGINES)('attention, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
   it('says that nothing wants it', async () => {
-    world.accept({ connectionId })
+    await world.accept({ connectionId })
 
     assert.equal((await world.cli('attention')).stdout, 'Nothing wants your attention.\n')
     assert.deepEqual(await world.json('attention'), { unconfirmed: [], lanes: [], tokens: [] })
   })
 
   it('shows unconfirmed messages, lanes that stand still, and tokens about to expire', async () => {
-    const { id } = world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
-    world.accept({ connectionId })
-    world.lane(connectionId, { reason: 'credentials_refused', words: '401' })
+    const { id } = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    await world.accept({ connectionId })
+    await world.lane(connectionId, { reason: 'credentials_refused', words: '401' })
     await world.cli('token', 'create', '--name', 'soon', '--expires', '7d')
     await world.cli('token', 'create', '--name', 'later', '--expires', '30d')
 
@@ -169,16 +177,18 @@ describe('attention', () => {
   })
 
   it('leaves out a lane that only keeps its pace, and one that is paused with nothing to do', async () => {
-    world.lane(connectionId, { reason: 'pace', until: NOON + 1_000 })
+    await world.lane(connectionId, { reason: 'pace', until: NOON + 1_000 })
     const other = await world.connection((await world.administration.listAccounts())[0]!.id, '15550001001')
     await world.administration.setConnectionState(other, 'paused', 'test')
-    world.accept({ connectionId })
+    await world.accept({ connectionId })
 
     assert.deepEqual((await world.json<{ lanes: unknown[] }>('attention')).lanes, [])
   })
 })
 
-describe('the sandbox inbox', () => {
+describe.each(ENGINES)('the sandbox inbox, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
   const delivery = {
     messageId: 'm-1',
     connection: '15550001000',

@@ -4,6 +4,7 @@ import { addAttentionCommand } from './attention-command.ts'
 import type { Cli } from './cli.ts'
 import { addConfigCommand } from './config-command.ts'
 import { addConnectionCommands } from './connection-commands.ts'
+import { addHoldCommand } from './hold-command.ts'
 import { addLogCommands } from './log-commands.ts'
 import { addMessageCommands } from './message-commands.ts'
 import { NuncioCommand } from './nuncio-command.ts'
@@ -11,6 +12,7 @@ import { addSandboxCommands } from './sandbox-commands.ts'
 import { addSendCommand } from './send-command.ts'
 import { addServiceCommands } from './service-commands.ts'
 import { addTokenCommands } from './token-commands.ts'
+import { addWorkersCommand } from './workers-command.ts'
 
 /** All commands. Building them does nothing else, so that the manual can be printed from them too. */
 export function createProgram(cli: Cli): NuncioCommand {
@@ -36,7 +38,9 @@ export function createProgram(cli: Cli): NuncioCommand {
   addMessageCommands(program, cli)
   addLogCommands(program, cli)
   addAttentionCommand(program, cli)
+  addWorkersCommand(program, cli)
   addSandboxCommands(program, cli)
+  addHoldCommand(program, cli)
   addConfigCommand(program, cli)
   return program
 }

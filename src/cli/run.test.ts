@@ -6,6 +6,7 @@ let world: CliWorld
 
 beforeEach(() => {
   world = new CliWorld()
+  return world.open('SQLite')
 })
 
 describe('the command line', () => {
@@ -27,6 +28,7 @@ describe('the command line', () => {
       'send',
       'config',
       'attention',
+      'workers',
       'account create',
       'account list',
       'connection add',
@@ -72,7 +74,7 @@ describe('the command line', () => {
   })
 
   it('tells a fault in one sentence, and its details only when asked for', async () => {
-    world.database.close()
+    await world.close()
 
     const brief = await world.cli('account', 'list')
     world.environment = { NUNCIO_LOG_LEVEL: 'debug' }
@@ -116,6 +118,36 @@ describe('the command line', () => {
     assert.match(served.stderr, /warning: NUNCIO_MEDIA_ALLOWED_PRIVATE/)
     assert.deepEqual(migrated, { from: 0, to: 1 })
     assert.equal((await world.cli('migrate')).stdout, 'The database went from version 0 to 1.\n')
+  })
+
+  it('serves with the roles and processes that it is given, before what is set', async () => {
+    world.environment = { NUNCIO_DATABASE_URL: 'postgres://db/nuncio', NUNCIO_PROCESSES: '2', NUNCIO_ROLES: 'dispatch' }
+
+    await world.cli('serve', '--role', 'dispatch,api', '--processes', '4')
+    const given = world.servedWith
+    await world.cli('serve')
+    const otherwise = world.servedWith
+
+    assert.deepEqual([given?.roles, given?.processes], [['api', 'dispatch'], 4])
+    assert.deepEqual([otherwise?.roles, otherwise?.processes], [['dispatch'], 2])
+  })
+
+  it.each([
+    [
+      ['--processes', '2'],
+      /^nuncio: NUNCIO_PROCESSES is 2, but on SQLite one process serves\. [^\n]+\(setting_invalid\)\n$/,
+    ],
+    [['--role', 'api'], /^nuncio: NUNCIO_ROLES leaves out dispatch and console, [^\n]+\(setting_invalid\)\n$/],
+    [
+      ['--role', 'web'],
+      /^nuncio: The setting NUNCIO_ROLES "web" \(command line\) is wrong: [^\n]+\(setting_invalid\)\n$/,
+    ],
+    [['--processes', '0'], /^nuncio: The setting NUNCIO_PROCESSES "0" \(command line\) is wrong: [^\n]+\n$/],
+  ])('refuses to serve with %j', async (args, sentence) => {
+    const { code, stderr } = await world.cli('serve', ...args)
+
+    assert.deepEqual([code, world.served], [1, 0])
+    assert.match(stderr, sentence)
   })
 })
 

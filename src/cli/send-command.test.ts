@@ -4,8 +4,9 @@ import { CliWorld } from '../../test/support/administration-world/run-cli.ts'
 
 let world: CliWorld
 
-beforeEach(() => {
+beforeEach(async () => {
   world = new CliWorld()
+  await world.open('SQLite')
   world.answer = () => Response.json(ACCEPTED, { headers: { 'x-request-id': 'r-1', 'x-message-id': 'm-1' } })
 })
 

@@ -1,3 +1,4 @@
+import { SETTINGS } from '../config/settings.ts'
 import type { Cli } from './cli.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
 
@@ -5,10 +6,20 @@ export function addServiceCommands(program: NuncioCommand, cli: Cli): void {
   program
     .command('serve')
     .description('run the service until it is told to stop (SIGTERM or Ctrl+C; a second one forces it)')
-    .withExamples('nuncio serve', 'NUNCIO_PORT=9000 NUNCIO_DATA_DIR=/var/lib/nuncio nuncio serve')
-    .action(async () => {
-      const settings = cli.settings()
-      for (const sentence of cli.surroundings.readSettings().warnings) cli.warn(sentence)
+    .option(
+      '--role <roles>',
+      'what it does: api, dispatch or console, or several of them separated by commas; without this, NUNCIO_ROLES',
+    )
+    .option('--processes <count>', 'how many processes serve on this machine; without this, NUNCIO_PROCESSES')
+    .withExamples(
+      'nuncio serve',
+      'NUNCIO_PORT=9000 NUNCIO_DATA_DIR=/var/lib/nuncio nuncio serve',
+      'NUNCIO_DATABASE_URL=postgres://nuncio:secret@db/nuncio nuncio serve --role api,dispatch --processes 4',
+    )
+    .action(async (options: { readonly role?: string; readonly processes?: string }) => {
+      const given = { [SETTINGS.roles.name]: options.role, [SETTINGS.processes.name]: options.processes }
+      const settings = cli.settings(given)
+      for (const sentence of cli.surroundings.readSettings(given).warnings) cli.warn(sentence)
       await cli.surroundings.serve(settings)
     })
 

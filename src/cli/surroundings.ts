@@ -13,7 +13,8 @@ export interface Surroundings {
   readonly heading: (text: string) => string
   readonly now: () => Instant
   readonly drawBytes: (count: number) => Uint8Array
-  readonly readSettings: () => SettingsReading
+  /** `given`: settings named on the command line, which win over all others. */
+  readonly readSettings: (given?: Readonly<Record<string, string | undefined>>) => SettingsReading
   readonly openAdministration: (
     settings: Settings,
     options: { readonly create: boolean },

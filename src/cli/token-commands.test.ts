@@ -1,19 +1,24 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { beforeEach, describe, it } from 'vitest'
+import { ENGINES, type EngineName } from '../../test/support/administration-world/open-administration-world.ts'
 import { CliWorld } from '../../test/support/administration-world/run-cli.ts'
 import { isWellFormedToken } from '../core/token/token-format.ts'
 
 let world: CliWorld
 
-beforeEach(async () => {
+async function open(engine: EngineName) {
   world = new CliWorld()
+  const close = await world.open(engine)
   await world.cli('account', 'create', 'Acme')
-})
+  return close
+}
 
 const CREATE = ['token', 'create', '--name', 'shop', '--expires', '30d']
 
-describe('tokens', () => {
+describe.each(ENGINES)('tokens, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
   it('are shown once, with exactly the promised fields, and kept as a hash', async () => {
     const made = await world.json<{ id: string; token: string }>(...CREATE, '--event', 'messaging.send_message')
 
@@ -25,7 +30,7 @@ describe('tokens', () => {
       expiresAt: '2026-02-14T12:00:00.000Z',
     })
     assert.ok(isWellFormedToken(made.token))
-    const [row] = world.all('select sha256, prefix from token')
+    const [row] = await world.all('select sha256, prefix from token')
     assert.deepEqual(Buffer.from(row?.['sha256'] as Uint8Array), createHash('sha256').update(made.token).digest())
     assert.equal(row?.['prefix'], made.token.slice(4, 12))
     assert.deepEqual(await world.json('token', 'list'), [
@@ -54,7 +59,7 @@ describe('tokens', () => {
     const { id } = await world.json('connection', 'add', '15550001000', '--channel', 'sandbox')
     await world.cli(...CREATE, '--connection', '15550001000', '--from-address', '10.0.0.0/8', '--from-address', '::1')
 
-    assert.deepEqual(world.all('select connection_ids, source_ranges from token'), [
+    assert.deepEqual(await world.all('select connection_ids, source_ranges from token'), [
       { connection_ids: JSON.stringify([id]), source_ranges: '["10.0.0.0/8","::1/128"]' },
     ])
   })
@@ -74,7 +79,7 @@ describe('tokens', () => {
 
     assert.deepEqual([answer.code, answer.stdout], [code, ''])
     assert.match(answer.stderr, new RegExp(`\\(${refusal}\\)\n$`))
-    assert.deepEqual(world.all('select id from token'), [])
+    assert.deepEqual(await world.all('select id from token'), [])
   })
 
   it('refuse a name that is taken', async () => {

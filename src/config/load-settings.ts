@@ -3,10 +3,13 @@ import { parseEnv } from 'node:util'
 import { Refusal } from '../core/refusals.ts'
 import { readSettings, type SettingProblem, type Settings, type SettingsReading } from './read-settings.ts'
 
-/** Reads the settings of this process: its environment, and `./.env` where there is one. Never throws for what it finds. */
-export function loadSettings(): SettingsReading {
+/**
+ * Reads the settings of this process: what this call was given, its environment, and `./.env` where there is one. Never
+ * throws for what it finds.
+ */
+export function loadSettings(commandLine: Readonly<Record<string, string | undefined>> = {}): SettingsReading {
   const { texts, problem } = readEnvFile('.env')
-  const reading = readSettings({ environment: process.env, envFile: texts })
+  const reading = readSettings({ commandLine, environment: process.env, envFile: texts })
   return problem === null ? reading : { ...reading, problems: [problem, ...reading.problems], settings: null }
 }
 

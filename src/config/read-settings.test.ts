@@ -3,18 +3,26 @@ import { describe, it } from 'vitest'
 import { localUrl, readSettings } from './read-settings.ts'
 import { SETTINGS } from './settings.ts'
 
+const PG = 'postgres://anna:hunter2@db/nuncio'
+
 function read(environment: Record<string, string>, envFile: Record<string, string> = {}) {
   return readSettings({ environment, envFile })
 }
 
 describe('settings', () => {
   it('need none to be set', () => {
-    const { settings, problems, warnings, unknown } = read({})
+    const { settings, problems, warnings, unknown, readings } = read({})
 
     assert.deepEqual([problems, warnings, unknown], [[], [], []])
     assert.equal(settings?.port, 8080)
     assert.equal(settings?.publicUrl, 'http://127.0.0.1:8080')
-    assert.match(settings?.database.path ?? '', /\/data\/nuncio\.db$/)
+    assert.equal(settings?.database.engine, 'sqlite')
+    assert.match(
+      readings.find(({ name }) => name === 'NUNCIO_DATABASE_URL')?.value ?? '',
+      /^sqlite:.*\/data\/nuncio\.db$/,
+    )
+    assert.deepEqual(settings?.roles, ['api', 'dispatch', 'console'])
+    assert.equal(settings?.processes, 1)
     assert.equal(settings?.mediaMaxImageBytes, 5 * 1024 * 1024)
   })
 
@@ -47,18 +55,75 @@ describe('settings', () => {
     assert.match(problems[1]?.sentence ?? '', /\(\.env file\).*"proxy" is not one\.$/)
   })
 
-  it('refuse PostgreSQL under its own code, and never show the password', () => {
-    const { problems, readings } = read({ NUNCIO_DATABASE_URL: 'postgres://anna:hunter2@db/nuncio' })
+  it('take one URL of PostgreSQL for everything, or further ones for listening and migrating', () => {
+    const one = read({ NUNCIO_DATABASE_URL: PG })
+    const three = read({
+      NUNCIO_DATABASE_URL: PG,
+      NUNCIO_DATABASE_LISTEN_URL: 'postgres://anna:hunter2@direct/nuncio',
+      NUNCIO_DATABASE_MIGRATE_URL: 'postgres://owner:hunter3@direct/nuncio',
+    })
 
-    assert.equal(problems[0]?.code, 'database_unsupported')
-    assert.doesNotMatch(JSON.stringify([problems, readings]), /hunter2/)
+    assert.deepEqual(one.settings?.database, { engine: 'postgres', url: PG, listenUrl: PG, migrateUrl: PG })
+    assert.deepEqual(three.settings?.database, {
+      engine: 'postgres',
+      url: PG,
+      listenUrl: 'postgres://anna:hunter2@direct/nuncio',
+      migrateUrl: 'postgres://owner:hunter3@direct/nuncio',
+    })
+    assert.doesNotMatch(JSON.stringify([one.readings, three.readings]), /hunter/)
+  })
+
+  it.each([
+    ['NUNCIO_PROCESSES', '2', 'NUNCIO_PROCESSES is 2, but on SQLite one process serves.'],
+    ['NUNCIO_ROLES', 'api', 'NUNCIO_ROLES leaves out dispatch and console, but on SQLite one process does everything.'],
+    ['NUNCIO_ROLES', 'dispatch,api', 'NUNCIO_ROLES leaves out console, but on SQLite one process does everything.'],
+    [
+      'NUNCIO_DATABASE_LISTEN_URL',
+      'postgres://db/nuncio',
+      'NUNCIO_DATABASE_LISTEN_URL has a meaning on PostgreSQL only, but the database is SQLite.',
+    ],
+  ])('refuse %s=%s on SQLite with one sentence that says what to set', (name, value, why) => {
+    const [problem, ...others] = read({ [name]: value }).problems
+
+    assert.deepEqual([problem?.setting, problem?.code, others], [name, 'setting_invalid', []])
+    assert.ok(problem?.sentence.startsWith(why), problem?.sentence)
+    assert.match(problem?.sentence ?? '', / Set NUNCIO_DATABASE_URL to a postgres:\/\/ URL, or [^.]+\.$/)
+    assert.deepEqual(read({ [name]: value, NUNCIO_DATABASE_URL: PG }).problems, [])
+  })
+
+  it('say nothing of what SQLite cannot do while it is not clear which database is meant', () => {
+    const { problems } = read({ NUNCIO_PROCESSES: '2', NUNCIO_DATABASE_URL: 'postgres://db' })
+
+    assert.deepEqual(
+      problems.map(({ setting }) => setting),
+      ['NUNCIO_DATABASE_URL'],
+    )
+  })
+
+  it('take roles in any order, each once, and refuse others', () => {
+    const roles = (text: string) => read({ NUNCIO_ROLES: text, NUNCIO_DATABASE_URL: PG })
+
+    assert.deepEqual(roles('dispatch, api,dispatch').settings?.roles, ['api', 'dispatch'])
+    for (const wrong of ['api,web', ',', 'API']) assert.equal(roles(wrong).problems[0]?.setting, 'NUNCIO_ROLES', wrong)
+    assert.match(roles('console').warnings[0] ?? '', /later version/)
+    assert.deepEqual(roles('dispatch').warnings, [])
+  })
+
+  it('let the command line win, and say so', () => {
+    const texts = { environment: { NUNCIO_PROCESSES: '2', NUNCIO_DATABASE_URL: PG }, envFile: {} }
+    const right = readSettings({ ...texts, commandLine: { NUNCIO_PROCESSES: '3', NUNCIO_ROLES: undefined } })
+    const wrong = readSettings({ ...texts, commandLine: { NUNCIO_PROCESSES: '' } })
+
+    assert.equal(right.settings?.processes, 3)
+    assert.equal(right.readings.find(({ name }) => name === 'NUNCIO_PROCESSES')?.source, 'command line')
+    assert.match(wrong.problems[0]?.sentence ?? '', /NUNCIO_PROCESSES "" \(command line\) is wrong/)
   })
 
   it.each([
     ['sqlite:/var/lib/n.db', '/var/lib/n.db'],
     ['sqlite:///var/lib/n.db', '/var/lib/n.db'],
   ])('take %s as a database', (text, path) => {
-    assert.equal(read({ NUNCIO_DATABASE_URL: text }).settings?.database.path, path)
+    assert.deepEqual(read({ NUNCIO_DATABASE_URL: text }).settings?.database, { engine: 'sqlite', path })
   })
 
   it.each(['sqlite:', 'sqlite::memory:', 'mysql://db', '/var/lib/n.db'])('refuse %s as a database', (text) => {

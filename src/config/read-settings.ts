@@ -1,16 +1,28 @@
 import { join } from 'node:path'
 import type { RefusalCode } from '../core/refusals.ts'
+import type { DatabaseChoice } from './database-url.ts'
 import { nearestName } from './nearest-name.ts'
-import type { DatabaseChoice } from './setting-kinds.ts'
+import { ROLES } from './setting-kinds.ts'
 import { SETTINGS, type Setting, type SettingKey, type SettingValues } from './settings.ts'
 
 /** Every setting as the service uses it. */
-export type Settings = Omit<SettingValues, 'databaseUrl' | 'publicUrl'> & {
-  readonly database: DatabaseChoice
+export type Settings = Omit<SettingValues, DatabaseKey | 'publicUrl'> & {
+  readonly database: DatabaseSettings
   readonly publicUrl: string
 }
 
-export type SettingSource = 'default' | 'environment' | '.env file'
+export type DatabaseSettings =
+  | Extract<DatabaseChoice, { engine: 'sqlite' }>
+  | (Extract<DatabaseChoice, { engine: 'postgres' }> & {
+      /** The same database, not through a pooler. */
+      readonly listenUrl: string
+      /** The same database, as a user who may change its tables. */
+      readonly migrateUrl: string
+    })
+
+type DatabaseKey = 'databaseUrl' | 'databaseListenUrl' | 'databaseMigrateUrl'
+
+export type SettingSource = 'default' | 'command line' | 'environment' | '.env file'
 
 export interface SettingProblem {
   /** Null when it is not the matter of one setting. */
@@ -44,6 +56,8 @@ export interface SettingsReading {
 
 /** Texts by name, as they were found. */
 export interface SettingTexts {
+  /** Given to this one call. */
+  readonly commandLine?: Readonly<Record<string, string | undefined>>
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly envFile: Readonly<Record<string, string | undefined>>
 }
@@ -61,7 +75,7 @@ export function readSettings(texts: SettingTexts): SettingsReading {
     return { key, entry, text, source, problem: null, warning: entry.warning?.(parsed.value) ?? null }
   })
 
-  const crossing = findCrossing(values)
+  const crossing = findCrossing(values as Partial<SettingValues>)
   const problems = [...found.flatMap(({ problem }) => problem ?? []), ...crossing]
   const settings = problems.length === 0 ? complete(values as SettingValues) : null
   return {
@@ -97,6 +111,8 @@ function problemOf(
 }
 
 function findText(entry: Setting<unknown>, texts: SettingTexts): FoundText {
+  const given = texts.commandLine?.[entry.name]
+  if (given !== undefined) return { text: given.trim(), source: 'command line' }
   // An empty variable counts as not set: that is what a line `NAME=` in a service file or a shell usually means.
   const environment = texts.environment[entry.name]?.trim()
   if (environment) return { text: environment, source: 'environment' }
@@ -106,25 +122,58 @@ function findText(entry: Setting<unknown>, texts: SettingTexts): FoundText {
 }
 
 /** Mistakes that no setting shows alone. */
-function findCrossing(values: Partial<Record<SettingKey, unknown>>): SettingProblem[] {
+function findCrossing(values: Partial<SettingValues>): SettingProblem[] {
+  return [findSmallSpool(values), ...findNeedsOfPostgres(values)].filter((problem) => problem !== null)
+}
+
+function findSmallSpool(values: Partial<SettingValues>): SettingProblem | null {
   const spool = values.mediaSpoolBytesPerAccount
-  if (typeof spool !== 'number') return []
+  if (spool === undefined) return null
   const largest = (
     ['mediaMaxImageBytes', 'mediaMaxAudioBytes', 'mediaMaxVideoBytes', 'mediaMaxDocumentBytes'] as const
-  ).find((key) => Number(values[key] ?? 0) > spool)
-  if (!largest) return []
+  ).find((key) => (values[key] ?? 0) > spool)
+  if (!largest) return null
   const { name } = SETTINGS.mediaSpoolBytesPerAccount
   const sentence = `${name} is smaller than ${SETTINGS[largest].name}, so such a file could never be fetched. Raise the first or lower the second.`
-  return [{ setting: name, code: 'setting_invalid', sentence }]
+  return { setting: name, code: 'setting_invalid', sentence }
+}
+
+/** On SQLite one process serves and does everything. */
+function findNeedsOfPostgres(values: Partial<SettingValues>): SettingProblem[] {
+  const { databaseUrl, roles, processes } = values
+  // Undefined: it is wrong by itself, so nobody knows which engine is meant.
+  if (databaseUrl === undefined || databaseUrl?.engine === 'postgres') return []
+  const problems: SettingProblem[] = []
+  const refuse = (key: SettingKey, why: string, otherwise: string) => {
+    const { name } = SETTINGS[key]
+    const remedy = `Set ${SETTINGS.databaseUrl.name} to a postgres:// URL, or ${otherwise}.`
+    problems.push({ setting: name, code: 'setting_invalid', sentence: `${name} ${why} ${remedy}` })
+  }
+  for (const key of ['databaseListenUrl', 'databaseMigrateUrl'] as const) {
+    if (values[key]) refuse(key, 'has a meaning on PostgreSQL only, but the database is SQLite.', 'take it away')
+  }
+  const missing = ROLES.filter((role) => roles?.includes(role) === false)
+  if (missing.length > 0)
+    refuse('roles', `leaves out ${missing.join(' and ')}, but on SQLite one process does everything.`, 'leave it unset')
+  if (processes !== undefined && processes > 1)
+    refuse('processes', `is ${processes}, but on SQLite one process serves.`, 'leave it at 1')
+  return problems
 }
 
 function complete(values: SettingValues): Settings {
-  const { databaseUrl, publicUrl, ...others } = values
+  const { databaseUrl, databaseListenUrl, databaseMigrateUrl, publicUrl, ...others } = values
   return {
     ...others,
-    database: databaseUrl ?? { engine: 'sqlite', path: join(others.dataDir, 'nuncio.db') },
+    database: completeDatabase(values),
     publicUrl: publicUrl ?? localUrl(others.host, others.port),
   }
+}
+
+function completeDatabase(values: SettingValues): DatabaseSettings {
+  const { databaseUrl, databaseListenUrl, databaseMigrateUrl, dataDir } = values
+  if (databaseUrl?.engine !== 'postgres') return databaseUrl ?? { engine: 'sqlite', path: join(dataDir, 'nuncio.db') }
+  const { url } = databaseUrl
+  return { ...databaseUrl, listenUrl: databaseListenUrl ?? url, migrateUrl: databaseMigrateUrl ?? url }
 }
 
 /** Where a service that listens here is reached from this machine. */
@@ -135,13 +184,13 @@ export function localUrl(host: string, port: number): string {
 
 function derivedText(key: SettingKey, settings: Settings | null): string {
   if (key === 'publicUrl') return settings?.publicUrl ?? ''
-  if (key === 'databaseUrl') return settings ? `sqlite:${settings.database.path}` : ''
+  if (key === 'databaseUrl' && settings?.database.engine === 'sqlite') return `sqlite:${settings.database.path}`
   return ''
 }
 
 function show(entry: Setting<unknown>, text: string): string {
   if (entry.secret) return text === '' ? '' : '********'
-  return text.replace(/:\/\/[^/@]*@/, '://********@')
+  return entry.kind.show?.(text) ?? text.replace(/:\/\/[^/@]*@/, '://********@')
 }
 
 function findUnknown(texts: SettingTexts): string[] {

@@ -9,6 +9,8 @@ export type Parsed<T> = { readonly value: T } | { readonly wrong: string; readon
 export interface SettingKind<T> {
   readonly rule: string
   readonly parse: (text: string) => Parsed<T>
+  /** The text as people may see it, right or wrong, where it may hold a secret among other things. */
+  readonly show?: (text: string) => string
 }
 
 const BYTES_PER_MB = 1_048_576
@@ -90,24 +92,18 @@ export function secretText(leastLength: number): SettingKind<string | null> {
   )
 }
 
-export type DatabaseChoice = { readonly engine: 'sqlite'; readonly path: string }
+/** Which parts of the work a process does. */
+export const ROLES = ['api', 'dispatch', 'console'] as const
+export type Role = (typeof ROLES)[number]
 
-/** Null when nothing is given: then the database lies in the data folder. */
-export const databaseUrl: SettingKind<DatabaseChoice | null> = {
-  rule: 'sqlite:PATH',
+/** In the order of the table, each once. */
+export const roleList: SettingKind<readonly Role[]> = {
+  rule: `one or more of ${ROLES.join(', ')}, separated by commas`,
   parse(text) {
-    if (/^postgres(ql)?:/i.test(text)) {
-      return {
-        code: 'database_unsupported',
-        wrong:
-          'PostgreSQL is not built yet in this version: leave NUNCIO_DATABASE_URL unset to use SQLite in the data folder, or say sqlite:PATH.',
-      }
-    }
-    const path = /^sqlite:(?:\/\/(?=\/))?(.+)$/i.exec(text)?.[1]
-    // A database in memory would lose with the process what was answered with 200 (G1).
-    if (!path || path.includes('\0') || path.includes(':memory:'))
-      return { wrong: 'it must be sqlite:PATH, with the path of a file.' }
-    return { value: { engine: 'sqlite', path: resolve(path) } }
+    const items = text.split(/[\s,]+/).filter((item) => item !== '')
+    const wrong = items.find((item) => !ROLES.some((role) => role === item))
+    if (wrong !== undefined || items.length === 0) return { wrong: `it must be ${roleList.rule}.` }
+    return { value: ROLES.filter((role) => items.includes(role)) }
   },
 }
 

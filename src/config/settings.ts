@@ -1,12 +1,14 @@
+import { databaseUrl, postgresUrl } from './database-url.ts'
 import {
   baseUrl,
   cidrList,
-  databaseUrl,
   dnsServerList,
   folder,
   host,
   megabytes,
   oneOf,
+  ROLES,
+  roleList,
   type SettingKind,
   secretText,
   wholeNumber,
@@ -61,7 +63,44 @@ export const SETTINGS = {
     default: '',
     whenUnset: null,
     otherwise: 'SQLite in the data folder',
-    purpose: 'The database to use instead of the one in the data folder.',
+    purpose:
+      'The database to use instead of the one in the data folder. On SQLite one process serves; PostgreSQL takes any number, on any number of machines.',
+  }),
+  databaseListenUrl: setting({
+    name: 'NUNCIO_DATABASE_LISTEN_URL',
+    kind: postgresUrl,
+    default: '',
+    whenUnset: null,
+    otherwise: 'NUNCIO_DATABASE_URL',
+    purpose:
+      'A direct way to the same PostgreSQL, for LISTEN; needed when NUNCIO_DATABASE_URL goes through a pooler in transaction mode.',
+  }),
+  databaseMigrateUrl: setting({
+    name: 'NUNCIO_DATABASE_MIGRATE_URL',
+    kind: postgresUrl,
+    default: '',
+    whenUnset: null,
+    otherwise: 'NUNCIO_DATABASE_URL',
+    purpose:
+      'The same PostgreSQL with a user who may change its tables; used at start and by `nuncio migrate`, and for nothing else.',
+  }),
+  roles: setting({
+    name: 'NUNCIO_ROLES',
+    kind: roleList,
+    default: ROLES.join(','),
+    purpose:
+      'What this process does: `api` takes messages, `dispatch` sends them, `console` serves the console, which comes with a later version. Health and metrics it serves with any of them. On SQLite it must be all.',
+    warning: (roles) =>
+      roles.includes('api') || roles.includes('dispatch')
+        ? null
+        : 'NUNCIO_ROLES names only the console, which comes with a later version: this process serves nothing but health and metrics.',
+  }),
+  processes: setting({
+    name: 'NUNCIO_PROCESSES',
+    kind: wholeNumber(1, 64),
+    default: '1',
+    purpose:
+      'How many processes serve on this machine, on one port; one for each core uses all of it. On SQLite it must be 1.',
   }),
   publicUrl: setting({
     name: 'NUNCIO_PUBLIC_URL',
@@ -145,7 +184,7 @@ export const SETTINGS = {
     kind: wholeNumber(0, LARGEST_COUNT),
     default: '0',
     purpose:
-      'How many messages one account may send in a second before further ones are answered with 429; 0 means no limit.',
+      'How many messages one account may send in a second before further ones are answered with 429; processes that accept on one database share it evenly; 0 means no limit.',
   }),
   sandboxMayCrash: setting({
     name: 'NUNCIO_SANDBOX_MAY_CRASH',

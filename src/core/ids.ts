@@ -7,6 +7,8 @@ export type TokenId = Branded<'token'>
 /** A UUID version 7, so that ids sort roughly by time. It tells nothing about how many messages others sent. */
 export type MessageId = Branded<'message'>
 export type WorkerId = Branded<'worker'>
+/** Names a spool: the folder for fetched media of all processes that share a data folder. */
+export type SpoolId = Branded<'spool'>
 
 /** Milliseconds since 1970-01-01 UTC, by the wall clock. */
 export type Instant = number

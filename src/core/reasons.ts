@@ -28,6 +28,10 @@ export const REASONS = {
   ],
   pace: ['The least gap between two messages of this connection has not passed.', 'Nothing, or lower the least gap.'],
   paused: ['The connection is paused.', 'Resume it: nuncio connection resume NUMBER'],
+  database_went_back: [
+    'The database was found older than it had been, so all lanes are held: what was sent since might be sent again.',
+    'Look at what was sent meanwhile, cancel what must not go out again, then: nuncio hold --release',
+  ],
   service_stopped: ['No service is running on this data, so nothing is sent.', 'Start it: npm start'],
   worker_gone: ['The worker that held this lane died; another one takes over within 20 seconds.', 'Nothing.'],
   storage_unavailable: [
@@ -109,7 +113,7 @@ export const REASONS = {
   ],
   media_lost: [
     'The fetched file went missing before its turn came.',
-    'Retry the message: the file is fetched again. Check who removes files from the data folder.',
+    'Nothing: it is fetched again. If it failed for that, check who removes files from the data folder, then retry it.',
   ],
   media_protocol: [
     'The media host answered in a way that cannot be used.',

@@ -97,6 +97,9 @@ export const REFUSALS = {
   database_busy: 'Another process kept the database locked for more than 5 seconds. Nothing was changed: try again.',
   database_in_use: 'Another Nuncio serves this data directory already.',
   database_unsupported: 'This kind of database is not supported.',
+  database_unsafe:
+    'The database is set so that promises of ours would not hold: a crash could lose what was answered with 200.',
+  lanes_not_held: 'The lanes are not held, so there is nothing to release.',
   address_in_use: 'The address is in use already.',
   service_unreachable: 'The service does not answer. Start it with npm start, or check the address.',
 } as const satisfies Record<string, string>

@@ -36,6 +36,8 @@ export function createFrontDoor(
   server.maxConnections = limits.maxConnections
   // A caller may end its side once it has sent its request, and wait for the reply all the same.
   Object.assign(server, { httpAllowHalfOpen: true })
+  // Among several processes one that is full would hand the connection on, and all of them in a circle for ever.
+  Object.assign(server, { dropMaxConnection: true })
 
   function receive(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void {
     // What follows on a connection that is to end is not looked at: it may be the smuggled half of a bad request.

@@ -14,7 +14,10 @@ export interface HttpLimits {
   readonly maxHeaders: number
   /** How long a reply that ends the connection goes on reading what the caller still sends. */
   readonly lingerMs: number
-  /** How long a request waits for storage before it is answered with 503. */
+  /**
+   * How long a request waits for one answer of storage before it is answered with 503. A good one waits for one only,
+   * at most for three: its token, its idempotency key if a limit would refuse it, and the commit.
+   */
   readonly storageWaitMs: number
   /** How long `close` waits for open requests before it cuts them off. */
   readonly closeGraceMs: number

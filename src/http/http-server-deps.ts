@@ -7,7 +7,8 @@ import type { HttpLog, HttpObserver } from './server-state.ts'
 
 /** All that the HTTP side needs of the others. `app` hands it over. */
 export interface HttpServerDeps {
-  readonly intake: Intake
+  /** Null: this process takes no messages, and serves only health and metrics. */
+  readonly intake: Intake | null
   readonly clock: Clock
   readonly log: HttpLog
   readonly observer: HttpObserver
@@ -17,8 +18,10 @@ export interface HttpServerDeps {
   readonly allowedPrivate: readonly AddressRange[]
   /** Empty: forwarded addresses are not believed. */
   readonly trustedProxies: readonly AddressRange[]
-  /** Messages per second; 0 means no limit. */
+  /** Messages per second, over all processes together; 0 means no limit. */
   readonly acceptRatePerAccount: number
+  /** How many processes accept on this database, this one included; each takes its share of the rate. 1 when left out. */
+  acceptingProcesses?(): number
   readonly metrics: Metrics & MetricsReaders
   /** False once the service is to stop: requests are then answered with 503. */
   isAccepting(): boolean

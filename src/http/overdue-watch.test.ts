@@ -9,6 +9,7 @@ function handClock() {
   let timers: { readonly at: number; readonly call: () => void }[] = []
   const clock: Clock = {
     now: () => now,
+    wall: () => now,
     monotonic: () => now,
     random: () => 0,
     after: (delayMs, call) => {

@@ -97,6 +97,8 @@ const REPLY_OF: Record<RefusalCode, Reply | null> = {
   database_busy: null,
   database_in_use: null,
   database_unsupported: null,
+  database_unsafe: null,
+  lanes_not_held: null,
   address_in_use: null,
   service_unreachable: null,
 }

@@ -1,4 +1,5 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import type { Intake } from '../core/ports/intake.ts'
 import { exchangeOf } from './exchange.ts'
 import { addHealthPages } from './health/health-pages.ts'
 import { addMetricsPage } from './health/metrics-page.ts'
@@ -28,11 +29,21 @@ export function createRoutes(state: ServerState, deps: HttpServerDeps): FastifyI
     else takeOver(reply).fail(error)
   })
 
-  addSendEndpoint(app, new SendEndpoint({ ...deps, server: state, isAccepting: () => deps.isAccepting() }))
+  if (deps.intake) addPublicApi(app, state, { ...deps, intake: deps.intake })
   addHealthPages(app, deps)
   addMetricsPage(app, deps.metrics, deps.metrics)
-  addOpenApiPage(app, deps.publicUrl)
   return app
+}
+
+function addPublicApi(app: FastifyInstance, state: ServerState, deps: HttpServerDeps & { readonly intake: Intake }) {
+  const endpoint = new SendEndpoint({
+    ...deps,
+    server: state,
+    isAccepting: () => deps.isAccepting(),
+    acceptingProcesses: () => deps.acceptingProcesses?.() ?? 1,
+  })
+  addSendEndpoint(app, endpoint)
+  addOpenApiPage(app, deps.publicUrl)
 }
 
 /**

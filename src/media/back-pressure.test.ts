@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { MediaWorld } from '../../test/support/media-world/media-world.ts'
+import { FETCHER, MediaWorld } from '../../test/support/media-world/media-world.ts'
 import { Spool } from './spool.ts'
 
 const MEGABYTE = 1024 * 1024
@@ -89,7 +89,7 @@ describe('a file that nobody is ready for', () => {
         await released
         return super.create(name)
       }
-    })(world.spoolDir)
+    })({ directory: world.spoolDir, worker: FETCHER })
 
     const fetching = world.fetch(host.url(), { type: 'document', replaced: { spool } })
     const settled = await settle(() => sent.bytes)
@@ -117,7 +117,7 @@ function stallingSpool(
         },
       }
     }
-  })(world.spoolDir)
+  })({ directory: world.spoolDir, worker: FETCHER })
 }
 
 /** Waits until a number has stood still for a while and returns it. */

@@ -1,3 +1,4 @@
+import type { WorkerId } from '../core/ids.ts'
 import type { AddressRange } from '../core/media-address/ip-address.ts'
 import type { MediaType } from '../core/message/message.ts'
 import type { MediaFetcher } from '../core/ports/media.ts'
@@ -9,8 +10,10 @@ import { createNameResolver } from './resolve-name.ts'
 import { Spool } from './spool.ts'
 
 export interface MediaFetcherOptions {
-  /** Where fetched files wait. One folder for one process: what it finds there at `sweep` and does not know, it removes. */
+  /** Where fetched files wait: one folder for all processes of an installation on this machine, and for none of another. */
   readonly spoolDir: string
+  /** Whoever shares the folder must be able to tell this process from the others, and whether it lives. */
+  readonly worker: WorkerId
   /** Largest file of each type. */
   readonly maxBytes: Readonly<Record<MediaType, number>>
   /** Private ranges that the operator opened. The same list must be given to `judgeMediaUrl` where messages are accepted. */
@@ -37,7 +40,7 @@ export function createMediaFetcher(options: MediaFetcherOptions, replaced: Parti
     dial: createDial({ guard, connectMs: timing.connectMs, trustedCertificates: options.trustedCertificates }),
     headersMs: timing.headersMs,
     userAgent: options.userAgent ?? 'Nuncio (fetches media for a message)',
-    spool: new Spool(options.spoolDir),
+    spool: new Spool({ directory: options.spoolDir, worker: options.worker }),
     ...replaced,
   }
   return {

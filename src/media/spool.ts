@@ -1,6 +1,8 @@
-import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import type { Dirent } from 'node:fs'
+import { access, type FileHandle, mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { SpoolUnavailable } from '../core/ports/media.ts'
+import type { WorkerId } from '../core/ids.ts'
+import { type KnownFiles, SpoolUnavailable, type Swept } from '../core/ports/media.ts'
 
 const SPOOL_NAME = /^[A-Za-z0-9-]{1,200}$/
 const SPOOL_FILE = /^[A-Za-z0-9-]{1,200}\.(part|media)$/
@@ -15,37 +17,47 @@ export interface SpoolFile {
   abandon(): Promise<void>
 }
 
+interface SpoolOptions {
+  /** The folder of all workers. */
+  readonly directory: string
+  readonly worker: WorkerId
+  /** Replaced by tests that need a broken disk. */
+  readonly openFile?: typeof open
+}
+
 /**
- * The folder where fetched files wait for their message to be sent.
+ * The folder where fetched files wait for their message to be sent. All processes that share it write into folders of
+ * their own, so that none meets a half-written file of another; who has to send a file may read it wherever it lies.
  *
- *   NAME.part ── keep: fsync, rename, fsync of the folder ──▶ NAME.media ── discard ──▶ gone
+ *   WORKER/NAME.part ── keep: fsync, rename, fsync of the folder ──▶ WORKER/NAME.media ── discard ──▶ gone
  *       └── abandon ──▶ gone
  *
- * A `.media` file is always whole. What a crash leaves behind is found by `sweep`.
+ * A `.media` file is always whole. What a crash leaves behind is found by `sweep`, once its worker is dead.
  */
 export class Spool {
   readonly #directory: string
+  readonly #own: string
   readonly #openFile: typeof open
   readonly #writing = new Set<string>()
-  /** Made by this process and not yet discarded: the caller may not have recorded them when it calls `sweep`. */
-  readonly #kept = new Set<string>()
+  #isFolderKept = false
 
-  /** `openFile` is replaced by tests that need a broken disk. */
-  constructor(directory: string, openFile: typeof open = open) {
+  constructor({ directory, worker, openFile = open }: SpoolOptions) {
+    if (!SPOOL_NAME.test(worker)) throw new TypeError('A worker’s name is made of letters, digits and dashes')
     this.#directory = resolve(directory)
+    this.#own = join(this.#directory, worker)
     this.#openFile = openFile
   }
 
   async create(name: string): Promise<SpoolFile> {
     if (!SPOOL_NAME.test(name)) throw new TypeError('A spool name is made of letters, digits and dashes')
-    const part = join(this.#directory, `${name}.part`)
-    const path = join(this.#directory, `${name}.media`)
+    const part = join(this.#own, `${name}.part`)
+    const path = join(this.#own, `${name}.media`)
     if (this.#writing.has(path)) throw new Error('This spool name is in use')
     this.#writing.add(path)
     try {
       const handle = await onDisk(async () => {
-        await mkdir(this.#directory, { recursive: true, mode: 0o700 })
-        // Nobody here writes it, so a crash left it behind.
+        await this.#makeOwnFolder()
+        // Nobody here writes it, so a failure left it behind.
         await rm(part, { force: true })
         // Private to us from the first moment. `x`: never write through a file or link that somebody put there.
         return this.#openFile(part, 'wx+', 0o600)
@@ -58,6 +70,7 @@ export class Spool {
   }
 
   #writer(handle: FileHandle, { part, path }: { readonly part: string; readonly path: string }): SpoolFile {
+    let isNamed = false
     return {
       write: (pieces) => onDisk(() => writeAll(handle, pieces)),
       read: (position, length) =>
@@ -71,22 +84,30 @@ export class Spool {
           await handle.sync()
           await handle.close()
           await rename(part, path)
-          this.#kept.add(path)
-          await this.#syncDirectory()
+          isNamed = true
+          await this.#syncDirectory(this.#own)
           this.#writing.delete(path)
           return path
         }),
       abandon: async () => {
         await handle.close().catch(() => {})
         await rm(part, { force: true }).catch(() => {})
-        if (this.#kept.delete(path)) await rm(path, { force: true }).catch(() => {})
+        if (isNamed) await rm(path, { force: true }).catch(() => {})
         this.#writing.delete(path)
       },
     }
   }
 
-  async #syncDirectory(): Promise<void> {
-    const handle = await this.#openFile(this.#directory, 'r')
+  async #makeOwnFolder(): Promise<void> {
+    const first = await mkdir(this.#own, { recursive: true, mode: 0o700 })
+    if (first === undefined && this.#isFolderKept) return
+    // A folder that a power cut takes away would take its files along.
+    for (const folder of foldersAbove(this.#own, first ?? this.#own)) await this.#syncDirectory(folder)
+    this.#isFolderKept = true
+  }
+
+  async #syncDirectory(folder: string): Promise<void> {
+    const handle = await this.#openFile(folder, 'r')
     try {
       await handle.sync()
     } finally {
@@ -96,38 +117,85 @@ export class Spool {
 
   async discard(path: string): Promise<void> {
     const absolute = resolve(path)
-    if (dirname(absolute) !== this.#directory || !SPOOL_FILE.test(basename(absolute))) {
-      throw new Error('Only files of the spool can be discarded')
-    }
-    await onDisk(() => rm(absolute, { force: true }))
-    this.#kept.delete(absolute)
+    const folder = dirname(absolute)
+    // In no folder at all lies what was fetched before each worker had one.
+    const isOurs =
+      folder === this.#directory || (dirname(folder) === this.#directory && SPOOL_NAME.test(basename(folder)))
+    if (isOurs && SPOOL_FILE.test(basename(absolute))) await onDisk(() => rm(absolute, { force: true }))
   }
 
-  async sweep(known: ReadonlySet<string>): Promise<number> {
-    const keep = new Set([...known].map((path) => resolve(path)))
-    const names = await onDisk(() => listFiles(this.#directory))
-    let removed = 0
-    for (const name of names) {
-      const path = join(this.#directory, name)
-      // Only what looks like ours: a mistyped directory must not cost its owner a file.
-      if (!SPOOL_FILE.test(name) || keep.has(path) || this.#isOurs(path)) continue
-      await onDisk(() => rm(path, { force: true }))
-      removed += 1
-    }
-    return removed
+  sweep({ living, wanted }: KnownFiles): Promise<Swept> {
+    return onDisk(async () => {
+      const alive = new Set([this.#own, ...living.map((worker) => join(this.#directory, worker))])
+      const keep = new Set([...wanted].map((path) => resolve(path)))
+      const there = new Set<string>()
+      let removed = 0
+      for (const folder of [this.#directory, ...(await this.#workerFolders())]) {
+        for (const path of await listFiles(folder)) {
+          if (alive.has(folder) || keep.has(path)) there.add(path)
+          else {
+            await rm(path, { force: true })
+            removed += 1
+          }
+        }
+        if (folder !== this.#directory && !alive.has(folder)) await removeIfEmpty(folder)
+      }
+      return { removed, missing: await findMissing(wanted, there) }
+    })
   }
 
-  #isOurs(path: string): boolean {
-    return path.endsWith('.part') ? this.#writing.has(path.replace(/part$/, 'media')) : this.#kept.has(path)
+  async #workerFolders(): Promise<readonly string[]> {
+    const entries = await list(this.#directory)
+    return entries
+      .filter((entry) => entry.isDirectory() && SPOOL_NAME.test(entry.name))
+      .map((entry) => join(this.#directory, entry.name))
   }
 }
 
-async function listFiles(directory: string): Promise<readonly string[]> {
+/** The folders in which those from `first` down to `last` were made. */
+function foldersAbove(last: string, first: string): readonly string[] {
+  const above = dirname(last)
+  return last === first ? [above] : [above, ...foldersAbove(above, first)]
+}
+
+/** Only what looks like ours: a mistyped directory must not cost its owner a file. */
+async function listFiles(folder: string): Promise<readonly string[]> {
+  const entries = await list(folder)
+  return entries
+    .filter((entry) => entry.isFile() && SPOOL_FILE.test(entry.name))
+    .map((entry) => join(folder, entry.name))
+}
+
+/** Nothing when the folder is not there: it has not been made yet, or another worker has just removed it. */
+async function list(folder: string): Promise<readonly Dirent[]> {
   try {
-    const entries = await readdir(directory, { withFileTypes: true })
-    return entries.filter((entry) => entry.isFile()).map((entry) => entry.name)
+    return await readdir(folder, { withFileTypes: true })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}
+
+/** Others may do the same at the same time, or the worker may turn out to live and use it. */
+async function removeIfEmpty(folder: string): Promise<void> {
+  await rmdir(folder).catch(() => {})
+}
+
+/** What was not seen is asked for by name: a spool that was moved has files elsewhere. */
+async function findMissing(wanted: Iterable<string>, there: ReadonlySet<string>): Promise<readonly string[]> {
+  const missing: string[] = []
+  for (const path of wanted) if (!there.has(resolve(path)) && (await isGone(path))) missing.push(path)
+  return missing
+}
+
+async function isGone(path: string): Promise<boolean> {
+  try {
+    await access(path)
+    return false
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    // Anything else, such as a disk that does not answer, says nothing about the file.
+    if (code === 'ENOENT' || code === 'ENOTDIR') return true
     throw error
   }
 }

@@ -52,6 +52,26 @@ export function channelMemoryKeepsItsPromises({ it }: Suite, newWorld: NewWorld)
     await world.close()
   })
 
+  it('reminds of what is due, the earliest first, and of nothing that has no time', async () => {
+    const world = await newWorld()
+    const { connectionId } = await addSender(world)
+    const memory = world.channelMemory('sandbox')
+    for (const [key, remindAt] of [['late', 30], ['early', 10], ['never'], ['middle', 20]] as const) {
+      await memory.add('kind', { connectionId, key, value: key, at: 1, ...(remindAt !== undefined && { remindAt }) })
+    }
+    await memory.add('other', { connectionId, key: 'other', value: 'other', at: 1, remindAt: 1 })
+
+    const dueBy = async (now: number, limit = 10) => (await memory.due('kind', now, limit)).map(({ key }) => key)
+    const answers = [await dueBy(9), await dueBy(10), await dueBy(30), await dueBy(30, 2)]
+    const [first] = await memory.due('kind', 10, 1)
+    await memory.remove('kind', first!.position)
+
+    assert.deepEqual(answers, [[], ['early'], ['early', 'middle', 'late'], ['early', 'middle']])
+    assert.deepEqual([first?.value, first?.at, first?.connectionId], ['early', 1, connectionId])
+    assert.deepEqual(await dueBy(30), ['middle', 'late'])
+    await world.close()
+  })
+
   it('removes one entry, harmlessly twice, and gives its position to no other', async () => {
     const world = await newWorld()
     const { connectionId } = await addSender(world)

@@ -8,6 +8,7 @@ interface Timer {
 /** A clock that moves only when it is told to. Its lots are always the same, in the middle of their range. */
 export class HandClock implements Clock {
   #now: number
+  #wall: number
   #monotonic = 1_000
   #timers: Timer[] = []
   lot = 0.5
@@ -16,10 +17,15 @@ export class HandClock implements Clock {
 
   constructor(startsAt: number = Date.UTC(2026, 0, 15, 12)) {
     this.#now = startsAt
+    this.#wall = startsAt
   }
 
   now(): number {
     return this.#now
+  }
+
+  wall(): number {
+    return this.#wall
   }
 
   monotonic(): number {
@@ -38,8 +44,13 @@ export class HandClock implements Clock {
     }
   }
 
-  /** Somebody sets the wall clock; no timer notices. */
+  /** Somebody sets the machine's own wall clock, or it was suspended; no timer notices. */
   setWall(byMs: number): void {
+    this.#wall += byMs
+  }
+
+  /** The time that all processes agree on jumps; no timer notices. */
+  setNow(byMs: number): void {
     this.#now += byMs
   }
 
@@ -63,7 +74,9 @@ export class HandClock implements Clock {
   }
 
   #move(to: number): void {
-    this.#now += to - this.#monotonic
+    const passedMs = to - this.#monotonic
+    this.#now += passedMs
+    this.#wall += passedMs
     this.#monotonic = to
   }
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import {
   ANNA,
   AS_PUBLISHED,
@@ -13,6 +14,7 @@ import {
   type NewWorld,
   open,
   SENDER,
+  type StorageWorld,
   type Suite,
   stateOf,
   step,
@@ -21,6 +23,7 @@ import {
 
 const HOUR = 3_600_000
 const RACERS = 50
+const LOOK_EVERY_MS = 50
 
 /** What every engine promises the accepting path. */
 export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
@@ -41,7 +44,7 @@ export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void 
   it('G1: says commit_unknown, never accepted, when the commit itself fails', async () => {
     const world = await newWorld()
     const sender = await addSender(world)
-    world.breakCommits()
+    await world.breakCommits()
 
     const result = await world.intake.accept(candidate(world, sender))
 
@@ -52,7 +55,7 @@ export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void 
   it('G11: says not_accepted on a full disk, leaves nothing behind, and accepts again once there is room', async () => {
     const world = await newWorld()
     const sender = await addSender(world)
-    const makeRoom = world.fillDisk()
+    const makeRoom = await world.fillDisk()
 
     const long = 'x'.repeat(60_000)
     const refused = await world.intake.accept(candidate(world, sender, { text: long }))
@@ -63,7 +66,7 @@ export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void 
       errors: '[]',
       body: long,
     })
-    makeRoom()
+    await makeRoom()
     const accepted = await world.intake.accept(candidate(world, sender, { text: long }))
 
     assert.deepEqual(refused, { kind: 'unavailable', code: 'not_accepted' })
@@ -97,7 +100,7 @@ export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void 
     const world = await newWorld()
     const sender = await addSender(world)
     await accept(world, sender)
-    const token = world.intake.findToken(sender.sha256)
+    const token = await world.intake.findToken(sender.sha256)
 
     await world.administration.deleteToken(sender.tokenId, null, 'test')
     const result = await world.intake.accept(candidate(world, sender))
@@ -123,19 +126,21 @@ export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void 
   it('G7: shows the deletion of a token in the look-up too', async () => {
     const world = await newWorld()
     const sender = await addSender(world)
-    world.intake.findToken(sender.sha256)
+    const before = await world.intake.findToken(sender.sha256)
 
     await world.administration.deleteToken(sender.tokenId, null, 'test')
-    await new Promise<void>((resolve) => setImmediate(resolve))
 
-    assert.notEqual(world.intake.findToken(sender.sha256)?.deletedAt, null)
+    assert.equal(before?.deletedAt, null)
+    // It may be a second old, because `accept` does not believe it anyway. Where an engine knows better, a test of its
+    // own says so.
+    await learns(world, async () => typeof (await world.intake.findToken(sender.sha256))?.deletedAt === 'number')
     await world.close()
   })
 
   it('finds no token where there is none', async () => {
     const world = await newWorld()
 
-    assert.equal(world.intake.findToken(Buffer.alloc(32, 9)), null)
+    assert.equal(await world.intake.findToken(Buffer.alloc(32, 9)), null)
     await world.close()
   })
 
@@ -202,6 +207,20 @@ export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void 
   limitsKeepTheirPromises({ it }, newWorld)
 }
 
+/** It is so from the next turn on, or within as long as the engine may take to learn of it. */
+async function learns(world: StorageWorld, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const { clock, hintsAgeMs } = world
+  await setImmediate()
+  let passedMs = 0
+  while (!(await isSo())) {
+    // Four times as long, because the world's clock may run faster than a question travels.
+    assert.ok(passedMs < 4 * hintsAgeMs, `it is not so after ${passedMs} ms`)
+    await clock.pass(LOOK_EVERY_MS)
+    passedMs += LOOK_EVERY_MS
+    await setTimeout(LOOK_EVERY_MS / 5)
+  }
+}
+
 function idempotencyKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
   it(`makes one message of ${RACERS} equal requests at once`, async () => {
     const world = await newWorld()
@@ -264,12 +283,12 @@ function idempotencyKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
 
     await world.clock.pass(24 * HOUR - 1)
     const [known, repeated] = [
-      world.intake.namesMessage(sender.accountId, 'once'),
+      await world.intake.namesMessage(sender.accountId, 'once'),
       await world.intake.accept(candidate(world, sender, { key: 'once' })),
     ]
     await world.clock.pass(1)
     const [forgotten, anew] = [
-      world.intake.namesMessage(sender.accountId, 'once'),
+      await world.intake.namesMessage(sender.accountId, 'once'),
       await world.intake.accept(candidate(world, sender, { key: 'once', fingerprint: 'other' })),
     ]
 
@@ -311,22 +330,22 @@ function limitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await addConnection(world, sender.accountId, { number: other.number })
     const isFull = (number: string) => world.intake.isBacklogFull(sender.accountId, number)
 
-    const before = isFull(sender.number)
+    assert.equal(isFull(sender.number), null)
     await accept(world, sender)
     await accept(world, sender)
-    const ofConnection = [isFull(sender.number), isFull(other.number)]
+    await learns(world, () => isFull(sender.number) === 'connection_backlog_full')
+    assert.equal(isFull(other.number), null)
     await accept(world, other)
-
-    assert.equal(before, null)
-    assert.deepEqual(ofConnection, ['connection_backlog_full', null])
-    assert.equal(isFull(other.number), 'account_backlog_full')
+    await learns(world, () => isFull(other.number) === 'account_backlog_full')
     await world.close()
   })
 
   it('has room again once a message no longer waits', async () => {
     const world = await newWorld({ maxWaitingPerConnection: 1 })
     const sender = await addSender(world)
+    const isFull = () => world.intake.isBacklogFull(sender.accountId, SENDER) !== null
     await accept(world, sender)
+    await learns(world, isFull)
     const message = await head(world, sender.connectionId)
     const lane = await holdLane(world, ANNA, sender.connectionId)
 
@@ -335,7 +354,7 @@ function limitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
       step(world, lane, { close: { attempt: attempt(world, message), disposition: AS_PUBLISHED } }),
     )
 
-    assert.equal(world.intake.isBacklogFull(sender.accountId, SENDER), null)
+    await learns(world, () => !isFull())
     await world.close()
   })
 

@@ -106,7 +106,8 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     const idleId = await addConnection(world, sender.accountId, { number: '15550003000' })
     await accept(world, second)
     await beat(world, ANNA)
-    const request = { worker: ANNA, now: world.clock.now(), only: null, held: new Set<typeof secondId>(), limit: 100 }
+    const everything = { only: null, held: new Set<typeof secondId>(), leave: () => false, limit: 100 }
+    const request = { worker: ANNA, ...everything }
 
     const limited = await world.lanes.claim({ ...request, limit: 1 })
     const others = await world.lanes.claim({ ...request, held: new Set([sender.connectionId]) })
@@ -115,6 +116,42 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     assert.equal(limited.length, 1)
     assert.deepEqual(ids(others), [secondId])
     assert.deepEqual(ids(chosen), [secondId])
+    await world.close()
+  })
+
+  it('leaves a lane that another worker is to take, and asks only about lanes that are free', async () => {
+    const { world, sender } = await waiting(newWorld)
+    const second = { ...sender, number: '15550002000' }
+    const secondId = await addConnection(world, sender.accountId, { number: second.number })
+    await accept(world, second)
+    await holdLane(world, BEN, secondId)
+    await beat(world, ANNA)
+    const asked: string[] = []
+    const everything = { only: null, held: new Set<typeof secondId>(), limit: 100 }
+    const leave = (id: string) => asked.push(id) > 0
+
+    const left = await world.lanes.claim({ worker: ANNA, ...everything, leave })
+    const taken = await claim(world, ANNA)
+
+    assert.deepEqual(left, [])
+    assert.deepEqual([...new Set(asked)], [sender.connectionId])
+    assert.deepEqual(ids(taken), [sender.connectionId])
+    await world.close()
+  })
+
+  it('tells each worker with its heartbeat of all whose heartbeat holds', async () => {
+    const { world } = await waiting(newWorld)
+    const alone = await beat(world, ANNA)
+    await world.clock.pass(1)
+    const both = await beat(world, BEN)
+
+    await world.clock.pass(CLAIM_MS - 1)
+    const later = await beat(world, BEN)
+    await beat(world, ANNA)
+    await world.lanes.retire(ANNA)
+    const retired = await beat(world, BEN)
+
+    assert.deepEqual([alone, [...both].sort(), later, retired], [[ANNA], [ANNA, BEN], [BEN], [BEN]])
     await world.close()
   })
 
@@ -409,11 +446,7 @@ function expiryKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.clock.pass(60_000)
     const young = await accept(world, sender)
 
-    const [one, other, none] = [
-      await world.lanes.expire(world.clock.now(), 2),
-      await world.lanes.expire(world.clock.now(), 10),
-      await world.lanes.expire(world.clock.now(), 10),
-    ]
+    const [one, other, none] = [await world.lanes.expire(2), await world.lanes.expire(10), await world.lanes.expire(10)]
 
     assert.equal(one + other, 2)
     assert.equal(none, 0)
@@ -434,7 +467,7 @@ function expiryKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
     )
 
     await world.clock.pass(60_000)
-    await world.lanes.expire(world.clock.now(), 10)
+    await world.lanes.expire(10)
 
     assert.equal(await stateOf(world, id), 'UNCONFIRMED')
     await world.close()

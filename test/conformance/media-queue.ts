@@ -1,56 +1,55 @@
 import assert from 'node:assert/strict'
+import type { MediaFile, Sequence } from '../../src/core/message/message.ts'
+import type { DueMedia, DueRequest, MediaToFetch } from '../../src/core/ports/media-queue.ts'
 import {
   ANNA,
   accept,
   addSender,
+  attempt,
   head,
   holdLane,
+  KEEP,
   type NewWorld,
   open,
+  type Sender,
   type StorageWorld,
   type Suite,
   settled,
   stateOf,
   step,
+  timelineOf,
 } from './storage-world.ts'
 
 const FILE = { path: 'spool/file', sizeBytes: 1_000, sha256: '00', mime: 'image/png' }
+const MOST_TRIES = 3
 
-/** What every engine promises the media stage. */
-export function mediaQueueKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
-  it('names what is due of one account, oldest first, without what is busy', async () => {
-    const { world, sender } = await withMedia(newWorld, 3)
-    const stranger = await addSender(world)
-    await accept(world, stranger, { media: true })
-    const all = await due(world, sender.accountId)
-    const [first] = all
+/** What every engine promises the media stage of one worker. */
+export function mediaQueueKeepsItsPromises(suite: Suite, newWorld: NewWorld): void {
+  fetchesKeepTheirPromises(suite, newWorld)
+  lookingKeepsItsPromises(suite, newWorld)
+  spoolRecordsKeepTheirPromises(suite, newWorld)
+  lostFilesKeepTheirPromises(suite, newWorld)
+}
 
-    const rest = await world.mediaQueue.due({
-      accountId: sender.accountId,
-      now: world.clock.now(),
-      busy: new Set([first!.sequence]),
-      limit: 1,
-    })
+function fetchesKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
+  it('gives a fetch as it is now, and none that is no longer wanted', async () => {
+    const { world, sender, ids } = await withMedia(newWorld, 2)
+    const [one, two] = await due(world)
+    await world.administration.cancelMessage(ids[1]!, 'test')
 
-    assert.equal(all.length, 3)
+    const [taken, ...others] = await world.mediaQueue.take([one!.sequence, two!.sequence, 999_999])
+
+    assert.deepEqual(others, [])
     assert.deepEqual(
-      all.map(({ sequence }) => sequence),
-      all.map(({ sequence }) => sequence).sort((a, b) => a - b),
-    )
-    assert.deepEqual(
-      rest.map(({ sequence }) => sequence),
-      [all[1]?.sequence],
-    )
-    assert.deepEqual(
-      new Set(await world.mediaQueue.accountsWithPending()),
-      new Set([sender.accountId, stranger.accountId]),
+      [taken?.sequence, taken?.messageId, taken?.accountId, taken?.connectionId, taken?.type, taken?.url, taken?.tries],
+      [one?.sequence, ids[0], sender.accountId, sender.connectionId, 'image', 'https://files.example/a.png', 0],
     )
     await world.close()
   })
 
   it('brings a file to its message, once', async () => {
     const { world, sender } = await withMedia(newWorld, 1)
-    const [wanted] = await due(world, sender.accountId)
+    const [wanted] = await takeAll(world)
     const fetched = { file: FILE, tookMs: 5, at: world.clock.now() }
 
     const answers = [
@@ -60,50 +59,45 @@ export function mediaQueueKeepsItsPromises({ it }: Suite, newWorld: NewWorld): v
 
     assert.deepEqual(answers, [true, false])
     assert.deepEqual((await head(world, sender.connectionId)).media, { kind: 'ready', file: FILE })
-    assert.deepEqual(await due(world, sender.accountId), [])
-    assert.equal(await world.mediaQueue.spoolBytes(sender.accountId), FILE.sizeBytes)
-    assert.deepEqual(await world.mediaQueue.wantedFiles(), [FILE.path])
+    assert.deepEqual(await due(world), [])
+    assert.deepEqual(await world.mediaQueue.wantedFiles(0, 10), [{ sequence: wanted!.sequence, path: FILE.path }])
     await world.close()
   })
 
   it('does not want the file of a message that was cancelled meanwhile', async () => {
-    const { world, sender, ids } = await withMedia(newWorld, 1)
-    const [wanted] = await due(world, sender.accountId)
+    const { world, ids } = await withMedia(newWorld, 1)
+    const [wanted] = await takeAll(world)
     await world.administration.cancelMessage(ids[0]!, 'test')
 
     assert.equal(
       await world.mediaQueue.ready(wanted!.sequence, { file: FILE, tookMs: 5, at: world.clock.now() }),
       false,
     )
-    assert.deepEqual(await due(world, sender.accountId), [])
-    assert.deepEqual(await world.mediaQueue.pendingOf([wanted!.sequence]), [])
+    assert.deepEqual(await due(world), [])
+    assert.deepEqual(await world.mediaQueue.lookAtHeads([wanted!.sequence]), { missing: [], present: [] })
     await world.close()
   })
 
   it('puts a fetch off and counts its tries', async () => {
-    const { world, sender } = await withMedia(newWorld, 1)
-    const [wanted] = await due(world, sender.accountId)
+    const { world } = await withMedia(newWorld, 1)
+    const [wanted] = await takeAll(world)
     const nextTryAt = world.clock.now() + 5_000
-    await world.mediaQueue.retry(wanted!.sequence, {
-      code: 'media_timeout',
-      words: 'slow',
-      at: world.clock.now(),
-      nextTryAt,
-    })
+    const failed = { code: 'media_timeout', words: 'slow', at: world.clock.now() }
+    await world.mediaQueue.retry(wanted!.sequence, { ...failed, nextTryAt })
 
-    const before = await due(world, sender.accountId)
-    const [pending] = await world.mediaQueue.pendingOf([wanted!.sequence])
+    const before = await due(world)
+    const { missing } = await world.mediaQueue.lookAtHeads([wanted!.sequence])
     await world.clock.pass(5_000)
 
     assert.deepEqual(before, [])
-    assert.deepEqual([pending?.tries, pending?.nextTryAt], [1, nextTryAt])
-    assert.equal((await due(world, sender.accountId)).length, 1)
+    assert.deepEqual([missing[0]?.tries, missing[0]?.nextTryAt], [1, nextTryAt])
+    assert.equal((await due(world)).length, 1)
     await world.close()
   })
 
   it('fails a message for want of its media, if it still waits', async () => {
-    const { world, sender, ids } = await withMedia(newWorld, 2)
-    const [one, two] = await due(world, sender.accountId)
+    const { world, ids } = await withMedia(newWorld, 2)
+    const [one, two] = await takeAll(world)
     const trial = { code: 'media_status', words: '404', at: world.clock.now() }
     await world.administration.cancelMessage(ids[1]!, 'test')
 
@@ -114,13 +108,121 @@ export function mediaQueueKeepsItsPromises({ it }: Suite, newWorld: NewWorld): v
     await world.close()
   })
 
+  it('G5: says UNCONFIRMED for want of media when the message may have arrived before', async () => {
+    const { world, sender, ids } = await withMedia(newWorld, 1)
+    const [wanted] = await takeAll(world)
+    await sendWithUnknownFate(world, sender)
+
+    await world.mediaQueue.fail(wanted!.sequence, { code: 'media_status', words: '404', at: world.clock.now() })
+
+    const { message } = await world.administration.explainMessage(ids[0]!)
+    assert.deepEqual([message.state, message.reason], ['UNCONFIRMED', 'fate_unknown'])
+    await world.close()
+  })
+
+  it('G5: fails no message that is being handed over', async () => {
+    const { world, sender, ids } = await withMedia(newWorld, 1)
+    const [wanted] = await takeAll(world)
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    await open(world, lane, await head(world, sender.connectionId))
+
+    await world.mediaQueue.fail(wanted!.sequence, { code: 'media_status', words: '404', at: world.clock.now() })
+
+    assert.equal(await stateOf(world, ids[0]!), 'SENDING')
+    await world.close()
+  })
+}
+
+function lookingKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
+  it('names what is due account by account, oldest first, without what is busy', async () => {
+    const { world, sender } = await withMedia(newWorld, 3)
+    const stranger = await addSender(world)
+    await accept(world, stranger, { media: true })
+    const all = await due(world)
+    const own = all.filter(({ accountId }) => accountId === sender.accountId)
+
+    const rest = await due(world, { busy: new Set([own[0]!.sequence]), perAccount: 1 })
+
+    const order = own.map(({ sequence }) => sequence)
+    assert.deepEqual(
+      order,
+      [...order].sort((a, b) => a - b),
+    )
+    assert.deepEqual([own.length, all.length, all.indexOf(own[2]!) - all.indexOf(own[0]!)], [3, 4, 2])
+    const [strangers] = all.filter(({ accountId }) => accountId === stranger.accountId)
+    assert.deepEqual(new Set(rest.map(({ sequence }) => sequence)), new Set([own[1]?.sequence, strangers?.sequence]))
+    assert.equal(rest.length, 2)
+    await world.close()
+  })
+
+  it('G8: comes to every account, however many are looked at in one go', async () => {
+    const world = await newWorld()
+    const accounts = new Set<string>()
+    for (let i = 0; i < 5; i++) {
+      const sender = await addSender(world)
+      await accept(world, sender, { media: true })
+      await accept(world, sender, { media: true })
+      accounts.add(sender.accountId)
+    }
+    const seen: string[] = []
+    let after: DueMedia['lookedThrough'] = null
+    let looks = 0
+    do {
+      const { media, lookedThrough }: DueMedia = await world.mediaQueue.due({
+        ...everything(world),
+        after,
+        accountsAtOnce: 2,
+        perAccount: 1,
+      })
+      assert.ok(media.length <= 2)
+      seen.push(...media.map(({ accountId }) => accountId))
+      after = lookedThrough
+    } while (after !== null && looks++ < 20)
+
+    assert.equal(after, null)
+    assert.deepEqual([seen.length, new Set(seen)], [5, accounts])
+    await world.close()
+  })
+
+  it('G8: leaves out accounts whose files fill their part of the spool', async () => {
+    const { world, sender } = await withMedia(newWorld, 2)
+    const stranger = await addSender(world)
+    await accept(world, stranger, { media: true })
+    await bring(world, (await due(world)).find(({ accountId }) => accountId === sender.accountId)!, FILE)
+
+    const [full, roomy] = [await due(world, { quotaBytes: 1_000 }), await due(world, { quotaBytes: 1_001 })]
+
+    assert.deepEqual(
+      full.map(({ accountId }) => accountId),
+      [stranger.accountId],
+    )
+    assert.equal(roomy.length, 2)
+    await world.close()
+  })
+
+  it('says of heads whether their file is missing or there', async () => {
+    const { world, sender } = await withMedia(newWorld, 2)
+    const [one, two] = await due(world)
+    await holdLane(world, ANNA, sender.connectionId)
+    await bring(world, one!, FILE)
+
+    const { missing, present } = await world.mediaQueue.lookAtHeads([one!.sequence, two!.sequence, 999_999])
+
+    assert.deepEqual(
+      missing.map(({ sequence, isLaneHeld }) => [sequence, isLaneHeld]),
+      [[two!.sequence, true]],
+    )
+    assert.deepEqual(present, [sender.connectionId])
+    await world.close()
+  })
+}
+
+function spoolRecordsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
   it('lets go of files whose message is settled, and of no other', async () => {
     const { world, sender } = await withMedia(newWorld, 2)
-    const [one, two] = await due(world, sender.accountId)
-    for (const [index, wanted] of [one!, two!].entries()) {
-      const file = { ...FILE, path: `spool/${index}` }
-      await world.mediaQueue.ready(wanted.sequence, { file, tookMs: 5, at: world.clock.now() })
-    }
+    const [one, two] = await due(world)
+    await bring(world, one!, { ...FILE, path: 'spool/0' })
+    await bring(world, two!, { ...FILE, path: 'spool/1' })
     const lane = await holdLane(world, ANNA, sender.connectionId)
     const message = await head(world, sender.connectionId)
     await open(world, lane, message)
@@ -131,12 +233,103 @@ export function mediaQueueKeepsItsPromises({ it }: Suite, newWorld: NewWorld): v
     await world.mediaQueue.forget(afterwards.files.map(({ sequence }) => sequence))
 
     assert.deepEqual(whileOpen.files, [])
+    assert.deepEqual(afterwards.files, [{ sequence: one!.sequence, path: 'spool/0' }])
+    assert.deepEqual(await world.mediaQueue.releasable(0, 100), { files: [], lookedThrough: null })
+    assert.deepEqual(await world.mediaQueue.wantedFiles(0, 10), [{ sequence: two!.sequence, path: 'spool/1' }])
+    // Forgotten files no longer fill the account's part.
+    await accept(world, sender, { media: true })
+    assert.equal((await due(world, { quotaBytes: 1_001 })).length, 1)
+    await world.close()
+  })
+
+  it('walks the spool a stretch at a time', async () => {
+    const { world } = await withMedia(newWorld, 3)
+    for (const [index, wanted] of (await due(world)).entries())
+      await bring(world, wanted, { ...FILE, path: `spool/${index}` })
+
+    const first = await world.mediaQueue.wantedFiles(0, 2)
+    const rest = await world.mediaQueue.wantedFiles(first.at(-1)!.sequence, 2)
+    const { lookedThrough } = await world.mediaQueue.releasable(0, 2)
+
     assert.deepEqual(
-      afterwards.files.map(({ sequence, path }) => [sequence, path]),
-      [[one!.sequence, 'spool/0']],
+      [...first, ...rest].map(({ path }) => path),
+      ['spool/0', 'spool/1', 'spool/2'],
     )
-    assert.deepEqual(await world.mediaQueue.wantedFiles(), ['spool/1'])
-    assert.equal(await world.mediaQueue.spoolBytes(sender.accountId), FILE.sizeBytes)
+    assert.equal(lookedThrough, first[1]?.sequence)
+    assert.equal((await world.mediaQueue.releasable(lookedThrough ?? 0, 2)).lookedThrough, null)
+    await world.close()
+  })
+}
+
+function lostFilesKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
+  it('has a file fetched again that has gone missing, and tells so', async () => {
+    const { world, sender, ids } = await withMedia(newWorld, 1)
+    const [wanted] = await due(world)
+    await bring(world, wanted!, FILE)
+
+    const changed = await lose(world, wanted!.sequence, FILE.path)
+    const [again] = await due(world)
+    const { media } = await head(world, sender.connectionId)
+
+    assert.deepEqual(changed, [sender.connectionId])
+    assert.equal(media?.kind, 'pending')
+    assert.deepEqual([again?.sequence, again?.tries], [wanted?.sequence, 1])
+    assert.deepEqual(await world.mediaQueue.wantedFiles(0, 10), [])
+    assert.ok((await timelineOf(world, ids[0]!)).includes('media-lost'))
+    await bring(world, again!, { ...FILE, path: 'spool/again' })
+    assert.deepEqual((await head(world, sender.connectionId)).media, {
+      kind: 'ready',
+      file: { ...FILE, path: 'spool/again' },
+    })
+    await world.close()
+  })
+
+  it('fails a message whose file goes missing time and again', async () => {
+    const { world, ids } = await withMedia(newWorld, 1)
+    for (let fetched = 0; fetched < MOST_TRIES; fetched++) {
+      assert.equal(await stateOf(world, ids[0]!), 'QUEUED')
+      const [wanted] = await due(world)
+      await bring(world, wanted!, FILE)
+      await lose(world, wanted!.sequence, FILE.path)
+    }
+
+    const { message } = await world.administration.explainMessage(ids[0]!)
+
+    assert.deepEqual([message.state, message.reason], ['FAILED', 'media_lost'])
+    assert.deepEqual(await due(world), [])
+    assert.deepEqual(await world.mediaQueue.wantedFiles(0, 10), [])
+    await world.close()
+  })
+
+  it('leaves alone a file that has come anew, and one that is being handed over', async () => {
+    const { world, sender } = await withMedia(newWorld, 1)
+    const [wanted] = await due(world)
+    await bring(world, wanted!, FILE)
+    const anew = await lose(world, wanted!.sequence, 'spool/before')
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    const message = await head(world, sender.connectionId)
+    await open(world, lane, message)
+
+    const handedOver = await lose(world, wanted!.sequence, FILE.path)
+    await world.lanes.record(step(world, lane, { close: { attempt: rejected(world, message), disposition: KEEP } }))
+    const afterwards = await lose(world, wanted!.sequence, FILE.path)
+
+    assert.deepEqual([anew, handedOver, afterwards], [[], [], [sender.connectionId]])
+    await world.close()
+  })
+
+  it('forgets a missing file whose message is settled', async () => {
+    const { world, ids } = await withMedia(newWorld, 1)
+    const [wanted] = await due(world)
+    await bring(world, wanted!, FILE)
+    await world.administration.cancelMessage(ids[0]!, 'test')
+
+    const changed = await lose(world, wanted!.sequence, FILE.path)
+
+    assert.deepEqual([changed, await due(world)], [[], []])
+    assert.deepEqual(await world.mediaQueue.wantedFiles(0, 10), [])
+    assert.deepEqual(await world.mediaQueue.releasable(0, 10), { files: [], lookedThrough: null })
+    assert.equal(await stateOf(world, ids[0]!), 'CANCELLED')
     await world.close()
   })
 }
@@ -149,6 +342,37 @@ async function withMedia(newWorld: NewWorld, count: number) {
   return { world, sender, ids }
 }
 
-function due(world: StorageWorld, accountId: Parameters<StorageWorld['mediaQueue']['spoolBytes']>[0]) {
-  return world.mediaQueue.due({ accountId, now: world.clock.now(), busy: new Set(), limit: 100 })
+function everything({ clock }: StorageWorld): DueRequest {
+  const [now, busy] = [clock.now(), new Set<Sequence>()]
+  return { now, busy, after: null, accountsAtOnce: 100, perAccount: 100, quotaBytes: 1_000_000 }
+}
+
+async function due(world: StorageWorld, given: Partial<DueRequest> = {}): Promise<readonly MediaToFetch[]> {
+  return (await world.mediaQueue.due({ ...everything(world), ...given })).media
+}
+
+async function takeAll(world: StorageWorld): Promise<readonly MediaToFetch[]> {
+  return world.mediaQueue.take((await due(world)).map(({ sequence }) => sequence))
+}
+
+async function bring(world: StorageWorld, { sequence }: MediaToFetch, file: MediaFile): Promise<void> {
+  await world.mediaQueue.take([sequence])
+  assert.equal(await world.mediaQueue.ready(sequence, { file, tookMs: 5, at: world.clock.now() }), true)
+}
+
+function lose(world: StorageWorld, sequence: Sequence, path: string) {
+  return world.mediaQueue.lost([{ sequence, path }], { at: world.clock.now(), mostTries: MOST_TRIES })
+}
+
+function rejected(world: StorageWorld, message: Parameters<typeof attempt>[1]) {
+  return attempt(world, message, 'rejected')
+}
+
+/** An attempt whose fate nobody knows, after which the message waits to be sent once more. */
+async function sendWithUnknownFate(world: StorageWorld, { connectionId }: Sender): Promise<void> {
+  const lane = await holdLane(world, ANNA, connectionId)
+  const message = await head(world, connectionId)
+  await open(world, lane, message)
+  const close = { attempt: attempt(world, message, 'unknown'), disposition: KEEP }
+  await world.lanes.record(step(world, lane, { close }))
 }

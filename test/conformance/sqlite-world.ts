@@ -20,6 +20,7 @@ export async function newSqliteWorld({
     limits: { maxWaitingPerConnection, maxWaitingPerAccount },
     refusedByChannel: () => null,
     onBroken: () => {},
+    onTrouble: () => {},
   })
   // The service does it a few times a second.
   clock.whilePassing = () => storage.enterLanes()
@@ -32,12 +33,13 @@ export async function newSqliteWorld({
     channelMemory: (channel) => storage.channelMemory(channel),
     administration: visitor.administration,
     clock,
-    fillDisk() {
+    hintsAgeMs: 0,
+    async fillDisk() {
       const { page_count: pages } = database.prepare('pragma page_count').get() as { page_count: number }
       database.exec(`pragma max_page_count = ${pages}`)
-      return () => database.exec('pragma max_page_count = 1000000')
+      return async () => database.exec('pragma max_page_count = 1000000')
     },
-    breakCommits() {
+    async breakCommits() {
       // A foreign key that is looked at only by the commit: everything before it succeeds.
       database.exec(`
         create table broken (account_id text references account (id) deferrable initially deferred);
@@ -45,7 +47,7 @@ export async function newSqliteWorld({
     },
     async close() {
       visitor.close()
-      storage.close()
+      await storage.close()
       await rm(folder, { recursive: true, force: true })
     },
   }

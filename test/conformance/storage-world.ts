@@ -1,26 +1,38 @@
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../src/core/connection/lane-policy.ts'
-import type { AccountId, ConnectionId, MessageId, TokenId, WorkerId } from '../../src/core/ids.ts'
+import type { AccountId, ConnectionId, MessageId, SpoolId, TokenId, WorkerId } from '../../src/core/ids.ts'
 import type { MessageContent, QueuedMessage, Sequence } from '../../src/core/message/message.ts'
 import type { Administration } from '../../src/core/ports/administration.ts'
 import type { ChannelMemory } from '../../src/core/ports/channel-memory.ts'
 import type { Candidate, Intake } from '../../src/core/ports/intake.ts'
-import type { AttemptRecord, ClaimedLane, Lanes, MediaQueue, Step, StepResult } from '../../src/core/ports/lanes.ts'
+import type { AttemptRecord, ClaimedLane, Lanes, Step, StepResult } from '../../src/core/ports/lanes.ts'
+import type { MediaQueue } from '../../src/core/ports/media-queue.ts'
 import type { HandClock } from './hand-clock.ts'
 
 /** One engine with an empty database, and what a suite needs around it. */
 export interface StorageWorld {
   readonly intake: Intake
   readonly lanes: Lanes
+  /** ANNA's. */
   readonly mediaQueue: MediaQueue
+  /** One more process that dispatches on the same database. Absent where one process serves it alone. */
+  processOf?(worker: WorkerId, spool: SpoolId): DispatchingProcess
   channelMemory(channel: string): ChannelMemory
   /** Another process on the same database. */
   readonly administration: Administration
   readonly clock: HandClock
+  /** How old it may be what the engine answers without asking the database. 0 means that it is always as of now. */
+  readonly hintsAgeMs: number
   /** Nothing more fits on the disk, until the returned function is called. */
-  fillDisk(): () => void
+  fillDisk(): Promise<() => Promise<void>>
   /** The next commit fails in a way that leaves unknown what it wrote. */
-  breakCommits(): void
+  breakCommits(): Promise<void>
   close(): Promise<void>
+}
+
+/** What one process dispatches with. Its spool decides which files it has. */
+export interface DispatchingProcess {
+  readonly lanes: Lanes
+  readonly mediaQueue: MediaQueue
 }
 
 export interface WorldOptions {
@@ -147,16 +159,17 @@ export async function holdLane(
   return lane
 }
 
-export function beat({ lanes, clock }: StorageWorld, worker: WorkerId, forMs = 15_000): Promise<void> {
-  return lanes.heartbeat(worker, clock.now(), clock.now() + forMs)
+/** Returns the living workers. */
+export function beat({ lanes }: StorageWorld, worker: WorkerId, forMs = 15_000): Promise<readonly WorkerId[]> {
+  return lanes.heartbeat(worker, forMs)
 }
 
 export function claim(
-  { lanes, clock }: StorageWorld,
+  { lanes }: StorageWorld,
   worker: WorkerId,
   only: readonly ConnectionId[] | null = null,
 ): Promise<readonly ClaimedLane[]> {
-  return lanes.claim({ worker, now: clock.now(), only, held: new Set(), limit: 100 })
+  return lanes.claim({ worker, only, held: new Set(), leave: () => false, limit: 100 })
 }
 
 export async function head({ lanes }: StorageWorld, connectionId: ConnectionId): Promise<QueuedMessage> {

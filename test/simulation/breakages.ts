@@ -1,8 +1,11 @@
+import { preferredWorker, Share } from '../../src/core/dispatch/share.ts'
 import { WorkerClaim } from '../../src/core/dispatch/worker-claim.ts'
-import type { ConnectionId, WorkerId } from '../../src/core/ids.ts'
+import type { ConnectionId } from '../../src/core/ids.ts'
 import type { Sequence } from '../../src/core/message/message.ts'
 import type { Channel } from '../../src/core/ports/channel.ts'
 import type { Lanes, Step, StepResult } from '../../src/core/ports/lanes.ts'
+import { overrideLanes } from '../support/dispatch-world/override-lanes.ts'
+import { join } from './incidents.ts'
 import type { Lots } from './lots.ts'
 import type { SimulatedStorage } from './simulated-storage.ts'
 import type { SimulatedWorker } from './simulated-worker.ts'
@@ -22,6 +25,26 @@ export const BREAKAGES: Readonly<Record<string, Breakage>> = {
     lanes: withoutDropBesideClose,
     aggravate: expireOften,
   },
+  'a lane is handed over while its call still runs': { lanes: handedOverAtOnce, aggravate: joinOften },
+  'a lane that should be another’s is left to it for good': {
+    lanes: withAnIdler,
+    patch: withoutPatience,
+  },
+  'a step whose answer was lost is taken for one of before': { lanes: withoutSecondLook, aggravate: loseAnswers },
+}
+
+/** Mistakes of which no promise may depend: who should hold a lane is only advice, claims decide. */
+export const HARMLESS: Readonly<Record<string, Breakage>> = {
+  'every worker believes that each lane is its own': {
+    patch: () => replace(Share.prototype, 'isAnothers', { value: () => false }),
+    aggravate: joinOften,
+  },
+  'every worker believes that each lane is another’s': {
+    patch: () => replace(Share.prototype, 'isAnothers', { value: () => true }),
+    aggravate: joinOften,
+  },
+  'what a worker believes of a lane changes each time it is asked': { patch: withFickleShares, aggravate: joinOften },
+  'a worker lives and takes none of its lanes': { lanes: withAnIdler, aggravate: joinOften },
 }
 
 function pauseOften(world: SimulatedWorld): void {
@@ -41,6 +64,17 @@ function expireOften(world: SimulatedWorld): void {
   world.networkFaults.fates = { ...world.networkFaults.fates, slow: 2 }
 }
 
+/** Workers come and go while calls take long. */
+function joinOften(world: SimulatedWorld): void {
+  world.networkFaults.fates = { ...world.networkFaults.fates, slow: 1 }
+  const lots = world.lots.fork('aggravation')
+  for (let atMs = 4_000; atMs < 150_000; atMs += 12_000) world.schedule.after(atMs, () => join(world, lots))
+}
+
+function loseAnswers(world: SimulatedWorld): void {
+  world.storageFaults.failsAfter = 0.2
+}
+
 function often(world: SimulatedWorld, happen: (worker: SimulatedWorker, lots: Lots) => void): void {
   world.referee.outcomesMayBeLost = true
   const lots = world.lots.fork('aggravation')
@@ -52,29 +86,47 @@ function often(world: SimulatedWorld, happen: (worker: SimulatedWorker, lots: Lo
 }
 
 function withoutSelfCheck(): () => void {
-  return replace('holds', { value: () => true })
+  return replace(WorkerClaim.prototype, 'holds', { value: () => true })
 }
 
 function withoutTerms(): () => void {
-  return replace('term', { get: () => 1 })
+  return replace(WorkerClaim.prototype, 'term', { get: () => 1 })
 }
 
-function replace(name: 'holds' | 'term', by: PropertyDescriptor): () => void {
-  const before = Object.getOwnPropertyDescriptor(WorkerClaim.prototype, name) ?? {}
-  Object.defineProperty(WorkerClaim.prototype, name, { ...by, configurable: true })
-  return () => Object.defineProperty(WorkerClaim.prototype, name, before)
+function withoutPatience(): () => void {
+  return replace(Share.prototype, 'leave', {
+    value(this: Share, id: ConnectionId) {
+      return this.isAnothers(id)
+    },
+  })
+}
+
+function withFickleShares(): () => void {
+  let asked = 0
+  return replace(Share.prototype, 'isAnothers', {
+    value() {
+      asked += 1
+      return asked % 3 === 0
+    },
+  })
+}
+
+function replace<Of extends object>(prototype: Of, name: keyof Of & string, by: PropertyDescriptor): () => void {
+  const before = Object.getOwnPropertyDescriptor(prototype, name) ?? {}
+  Object.defineProperty(prototype, name, { ...by, configurable: true })
+  return () => Object.defineProperty(prototype, name, before)
 }
 
 function withoutEpochs(lanes: Lanes, { database }: SimulatedStorage): Lanes {
   const epochOf = database.prepare('select epoch from lane where connection_id = ?')
-  return overriding(lanes, {
+  return overrideLanes(lanes, {
     record: (step) => lanes.record({ ...step, epoch: epochOf.get(step.connectionId)?.['epoch'] as number }),
   })
 }
 
 function withoutHeartbeats(lanes: Lanes, { database }: SimulatedStorage): Lanes {
   const endAll = database.prepare('update worker set heartbeat_until = 0')
-  return overriding(lanes, {
+  return overrideLanes(lanes, {
     claim: (request) => {
       endAll.run()
       return lanes.claim(request)
@@ -84,7 +136,7 @@ function withoutHeartbeats(lanes: Lanes, { database }: SimulatedStorage): Lanes 
 
 function withCursor(lanes: Lanes): Lanes {
   const readThrough = new Map<ConnectionId, Sequence>()
-  return overriding(lanes, {
+  return overrideLanes(lanes, {
     async loadRun(connectionId, limit) {
       const after = readThrough.get(connectionId) ?? 0
       const run = (await lanes.loadRun(connectionId, limit)).filter((message) => message.sequence > after)
@@ -107,7 +159,7 @@ function withoutUnknown(channel: Channel): Channel {
 }
 
 function withoutIntent(lanes: Lanes): Lanes {
-  return overriding(lanes, {
+  return overrideLanes(lanes, {
     async record(step) {
       const written = lanes.record(step)
       if (!step.open) return written
@@ -119,7 +171,7 @@ function withoutIntent(lanes: Lanes): Lanes {
 
 /** The attempt is closed first, and its message is settled by a second commit that may never come. */
 function inTwoCommits(lanes: Lanes): Lanes {
-  return overriding(lanes, {
+  return overrideLanes(lanes, {
     async record(step): Promise<StepResult> {
       if (step.close?.disposition.do !== 'settle') return lanes.record(step)
       const { as, reason, words } = step.close.disposition
@@ -134,20 +186,42 @@ function inTwoCommits(lanes: Lanes): Lanes {
 }
 
 function withoutDropBesideClose(lanes: Lanes): Lanes {
-  return overriding(lanes, { record: (step) => lanes.record(step.close ? { ...step, drop: null } : step) })
+  return overrideLanes(lanes, { record: (step) => lanes.record(step.close ? { ...step, drop: null } : step) })
 }
 
-function overriding(lanes: Lanes, changed: Partial<Lanes>): Lanes {
-  return {
-    heartbeat: (worker: WorkerId, now, until) => lanes.heartbeat(worker, now, until),
-    retire: (worker) => lanes.retire(worker),
-    claim: (request) => lanes.claim(request),
-    inspect: (lane) => lanes.inspect(lane),
-    release: (released) => lanes.release(released),
-    loadRun: (connectionId, limit) => lanes.loadRun(connectionId, limit),
-    record: (step) => lanes.record(step),
-    expire: (now, limit) => lanes.expire(now, limit),
-    applyReceipt: (receipt) => lanes.applyReceipt(receipt),
-    ...changed,
-  }
+/** Lanes that are another's now are given back as soon as the worker learns of it, whatever they are doing. */
+function handedOverAtOnce(lanes: Lanes): Lanes {
+  const epochs = new Map<ConnectionId, number>()
+  return overrideLanes(lanes, {
+    async claim(request) {
+      const claimed = await lanes.claim(request)
+      for (const { connectionId, epoch } of claimed) epochs.set(connectionId, epoch)
+      return claimed
+    },
+    async heartbeat(worker, lastsMs) {
+      const living = await lanes.heartbeat(worker, lastsMs)
+      const held = [...epochs].map(([connectionId, epoch]) => ({ connectionId, epoch }))
+      await lanes.release(held.filter(({ connectionId }) => preferredWorker(connectionId, living) !== worker))
+      return living
+    },
+  })
+}
+
+/** The first worker beats, and never takes a lane. */
+function withAnIdler(lanes: Lanes, _: SimulatedStorage, worker: string): Lanes {
+  return worker === 'w1' ? overrideLanes(lanes, { claim: () => Promise.resolve([]) }) : lanes
+}
+
+/** A fenced answer is believed, although an earlier answer to the same step was lost. */
+function withoutSecondLook(lanes: Lanes): Lanes {
+  const fenced = new Set<string>()
+  const keyOf = ({ connectionId, epoch }: { connectionId: ConnectionId; epoch: number }) => `${connectionId} ${epoch}`
+  return overrideLanes(lanes, {
+    async record(step) {
+      const result = await lanes.record(step)
+      if (result.fenced) fenced.add(keyOf(step))
+      return result
+    },
+    inspect: async (lane) => (fenced.has(keyOf(lane)) ? null : lanes.inspect(lane)),
+  })
 }

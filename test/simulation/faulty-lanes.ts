@@ -24,10 +24,8 @@ export interface LanesParts {
 }
 
 /**
- * One worker's line to the database. A call may be slow, fail before it is committed, or fail after.
- *
- * Claims use the database's clock: on this engine the time is handed in, so here the worker's own reading is put
- * right, as a database with a clock of its own would. What a worker writes about messages keeps the worker's time.
+ * One worker's line to the database. A call may be slow, fail before it is committed, or fail after. The database has a
+ * clock of its own, which workers learn from it; what a worker writes about messages keeps the worker's time.
  */
 export class FaultyLanes implements Lanes {
   readonly #parts: LanesParts
@@ -38,18 +36,18 @@ export class FaultyLanes implements Lanes {
     this.#parts = parts
   }
 
-  heartbeat(...[worker, now, until]: Parameters<Lanes['heartbeat']>) {
-    const { inner, schedule } = this.#parts
-    return this.#call('heartbeat', () => inner.heartbeat(worker, schedule.now, schedule.now + (until - now)))
+  async heartbeat(...given: Parameters<Lanes['heartbeat']>) {
+    const living = await this.#call('heartbeat', () => this.#parts.inner.heartbeat(...given))
+    this.#parts.machine.learnTime()
+    return living
   }
 
   retire(...given: Parameters<Lanes['retire']>) {
     return this.#call('retire', () => this.#parts.inner.retire(...given))
   }
 
-  claim(request: Parameters<Lanes['claim']>[0]) {
-    const { inner, schedule } = this.#parts
-    return this.#call('claim', () => inner.claim({ ...request, now: schedule.now }))
+  claim(...given: Parameters<Lanes['claim']>) {
+    return this.#call('claim', () => this.#parts.inner.claim(...given))
   }
 
   inspect(...given: Parameters<Lanes['inspect']>) {

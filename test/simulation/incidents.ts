@@ -8,6 +8,8 @@ import type { SimulatedWorld } from './simulated-world.ts'
 const CLAIM_MS = 15_000
 const TWO_DAYS_MS = 2 * 24 * 3_600_000
 const AN_INCIDENT_IS_LIKELY = 0.35
+const MOST_WORKERS = 6
+const GENTLE_GRACE_MS = 25_000
 
 // Cancelling denies that a message arrived, which nobody can of one that is being repeated after an unknown fate.
 const CANCELLABLE = 'select sequence, id from waiting where connection_id = ? order by sequence limit 3'
@@ -37,9 +39,16 @@ const INCIDENTS: Readonly<Record<string, Incident>> = {
     // A jump ahead looks as if the machine had been suspended, so its running calls are given up.
     world.referee.outcomesMayBeLost = true
     const worker = lots.pick(world.workers)
-    worker.machine.wallOffsetMs = lots.pick([-TWO_DAYS_MS, TWO_DAYS_MS, lots.between(-60_000, 60_000), 0])
-    world.trace.note(worker.machine.name, `its wall clock is off by ${worker.machine.wallOffsetMs} ms`)
+    const { machine } = worker
+    machine.wallOffsetMs = lots.pick([-TWO_DAYS_MS, TWO_DAYS_MS, lots.between(-60_000, 60_000), 0])
+    // On SQLite the machine's clock is the database's too; on a server it is only the machine's.
+    machine.nowOffsetMs = lots.chance(0.5) ? machine.wallOffsetMs : 0
+    world.trace.note(
+      machine.name,
+      `its wall clock is off by ${machine.wallOffsetMs} ms, its time by ${machine.nowOffsetMs}`,
+    )
   },
+  'another worker': (world, lots) => join(world, lots),
   'dropped claim': (world, lots) => {
     world.referee.outcomesMayBeLost = true
     const [worker, connection] = [lots.pick(world.workers), lots.pick(world.connections)]
@@ -67,7 +76,8 @@ export function planFaults(world: SimulatedWorld, untilMs: number): void {
   storageFaults.failsAfter = likely() ? lots.pick([0.01, 0.05, 0.25]) : 0
   storageFaults.slow = likely() ? 0.1 : 0
   storageFaults.verySlow = likely() ? 0.01 : 0
-  if (storageFaults.failsAfter + storageFaults.failsBefore + storageFaults.verySlow > 0)
+  // Enough that heartbeats fail for as long as a claim lasts. Less, and nothing may be given up.
+  if (storageFaults.failsAfter + storageFaults.failsBefore >= 0.25 || storageFaults.verySlow > 0)
     world.referee.outcomesMayBeLost = true
   networkFaults.freezes = likely() ? 0.03 : 0
   if (networkFaults.freezes > 0) world.referee.outcomesMayBeLost = true
@@ -104,6 +114,7 @@ export function stopFaults(world: SimulatedWorld): void {
   for (const worker of world.workers) {
     worker.line.cutUntil = 0
     worker.machine.wallOffsetMs = 0
+    worker.machine.nowOffsetMs = 0
     worker.machine.wake()
   }
   const lots = world.lots.fork('recovery')
@@ -129,6 +140,21 @@ function stop(world: SimulatedWorld, lots: Lots): void {
   world.trace.note(worker.machine.name, 'is told to stop')
   worker.stop(lots.between(0, 12_000), () => world.replace(worker, nextAfterMs, 'has stopped'))
   world.schedule.after(45_000, () => world.replace(worker, nextAfterMs, 'is killed by its supervisor'))
+}
+
+/** One more takes its share of the lanes, and gives it back when it goes. */
+export function join(world: SimulatedWorld, lots: Lots): void {
+  if (world.workers.length >= MOST_WORKERS) return
+  const { failsBefore, failsAfter } = world.storageFaults
+  // A worker that ends tries to record an outcome only once.
+  if (failsBefore + failsAfter > 0) world.referee.outcomesMayBeLost = true
+  const worker = world.startWorker()
+  world.schedule.after(lots.between(2_000, 60_000), () => {
+    if (worker.machine.isDead) return
+    world.trace.note(worker.machine.name, 'is told to stop')
+    // Calls end by themselves within this time.
+    worker.stop(GENTLE_GRACE_MS, () => world.remove(worker, 'has stopped'))
+  })
 }
 
 function changePolicy(world: SimulatedWorld, lots: Lots): void {

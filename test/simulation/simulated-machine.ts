@@ -22,8 +22,12 @@ export class SimulatedMachine {
   #pausedStandingStill = false
   /** How far the monotonic clock is behind because it stood still. */
   #lostMs = 0
-  /** How far the wall clock is off. */
+  /** How far the time of day is behind that has run on only while the machine did. */
+  #unlearnedMs = 0
+  /** How far the machine's own wall clock is off. */
   wallOffsetMs = 0
+  /** How far the time of day is off that the worker goes by. */
+  nowOffsetMs = 0
   /** How often it was paused. */
   pauses = 0
 
@@ -31,7 +35,8 @@ export class SimulatedMachine {
     this.name = name
     this.#schedule = schedule
     this.clock = {
-      now: () => Math.floor(schedule.now) + this.wallOffsetMs,
+      now: () => Math.floor(schedule.now - this.#unlearnedMs) + this.nowOffsetMs,
+      wall: () => Math.floor(schedule.now) + this.wallOffsetMs,
       monotonic: () => schedule.now - this.#lostMs,
       after: (delayMs, call) => this.#after(delayMs, call),
       random: () => lots.next(),
@@ -68,11 +73,20 @@ export class SimulatedMachine {
   wake(): void {
     if (this.#state !== 'paused') return
     this.#state = 'running'
-    if (this.#pausedStandingStill) this.#lostMs += this.#schedule.now - this.#pausedAt
+    if (this.#pausedStandingStill) {
+      const lostMs = this.#schedule.now - this.#pausedAt
+      this.#lostMs += lostMs
+      this.#unlearnedMs += lostMs
+    }
     const held = this.#held
     this.#held = []
     // One by one, so that what follows from the first is over before the second comes.
     for (const call of held) this.#schedule.after(0, () => this.deliver(call))
+  }
+
+  /** The database has told what time it is. */
+  learnTime(): void {
+    this.#unlearnedMs = 0
   }
 
   crash(): void {

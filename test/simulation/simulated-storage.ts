@@ -24,6 +24,7 @@ export class SimulatedStorage {
       limits: { maxWaitingPerConnection: 0, maxWaitingPerAccount: 0 },
       refusedByChannel: () => null,
       onBroken: () => {},
+      onTrouble: () => {},
     })
     this.database.exec('pragma synchronous = off')
     watchStates(this.database)
@@ -40,7 +41,7 @@ export class SimulatedStorage {
 
   close(): void {
     this.#visitor.close()
-    this.storage.close()
+    void this.storage.close()
     rmSync(this.#folder, { recursive: true, force: true })
   }
 }

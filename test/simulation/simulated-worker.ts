@@ -18,8 +18,9 @@ export class SimulatedWorker {
     lanes: Lanes
     channels: ReadonlyMap<string, Channel>
     journal: Journal
+    tellOthers: (connectionId: ConnectionId) => void
   }) {
-    const { machine, lanes, channels, journal } = parts
+    const { machine, lanes, channels, journal, tellOthers } = parts
     this.machine = machine
     this.line = parts.line
     this.#dispatcher = new Dispatcher({
@@ -31,6 +32,7 @@ export class SimulatedWorker {
       isMediaStalled: () => false,
       wantMedia: () => {},
       pollEveryMs: 10_000,
+      tellOthers,
     })
   }
 

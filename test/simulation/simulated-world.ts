@@ -19,7 +19,7 @@ const STARTS_AT = Date.UTC(2026, 0, 15, 12)
 
 /** A way to build the dispatcher's world wrongly, to see that the referee notices. */
 export interface Breakage {
-  readonly lanes?: (lanes: Lanes, storage: SimulatedStorage) => Lanes
+  readonly lanes?: (lanes: Lanes, storage: SimulatedStorage, worker: string) => Lanes
   readonly channel?: (channel: Channel) => Channel
   /** What stays undone until the returned function is called. */
   readonly patch?: () => () => void
@@ -48,11 +48,13 @@ export class SimulatedWorld {
   workers: SimulatedWorker[] = []
   readonly #breakage: Breakage
   readonly #main: SimulatedMachine
+  readonly #told: Lots
   #workersMade = 0
 
   constructor(seed: number, breakage: Breakage) {
     this.#breakage = breakage
     this.lots = new Lots(seed)
+    this.#told = this.lots.fork('told')
     this.#main = new SimulatedMachine('main', this.schedule, this.lots.fork('main'))
     this.storage = new SimulatedStorage(this.#main.clock)
     const { database } = this.storage
@@ -115,9 +117,10 @@ export class SimulatedWorld {
     const worker = new SimulatedWorker({
       machine,
       line,
-      lanes: this.#breakage.lanes?.(line, this.storage) ?? line,
+      lanes: this.#breakage.lanes?.(line, this.storage, name) ?? line,
       channels: broken ? new Map([...channels].map(([key, channel]) => [key, broken(channel)])) : channels,
       journal: this.#journal(machine),
+      tellOthers: (id) => this.tell(id, 'wake', this.#told),
     })
     this.workers.push(worker)
     this.trace.note(name, 'starts')
@@ -127,11 +130,16 @@ export class SimulatedWorld {
 
   /** Ends a worker, in whatever state it is, and has another one take its place later. */
   replace(worker: SimulatedWorker, afterMs: number, how: string): void {
-    if (worker.machine.isDead) return
+    if (this.remove(worker, how)) this.schedule.after(afterMs, () => this.startWorker())
+  }
+
+  /** Ends a worker for good. False when it has ended before. */
+  remove(worker: SimulatedWorker, how: string): boolean {
+    if (worker.machine.isDead) return false
     this.trace.note(worker.machine.name, how)
     worker.machine.crash()
     this.workers = this.workers.filter((each) => each !== worker)
-    this.schedule.after(afterMs, () => this.startWorker())
+    return true
   }
 
   /** Tells some of the workers, as a lost notification would reach only some of them. */

@@ -3,6 +3,7 @@ import type { MediaFile } from '../../core/message/message.ts'
 import type { Handover } from '../../core/ports/channel.ts'
 import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { MediaCopies } from './media-copies.ts'
+import type { PlannedReceipt } from './receipts.ts'
 
 const KIND = 'inbox'
 
@@ -17,8 +18,13 @@ export interface InboxRecord {
   readonly sizeBytes: number | null
   readonly sha256: string | null
   readonly mime: string | null
-  /** A copy of the media; null for text, or when the copies' bound left no room for it. It may be gone by now. */
+  /**
+   * A copy of the media; null for text, or when the copies' bound left no room for it. It may be gone by now, and lies on the
+   * machine that delivered it: whoever shows it must do without it elsewhere.
+   */
   readonly path: string | null
+  /** What its network will report of it. Absent in what older versions delivered. */
+  readonly receipts?: readonly PlannedReceipt[]
 }
 
 /** The recipients' phones: what is in here has been delivered, in this order. */
@@ -32,20 +38,21 @@ export class SandboxInbox {
   }
 
   /** Durable when it resolves. */
-  async deliver(handover: Handover, at: Instant): Promise<void> {
+  async deliver(handover: Handover, at: Instant, receipts: readonly PlannedReceipt[]): Promise<void> {
     const path = handover.media ? await this.#copies.keep(handover.messageId, handover.media) : null
     const key = entryKey(handover.messageId, handover.attemptNumber)
     await this.#memory.add(KIND, {
       connectionId: handover.connectionId,
       key,
-      value: JSON.stringify(toRecord(handover, path)),
+      value: JSON.stringify({ ...toRecord(handover, path), ...(receipts.length > 0 && { receipts }) }),
       at,
     })
   }
 
-  /** Whether this attempt was delivered. */
-  async has(connectionId: ConnectionId, messageId: MessageId, attemptNumber: number): Promise<boolean> {
-    return (await this.#memory.find(KIND, connectionId, entryKey(messageId, attemptNumber))) !== null
+  /** What this attempt delivered; null when it delivered nothing. */
+  async find(connectionId: ConnectionId, messageId: MessageId, attemptNumber: number): Promise<InboxRecord | null> {
+    const entry = await this.#memory.find(KIND, connectionId, entryKey(messageId, attemptNumber))
+    return entry && (JSON.parse(entry.value) as InboxRecord)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ConnectionId } from '../../core/ids.ts'
 import { MESSAGE_TYPES } from '../../core/message/message.ts'
-import type { Channel } from '../../core/ports/channel.ts'
+import type { Channel, Evidence, OpenQuestion } from '../../core/ports/channel.ts'
 import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { commandOf } from './commands.ts'
@@ -22,7 +22,10 @@ export interface SandboxParts {
   readonly crash: (connectionId: ConnectionId) => void
 }
 
-/** A network that lives on this machine: it delivers into an inbox, and fails on command. */
+/**
+ * A network that is no more than what it remembers: it delivers into an inbox, and fails on command. Several workers can
+ * carry it together, each going on where another ended.
+ */
 export function createSandbox(parts: SandboxParts): Channel {
   const inbox = new SandboxInbox(parts.memory, new MediaCopies(parts.mediaFolder, parts.mediaBytes))
   const receipts = new SandboxReceipts(parts.memory, parts.clock)
@@ -42,14 +45,31 @@ export function createSandbox(parts: SandboxParts): Channel {
       receipts.stop()
     },
     send: (handover, signal) => sendToSandbox({ ...parts, inbox, receipts }, handover, signal),
-    async reconcile({ connectionId, messageId, to, attemptNumber }) {
-      const command = commandOf(to)
-      // The commands that show an unknown fate must not be found out about.
-      if (command === 'unknown-delivered' || command === 'unknown-lost') return { kind: 'nothing-ever' }
-      const delivered = await inbox.has(connectionId, messageId, attemptNumber)
-      return delivered
-        ? { kind: 'accepted', networkId: networkIdOf(messageId) }
-        : { kind: 'not-sent', words: 'it is not in the inbox' }
-    },
+    reconcile: (open) => lookForAttempt({ inbox, receipts }, open),
+  }
+}
+
+/** What the worker that made the attempt has left of it. */
+async function lookForAttempt(
+  { inbox, receipts }: { readonly inbox: SandboxInbox; readonly receipts: SandboxReceipts },
+  open: OpenQuestion,
+): Promise<Evidence> {
+  const { connectionId, messageId, to, attemptNumber } = open
+  const accepted: Evidence = { kind: 'accepted', networkId: networkIdOf(messageId) }
+  switch (commandOf(to)) {
+    // The commands that show an unknown fate must not be found out about.
+    case 'unknown-delivered':
+    case 'unknown-lost':
+      return { kind: 'nothing-ever' }
+    case 'refuse-later':
+      if (await receipts.isPlanned(open, 'failed')) return accepted
+      return { kind: 'not-sent', words: 'the sandbox does not know of it' }
+    default: {
+      const record = await inbox.find(connectionId, messageId, attemptNumber)
+      if (!record) return { kind: 'not-sent', words: 'it is not in the inbox' }
+      // Its worker may have died after it had delivered and before it had planned them.
+      for (const receipt of record.receipts ?? []) await receipts.plan(open, receipt)
+      return accepted
+    }
   }
 }

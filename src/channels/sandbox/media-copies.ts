@@ -3,13 +3,20 @@ import { join } from 'node:path'
 import type { MessageId } from '../../core/ids.ts'
 import type { MediaFile } from '../../core/message/message.ts'
 
+// Other processes fill the same folder. So much of the bound may each of them add until it looks what all have added.
+const LOOKS_PER_BOUND = 16
+
 /**
- * Copies of delivered media for the inbox, bounded: the oldest go first. Names are message ids, which sort by time.
+ * Copies of delivered media for the inbox, bounded: the oldest go first. Names are message ids, which sort by time. The
+ * folder is shared by all processes of a machine.
  */
 export class MediaCopies {
   readonly #folder: string
   readonly #mostBytes: number
-  #sizes: Map<string, number> | null = null
+  /** What lay in the folder at the last look; null before the first. */
+  #foundBytes: number | null = null
+  #addedBytes = 0
+  #tidying: Promise<void> | null = null
 
   constructor(folder: string, mostBytes: number) {
     this.#folder = folder
@@ -21,36 +28,52 @@ export class MediaCopies {
     if (media.sizeBytes > this.#mostBytes) return null
     const path = join(this.#folder, messageId)
     try {
-      const sizes = await this.#known()
+      if (this.#foundBytes === null) await mkdir(this.#folder, { recursive: true, mode: 0o700 })
       await rm(path, { force: true })
       // A second name for the same bytes costs nothing; across file systems it must be a real copy.
       await link(media.path, path).catch(() => copyFile(media.path, path))
-      sizes.set(messageId, media.sizeBytes)
-      await this.#makeRoom(sizes)
+      this.#addedBytes += media.sizeBytes
+      if (this.#mayBeFull()) await this.#tidy()
       return path
     } catch {
       return null
     }
   }
 
-  async #known(): Promise<Map<string, number>> {
-    if (this.#sizes) return this.#sizes
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
-    const sizes = new Map<string, number>()
-    for (const name of (await readdir(this.#folder)).sort())
-      sizes.set(name, (await stat(join(this.#folder, name))).size)
-    this.#sizes = sizes
-    return sizes
+  #mayBeFull(): boolean {
+    if (this.#foundBytes === null || this.#addedBytes > this.#mostBytes / LOOKS_PER_BOUND) return true
+    return this.#foundBytes + this.#addedBytes > this.#mostBytes
   }
 
-  async #makeRoom(sizes: Map<string, number>): Promise<void> {
-    let total = 0
-    for (const size of sizes.values()) total += size
-    for (const [name, size] of sizes) {
-      if (total <= this.#mostBytes) return
-      sizes.delete(name)
-      total -= size
-      await rm(join(this.#folder, name), { force: true })
+  #tidy(): Promise<void> {
+    this.#tidying ??= this.#makeRoom().finally(() => {
+      this.#tidying = null
+    })
+    return this.#tidying
+  }
+
+  async #makeRoom(): Promise<void> {
+    const addedBefore = this.#addedBytes
+    const copies = await this.#list()
+    let total = copies.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+    for (const { path, sizeBytes } of copies) {
+      if (total <= this.#mostBytes) break
+      await rm(path, { force: true })
+      total -= sizeBytes
     }
+    this.#foundBytes = total
+    this.#addedBytes -= addedBefore
+  }
+
+  /** Oldest first. */
+  async #list(): Promise<readonly { path: string; sizeBytes: number }[]> {
+    const copies: { path: string; sizeBytes: number }[] = []
+    for (const name of (await readdir(this.#folder)).sort()) {
+      const path = join(this.#folder, name)
+      // Another process may have removed it since.
+      const facts = await stat(path).catch(() => null)
+      if (facts) copies.push({ path, sizeBytes: facts.size })
+    }
+    return copies
   }
 }

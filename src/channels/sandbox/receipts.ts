@@ -1,25 +1,47 @@
-import type { MessageId } from '../../core/ids.ts'
-import type { ChannelEvents, Handover, Receipt } from '../../core/ports/channel.ts'
-import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
+import type { ConnectionId, Instant, MessageId } from '../../core/ids.ts'
+import type { ChannelEvents, Receipt } from '../../core/ports/channel.ts'
+import type { ChannelMemory, MemoryEntry } from '../../core/ports/channel-memory.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 
 const KIND = 'receipt'
-const PAGE = 500
+// One read of an index, by each worker.
+const LOOK_EVERY_MS = 2_000
+// Who planned a receipt reports it in time. Is it overdue by this much, then its planner is dead or storage was away.
+const LEFT_TO_PLANNER_MS = 2_000
+// What comes later has no timer, so that a million receipts of tomorrow need no memory. It is found by a look.
+const TIMED_MS = 30_000
+const MOST_AT_ONCE = 500
+// Those found by one look are most likely reported by then.
+const LOOK_AGAIN_AFTER_MS = 50
 
-interface DueReceipt {
+/** The attempt whose message a receipt speaks of. */
+interface Reported {
+  readonly connectionId: ConnectionId
   readonly messageId: MessageId
+  readonly attemptNumber: number
+}
+
+export interface PlannedReceipt {
   readonly kind: Receipt['kind']
-  readonly dueAt: number
+  readonly dueAt: Instant
   readonly code: string | null
   readonly words: string | null
 }
 
-/** Reports that the sandbox's network makes later. Remembered until they are applied, so that a restart loses none. */
+type Stored = PlannedReceipt & { readonly messageId: MessageId }
+
+/**
+ * Reports that the sandbox's network makes later. They are remembered until they are applied, so that none is lost: who
+ * planned one reports it, and if that worker dies, any other that looks. Two may come to report the same, which is
+ * harmless: whoever applies it knows it by its time.
+ */
 export class SandboxReceipts {
   readonly #memory: ChannelMemory
   readonly #clock: Clock
   #events: ChannelEvents | null = null
   readonly #timers = new Set<() => void>()
+  readonly #reporting = new Set<number>()
+  #cancelLook: (() => void) | null = null
 
   constructor(memory: ChannelMemory, clock: Clock) {
     this.#memory = memory
@@ -28,46 +50,90 @@ export class SandboxReceipts {
 
   async start(events: ChannelEvents): Promise<void> {
     this.#events = events
-    for (let after = 0; ; ) {
-      const entries = await this.#memory.list(KIND, { connectionId: null, after, limit: PAGE })
-      for (const entry of entries) this.#schedule(entry.position, JSON.parse(entry.value) as DueReceipt)
-      after = entries.at(-1)?.position ?? after
-      if (entries.length < PAGE) return
-    }
+    await this.#look()
   }
 
+  /** Harmless twice or before start. */
   stop(): void {
     this.#events = null
+    this.#cancelLook?.()
     for (const cancel of this.#timers) cancel()
     this.#timers.clear()
   }
 
-  /** Durable when it resolves. */
-  async plan(
-    { connectionId, messageId, attemptNumber }: Handover,
-    receipt: Omit<DueReceipt, 'messageId'>,
-  ): Promise<void> {
-    const due: DueReceipt = { messageId, ...receipt }
-    const key = `${messageId}#${attemptNumber}#${receipt.kind}`
-    await this.#memory.add(KIND, { connectionId, key, value: JSON.stringify(due), at: this.#clock.now() })
-    const entry = await this.#memory.find(KIND, connectionId, key)
-    if (entry) this.#schedule(entry.position, due)
+  /** Durable when it resolves. Harmless twice. */
+  async plan(reported: Reported, receipt: PlannedReceipt): Promise<void> {
+    const { connectionId, messageId } = reported
+    const { dueAt } = receipt
+    const now = this.#clock.now()
+    const stored: Stored = { messageId, ...receipt }
+    const key = keyOf(reported, receipt.kind)
+    const entry = { connectionId, key, value: JSON.stringify(stored), at: now, remindAt: dueAt }
+    if ((await this.#memory.add(KIND, entry)) && isTimed(dueAt, now)) this.#schedule(connectionId, key, dueAt)
   }
 
-  #schedule(position: number, due: DueReceipt): void {
-    const cancel = this.#clock.after(Math.max(0, due.dueAt - this.#clock.now()), () => {
+  /** False, too, once it has been reported. */
+  async isPlanned(reported: Reported, kind: Receipt['kind']): Promise<boolean> {
+    return (await this.#memory.find(KIND, reported.connectionId, keyOf(reported, kind))) !== null
+  }
+
+  #schedule(connectionId: ConnectionId, key: string, dueAt: Instant): void {
+    const cancel = this.#clock.after(Math.max(0, dueAt - this.#clock.now()), () => {
       this.#timers.delete(cancel)
-      void this.#report(position, due)
+      void this.#reportInTime(connectionId, key)
     })
     this.#timers.add(cancel)
   }
 
-  async #report(position: number, { messageId, kind, dueAt, code, words }: DueReceipt): Promise<void> {
+  /** Finds it first: storage alone knows whether somebody else has reported it. */
+  async #reportInTime(connectionId: ConnectionId, key: string): Promise<void> {
+    // If storage is away the next look after that finds it.
+    const entry = await this.#memory.find(KIND, connectionId, key).catch(() => null)
+    if (entry) await this.#report(entry)
+  }
+
+  async #look(): Promise<void> {
+    let delayMs = LOOK_EVERY_MS
     try {
-      await this.#events?.receipt({ messageId, kind, at: dueAt, code, words })
-      if (this.#events) await this.#memory.remove(KIND, position)
+      const entries = await this.#memory.due(KIND, this.#clock.now(), MOST_AT_ONCE + this.#reporting.size)
+      const overdue = entries.filter((entry) => this.#isOurs(entry)).slice(0, MOST_AT_ONCE)
+      for (const entry of overdue) void this.#report(entry)
+      if (overdue.length === MOST_AT_ONCE) delayMs = LOOK_AGAIN_AFTER_MS
     } catch {
-      // Storage is away. The receipt is still remembered: the next start reports it.
+      // Storage is away, and says so itself.
+    }
+    // Jittered, so that workers which started together do not all find the same.
+    const lot = 0.75 + this.#clock.random() / 2
+    if (this.#events) this.#cancelLook = this.#clock.after(delayMs * lot, () => void this.#look())
+  }
+
+  #isOurs({ position, at, value }: MemoryEntry): boolean {
+    if (this.#reporting.has(position)) return false
+    const { dueAt } = JSON.parse(value) as Stored
+    return !isTimed(dueAt, at) || dueAt + LEFT_TO_PLANNER_MS <= this.#clock.now()
+  }
+
+  async #report({ position, value }: MemoryEntry): Promise<void> {
+    const events = this.#events
+    if (!events || this.#reporting.has(position)) return
+    this.#reporting.add(position)
+    const { messageId, kind, dueAt, code, words } = JSON.parse(value) as Stored
+    try {
+      await events.receipt({ messageId, kind, at: dueAt, code, words })
+      await this.#memory.remove(KIND, position)
+    } catch {
+      // Storage is away, or the attempt does not end. It is still remembered: a later look reports it.
+    } finally {
+      this.#reporting.delete(position)
     }
   }
+}
+
+/** With the attempt's number: a message that was delivered twice is reported twice. */
+function keyOf({ messageId, attemptNumber }: Reported, kind: Receipt['kind']): string {
+  return `${messageId}#${attemptNumber}#${kind}`
+}
+
+function isTimed(dueAt: Instant, plannedAt: Instant): boolean {
+  return dueAt - plannedAt <= TIMED_MS
 }

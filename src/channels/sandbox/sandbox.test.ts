@@ -1,22 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, it } from 'vitest'
-import { HandClock } from '../../../test/conformance/hand-clock.ts'
-import type { AccountId, ConnectionId, MessageId } from '../../core/ids.ts'
-import type { Handover, Outcome, Receipt } from '../../core/ports/channel.ts'
-import type { ChannelMemory, MemoryEntry } from '../../core/ports/channel-memory.ts'
+import { ANYBODY, createWorld, failureOf, removeFolders } from '../../../test/support/sandbox-world/sandbox-world.ts'
+import type { Outcome } from '../../core/ports/channel.ts'
 import { Refusal } from '../../core/refusals.ts'
-import type { InboxRecord } from './inbox.ts'
-import { createSandbox } from './index.ts'
 
-const ANYBODY = '15550001234'
-const folders: string[] = []
-
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
-})
+afterEach(removeFolders)
 
 describe('the sandbox', () => {
   it('delivers to everybody who is no command', async () => {
@@ -190,7 +180,7 @@ describe('a call to the sandbox', () => {
     assert.equal(inbox().length, 2)
   })
 
-  it('keeps a copy of media, and fails for ever without the fetched file', async () => {
+  it('keeps a copy of media, and without the fetched file asks to be tried again', async () => {
     const { send, inbox, folder } = createWorld()
     const path = join(folder, 'spooled')
     writeFileSync(path, 'bytes')
@@ -201,46 +191,10 @@ describe('a call to the sandbox', () => {
     const lost = await send(ANYBODY, { content, media: { ...media, path: join(folder, 'gone') }, attemptNumber: 2 })
 
     assert.equal(outcome.kind, 'accepted')
-    assert.deepEqual(failureOf(lost), ['permanent', 'media_lost'])
+    assert.deepEqual(failureOf(lost), ['transient', 'media_lost'])
     const [record] = inbox()
     assert.deepEqual([record?.caption, record?.name, record?.sizeBytes], ['Look', 'a.png', 5])
     assert.ok(typeof record?.path === 'string' && record.path !== path)
-  })
-})
-
-describe('the receipts of the sandbox', () => {
-  const settings = { deliveredAfterMs: 1_000, readAfterMs: 3_000 }
-
-  it('come when the connection’s settings say', async () => {
-    const { send, clock, receipts } = createWorld()
-    await send(ANYBODY, { settings })
-
-    await clock.pass(1_000)
-    await clock.pass(0)
-    const first = receipts.map(({ kind }) => kind)
-    await clock.pass(2_000)
-    await clock.pass(0)
-
-    assert.deepEqual([first, receipts.map(({ kind }) => kind)], [['delivered'], ['delivered', 'read']])
-  })
-
-  it('outlive a restart, and come once', async () => {
-    const world = createWorld()
-    await world.send(ANYBODY, { settings })
-    await world.channel.stop()
-    await world.clock.pass(10_000)
-
-    const again = createWorld(world)
-    await again.clock.pass(0)
-    const third = createWorld(world)
-    await third.clock.pass(10_000)
-
-    assert.deepEqual(world.receipts, [])
-    assert.deepEqual(
-      again.receipts.map(({ kind }) => kind),
-      ['delivered', 'read'],
-    )
-    assert.deepEqual(third.receipts, [])
   })
 })
 
@@ -262,79 +216,3 @@ describe('the settings of the sandbox', () => {
     },
   )
 })
-
-class FakeMemory implements ChannelMemory {
-  readonly entries: (MemoryEntry & { kind: string })[] = []
-  isBroken = false
-  #position = 0
-
-  async add(kind: string, entry: Omit<MemoryEntry, 'position'>): Promise<boolean> {
-    if (this.isBroken) throw new Error('storage is away')
-    if (await this.find(kind, entry.connectionId, entry.key)) return false
-    this.#position += 1
-    this.entries.push({ kind, position: this.#position, ...entry })
-    return true
-  }
-
-  async find(kind: string, connectionId: ConnectionId, key: string): Promise<MemoryEntry | null> {
-    return (
-      this.entries.find((each) => each.kind === kind && each.connectionId === connectionId && each.key === key) ?? null
-    )
-  }
-
-  async list(kind: string, { after, limit }: { after: number; limit: number }): Promise<readonly MemoryEntry[]> {
-    return this.entries.filter((each) => each.kind === kind && each.position > after).slice(0, limit)
-  }
-
-  async remove(kind: string, position: number): Promise<void> {
-    const at = this.entries.findIndex((each) => each.kind === kind && each.position === position)
-    if (at >= 0) this.entries.splice(at, 1)
-  }
-}
-
-function createWorld(
-  before: { memory: FakeMemory; clock: HandClock } = { memory: new FakeMemory(), clock: new HandClock() },
-) {
-  const { memory, clock } = before
-  const folder = mkdtempSync(join(tmpdir(), 'nuncio-sandbox-'))
-  folders.push(folder)
-  const crashed: string[] = []
-  const receipts: Receipt[] = []
-  const channel = createSandbox({
-    memory,
-    clock,
-    mediaFolder: join(folder, 'copies'),
-    mediaBytes: 1_000,
-    crash: (id) => crashed.push(id),
-  })
-  void channel.start({
-    async receipt(receipt) {
-      receipts.push(receipt)
-    },
-  })
-  const send = (to: string, given: Partial<Handover> = {}, signal = new AbortController().signal) =>
-    channel.send({ ...handover(to), startedAt: clock.now(), ...given }, signal)
-  const reconcile = (to: string, attemptNumber = 1) => channel.reconcile({ ...handover(to), attemptNumber })
-  const inbox = () =>
-    memory.entries.filter(({ kind }) => kind === 'inbox').map(({ value }) => JSON.parse(value) as InboxRecord)
-  return { channel, send, reconcile, inbox, memory, clock, receipts, crashed, folder }
-}
-
-function handover(to: string): Handover {
-  return {
-    messageId: `message to ${to}` as MessageId,
-    accountId: 'account' as AccountId,
-    connectionId: 'connection' as ConnectionId,
-    from: '15550001000',
-    to,
-    content: { type: 'message', text: 'Hello' },
-    media: null,
-    attemptNumber: 1,
-    startedAt: 0,
-    settings: {},
-  }
-}
-
-function failureOf(outcome: Outcome): [string, string] | null {
-  return outcome.kind === 'rejected' ? [outcome.failure.class, outcome.failure.code] : null
-}

@@ -1,11 +1,11 @@
 import { access } from 'node:fs/promises'
-import type { ConnectionId } from '../../core/ids.ts'
+import type { ConnectionId, Instant } from '../../core/ids.ts'
 import type { Failure, Handover, Outcome } from '../../core/ports/channel.ts'
 import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { commandOf, type SandboxCommand } from './commands.ts'
 import { networkIdOf, type SandboxInbox } from './inbox.ts'
-import type { SandboxReceipts } from './receipts.ts'
+import type { PlannedReceipt, SandboxReceipts } from './receipts.ts'
 import { readSandboxSettings } from './settings.ts'
 
 const BUSY_ATTEMPTS = 2
@@ -45,9 +45,11 @@ async function deliver(parts: SendParts, handover: Handover, signal: AbortSignal
   if (command === 'kill-worker') return killWorker(parts, handover, signal)
   if (handover.media && !(await exists(handover.media.path))) return { kind: 'rejected', failure: mediaLost() }
   if (signal.aborted) return { kind: 'rejected', failure: interrupted() }
+  const now = parts.clock.now()
+  const receipts = command === 'refuse-later' ? [refusalLater(now)] : receiptsOf(handover, now)
   // Taken, but never delivered: the inbox shows only what its recipient has.
-  if (command !== 'refuse-later') await parts.inbox.deliver(handover, parts.clock.now())
-  await planReceipts(parts, handover, command)
+  if (command !== 'refuse-later') await parts.inbox.deliver(handover, now, receipts)
+  for (const receipt of receipts) await parts.receipts.plan(handover, receipt)
   if (command === 'unknown-delivered')
     return { kind: 'unknown', words: 'the sandbox lost the line, as the recipient 0003 asks for' }
   return { kind: 'accepted', networkId: networkIdOf(handover.messageId) }
@@ -93,26 +95,22 @@ function killWorker({ crash }: SendParts, { connectionId }: Handover, signal: Ab
   })
 }
 
-async function planReceipts(
-  { receipts, clock }: SendParts,
-  handover: Handover,
-  command: SandboxCommand | null,
-): Promise<void> {
-  const settings = readSandboxSettings(handover.settings)
-  const now = clock.now()
-  if (command === 'refuse-later') {
-    return receipts.plan(handover, {
-      kind: 'failed',
-      dueAt: now + REFUSED_LATER_MS,
-      code: 'refused_later',
-      words: 'the sandbox refuses it later, as the recipient 0007 asks for',
-    })
+function refusalLater(now: Instant): PlannedReceipt {
+  return {
+    kind: 'failed',
+    dueAt: now + REFUSED_LATER_MS,
+    code: 'refused_later',
+    words: 'the sandbox refuses it later, as the recipient 0007 asks for',
   }
+}
+
+function receiptsOf(handover: Handover, now: Instant): readonly PlannedReceipt[] {
+  const { deliveredAfterMs, readAfterMs } = readSandboxSettings(handover.settings)
+  const planned: PlannedReceipt[] = []
   const plain = { code: null, words: null }
-  if (settings.deliveredAfterMs !== null)
-    await receipts.plan(handover, { kind: 'delivered', dueAt: now + settings.deliveredAfterMs, ...plain })
-  if (settings.readAfterMs !== null)
-    await receipts.plan(handover, { kind: 'read', dueAt: now + settings.readAfterMs, ...plain })
+  if (deliveredAfterMs !== null) planned.push({ kind: 'delivered', dueAt: now + deliveredAfterMs, ...plain })
+  if (readAfterMs !== null) planned.push({ kind: 'read', dueAt: now + readAfterMs, ...plain })
+  return planned
 }
 
 async function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
@@ -130,8 +128,9 @@ async function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promis
   })
 }
 
+/** Not the message's doing, so it is tried again: by then the file has been fetched once more. */
 function mediaLost(): Failure {
-  return failure('permanent', 'media_lost', 'the fetched file is no longer in the spool')
+  return failure('transient', 'media_lost', 'the fetched file is no longer in the spool')
 }
 
 async function exists(path: string): Promise<boolean> {

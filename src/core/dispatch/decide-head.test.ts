@@ -168,6 +168,14 @@ describe('the decision about media', () => {
     assert.deepEqual(over, { do: 'drop', as: 'FAILED', reason: 'head_budget_over', words: 'slow' })
   })
 
+  it('G5: still knows what it tried when a file that was there has to be fetched again', () => {
+    const memory = waiting({ reason: 'retrying', words: null, until: NOON }, 7, true)
+
+    const decision = decideHead(IMAGE, context({ memory }))
+
+    assert.deepEqual(decision.do === 'wait' && decision.memory.head, memory.head)
+  })
+
   it('begins a budget of its own for each message', () => {
     const memory = waiting({ reason: 'media_pending', words: null, until: NOON - 1 }, 6)
 

@@ -79,7 +79,11 @@ function waitForMedia(head: QueuedMessage, context: HeadContext): HeadDecision {
   const until = isCounting ? (memory.wait?.until ?? now) : now + policy.headBudgetMs
   if (until > now) {
     if (isCounting) return { do: 'wait', memory }
-    const remembered = { sequence: head.sequence, tries: 0, spentMs: 0, resent: false, crashes: 0 }
+    // A file that was lost is waited for after attempts, and what is known of these must stay known.
+    const isKnown = memory.head?.sequence === head.sequence
+    const remembered = isKnown
+      ? memory.head
+      : { sequence: head.sequence, tries: 0, spentMs: 0, resent: false, crashes: 0 }
     return {
       do: 'wait',
       memory: { head: remembered, trouble: memory.trouble, wait: { reason: 'media_pending', words, until } },

@@ -1,8 +1,8 @@
 import type { ConnectionId, Instant } from '../ids.ts'
 import type { QueuedMessage } from '../message/message.ts'
-import type { Evidence, Handover, Outcome } from '../ports/channel.ts'
+import type { Evidence, Handover, OpenQuestion, Outcome } from '../ports/channel.ts'
 import type { JournalEvent } from '../ports/journal.ts'
-import type { AttemptRecord, ClaimedLane, Disposition } from '../ports/lanes.ts'
+import type { AttemptRecord, ClaimedLane, Disposition, Step } from '../ports/lanes.ts'
 import type { HeadDecision } from './decide-head.ts'
 import type { EndedAttempt } from './next-step.ts'
 
@@ -15,8 +15,13 @@ export interface Begun {
   readonly crashes: number
 }
 
+/** An attempt on its way to being recorded. */
+export interface Closing extends Begun {
+  readonly close: NonNullable<Step['close']>
+}
+
 /** The claim had run out before the call, so there was no call. */
-export const NOT_CALLED: Outcome = {
+const NOT_CALLED: Outcome = {
   kind: 'rejected',
   failure: { class: 'connection', code: 'call_interrupted', words: null, suspectsNetwork: false, retryAfterMs: null },
 }
@@ -24,6 +29,18 @@ export const NOT_CALLED: Outcome = {
 export function endedWith(begun: Begun, endedAt: Instant, outcome: Outcome): EndedAttempt {
   const { message, number, startedAt, crashes } = begun
   return { sequence: message.sequence, number, startedAt, endedAt, outcome, crashes, evidenceAsked: false }
+}
+
+/** There was no call, so the message is the head of its lane as before. */
+export function closeUncalled(begun: Begun, now: Instant): Closing {
+  const attempt = recordOf(endedWith(begun, now, NOT_CALLED))
+  return { ...begun, close: { attempt, disposition: { do: 'keep-queued' } } }
+}
+
+/** What the channel is asked about an attempt whose fate is unknown. */
+export function question({ message, number }: Begun): OpenQuestion {
+  const { id, connectionId, recipient } = message
+  return { messageId: id, connectionId, to: recipient, attemptNumber: number }
 }
 
 /** What the channel is handed. A damaged message never gets this far: `decideHead` drops it. */

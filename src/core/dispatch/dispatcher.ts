@@ -5,6 +5,8 @@ import type { Clock } from '../ports/clock.ts'
 import type { Journal } from '../ports/journal.ts'
 import type { ClaimedLane, Lanes } from '../ports/lanes.ts'
 import { Lane, type LaneParts } from './lane.ts'
+import { ReleasedLanes } from './released-lanes.ts'
+import { LEFT_FOR_MS, Share } from './share.ts'
 import { WorkerClaim } from './worker-claim.ts'
 
 const SWEEP_EVERY_MS = 250
@@ -12,6 +14,8 @@ const CLAIM_BATCH = 500
 // A lane with nothing to do is kept this long, because the next message of a busy number usually comes soon. Claiming
 // it anew costs half a millisecond; keeping it costs memory, and there may be ten thousand of them.
 const IDLE_LANES_KEPT_MS = 10_000
+// A look into an idle lane is one read. A burst that ends leaves thousands idle at once; their looks are spread.
+const IDLE_LOOKS_PER_SWEEP = 200
 const EXPIRE_EVERY_MS = 5_000
 const EXPIRE_BATCH = 2_000
 // After a dropped claim we behave like a worker that has just come up.
@@ -28,23 +32,36 @@ export interface DispatcherParts {
   readonly wantMedia: (sequences: readonly Sequence[]) => void
   /** How often to look for lanes that nobody told us of, in milliseconds. The look is the truth; being told only saves time. */
   readonly pollEveryMs: number
+  /** This lane was given back for another worker: told of it, it need not find out by a look. Called for each lane. */
+  readonly tellOthers?: (connectionId: ConnectionId) => void
 }
 
-/** Claims lanes and lets each of them run. Holds no rules: `nextStep` and `decideHead` do. */
+/**
+ * Claims lanes and lets each of them run. Holds no rules: `nextStep`, `decideHead` and `Share` do.
+ *
+ * With other workers on the same database it takes the lanes of its own share, and hands over what is another's as soon
+ * as it learns that one has come. Who holds a lane is decided by claims alone.
+ */
 export class Dispatcher {
   readonly #parts: DispatcherParts
   readonly #claim: WorkerClaim
+  readonly #share: Share
+  readonly #released: ReleasedLanes
   readonly #lanes = new Map<ConnectionId, Lane>()
   readonly #cancels = new Map<string, () => void>()
+  readonly #handingOver = new Set<ConnectionId>()
   #wanted = new Set<ConnectionId>()
   #claiming: Promise<void> | null = null
   #taking: Promise<unknown> = Promise.resolve()
   #running = false
-  #releasing: Promise<unknown> = Promise.resolve()
+  /** Counts how often the set of living workers has changed. */
+  #changes = 0
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts
-    this.#claim = new WorkerClaim(parts)
+    this.#claim = new WorkerClaim({ ...parts, onRenewed: (living) => this.#heed(living) })
+    this.#share = new Share(parts)
+    this.#released = new ReleasedLanes(parts)
   }
 
   async start(): Promise<void> {
@@ -56,11 +73,20 @@ export class Dispatcher {
     this.#poll()
   }
 
-  /** A message was accepted for this connection, or its media arrived. Cheap: called for every acceptance. */
-  wake(connectionId: ConnectionId): void {
+  /**
+   * A message was accepted for this connection, or its media arrived. Cheap: called for every acceptance. False when the
+   * lane is another worker's: then somebody should tell the others.
+   */
+  wake(connectionId: ConnectionId): boolean {
+    if (!this.#running) return false
     const lane = this.#lanes.get(connectionId)
-    if (lane) lane.wake()
-    else this.#want(connectionId)
+    if (lane) {
+      lane.wake()
+      return !lane.isEnding
+    }
+    if (this.#share.isAnothers(connectionId)) return false
+    this.#want(connectionId)
+    return true
   }
 
   /** Somebody changed these lanes: believe nothing that was loaded. */
@@ -68,7 +94,7 @@ export class Dispatcher {
     for (const id of connectionIds) {
       const lane = this.#lanes.get(id)
       if (lane) lane.change()
-      else this.#want(id)
+      else if (!this.#share.isAnothers(id)) this.#want(id)
     }
   }
 
@@ -91,23 +117,29 @@ export class Dispatcher {
     const abort = this.#parts.clock.after(graceMs, () => {
       for (const lane of lanes) lane.abortCall()
       // Whoever waits for the claim to hold again would wait as long as storage is away.
-      this.#claim.stop()
+      void this.#claim.stop()
     })
     const sweeping = this.#repeat(SWEEP_EVERY_MS, () => this.#sweep())
-    await Promise.all([...this.#lanes.values()].map((lane) => lane.stop()))
+    // Each is given back as it ends: one slow call must not keep all others from those who could go on with them.
+    await Promise.all(lanes.map((lane) => lane.stop().then(() => this.#released.add(lane))))
     abort()
     sweeping()
-    await this.#release([...this.#lanes.values()])
     this.#lanes.clear()
-    await this.#releasing
+    this.#handingOver.clear()
+    await this.#released.settled()
+    await this.#claim.stop()
     await this.#parts.lanes
       .retire(this.#parts.worker)
       .catch((error: unknown) => this.#parts.journal.record({ event: 'storage.unavailable', error }))
-    this.#claim.stop()
   }
 
   get laneCount(): number {
     return this.#lanes.size
+  }
+
+  /** True when another living worker should have this lane. */
+  isAnothers(connectionId: ConnectionId): boolean {
+    return this.#share.isAnothers(connectionId)
   }
 
   #want(connectionId: ConnectionId): void {
@@ -139,15 +171,20 @@ export class Dispatcher {
   }
 
   async #takeNow(only: readonly ConnectionId[] | null): Promise<boolean> {
-    const { lanes, clock, worker, journal } = this.#parts
+    const { lanes, worker, journal } = this.#parts
     try {
       // A claim made while our own heartbeat has run out would be free for others at once.
       await this.#claim.held()
-      await this.#releasing
+      // A lane must not be taken and then released under its new owner.
+      await this.#released.settled()
       if (!this.#running) return false
-      const claimed = await lanes.claim({ worker, now: clock.now(), only, held: this.#lanes, limit: CLAIM_BATCH })
+      const changes = this.#changes
+      const leave = (id: ConnectionId) => this.#share.leave(id)
+      const claimed = await lanes.claim({ worker, only, held: this.#lanes, leave, limit: CLAIM_BATCH })
       if (!this.#running) await lanes.release(claimed)
       else for (const lane of claimed) this.#begin(lane)
+      // What was asked for by an older list of the living may be another's by now.
+      if (changes !== this.#changes) this.#handOver(claimed)
       return claimed.length === CLAIM_BATCH
     } catch (error) {
       journal.record({ event: 'storage.unavailable', error })
@@ -164,6 +201,8 @@ export class Dispatcher {
         where: 'dispatcher',
         error: new Error(`lane of channel ${claimed.channel} cannot be begun`),
       })
+      // Others may know what to do with it.
+      void this.#released.add(claimed)
       return
     }
     const parts: LaneParts = {
@@ -178,6 +217,7 @@ export class Dispatcher {
     }
     const lane = new Lane(claimed, parts)
     this.#lanes.set(claimed.connectionId, lane)
+    this.#share.taken(claimed.connectionId)
     journal.record({ event: 'lane.claimed', connectionId: claimed.connectionId, epoch: claimed.epoch })
     lane.wake()
   }
@@ -186,33 +226,48 @@ export class Dispatcher {
     if (this.#lanes.get(lane.connectionId) !== lane) return
     this.#lanes.delete(lane.connectionId)
     this.#parts.journal.record({ event: 'lane.lost', connectionId: lane.connectionId, epoch: lane.epoch })
-    // Claims wait for it: a lane must not be taken and then released under its new owner.
-    this.#releasing = this.#releasing.then(() => this.#release([lane]))
+    const released = this.#released.add(lane)
+    if (this.#handingOver.delete(lane.connectionId)) void released.then(() => this.#passOn(lane.connectionId))
   }
 
-  /** A lane whose epoch has moved on is left alone by storage. */
-  async #release(lanes: readonly Lane[]): Promise<void> {
-    if (lanes.length === 0) return
-    try {
-      await this.#parts.lanes.release(lanes.map((lane) => ({ connectionId: lane.connectionId, epoch: lane.epoch })))
-    } catch (error) {
-      // Then the claim runs out by itself.
-      this.#parts.journal.record({ event: 'storage.unavailable', error })
+  #passOn(id: ConnectionId): void {
+    if (this.#share.isAnothers(id)) this.#parts.tellOthers?.(id)
+    // Meanwhile the other worker has gone.
+    else this.#want(id)
+  }
+
+  #heed(living: readonly WorkerId[]): void {
+    if (!this.#share.heed(living) || !this.#running) return
+    this.#changes += 1
+    this.#handOver([...this.#lanes.values()])
+    // The lanes of a worker that has died, or that has handed them over, are there to be taken.
+    this.#later('poll', 0, () => this.#poll())
+  }
+
+  #handOver(lanes: readonly { readonly connectionId: ConnectionId }[]): void {
+    for (const { connectionId: id } of lanes) {
+      if (!this.#share.isAnothers(id) || !this.#lanes.has(id)) continue
+      this.#handingOver.add(id)
+      this.#lanes.get(id)?.handOver()
     }
   }
 
   #sweep(): void {
-    const idleBefore = this.#parts.clock.monotonic() - IDLE_LANES_KEPT_MS
+    const now = this.#parts.clock.monotonic()
+    let looks = 0
     for (const lane of this.#lanes.values()) {
       lane.sweep()
-      if (this.#running && lane.idleSinceMonotonic !== null && lane.idleSinceMonotonic < idleBefore) lane.drop()
+      if (!this.#running || lane.idleSinceMonotonic === null) continue
+      if (lane.idleSinceMonotonic < now - IDLE_LANES_KEPT_MS) lane.drop()
+      // Another process may have accepted something for it, and its word of that may have been lost.
+      else if (lane.lookedMonotonic < now - this.#parts.pollEveryMs && looks++ < IDLE_LOOKS_PER_SWEEP) lane.wake()
     }
   }
 
   async #expire(): Promise<void> {
-    const { lanes, clock, journal } = this.#parts
+    const { lanes, journal } = this.#parts
     try {
-      const count = await lanes.expire(clock.now(), EXPIRE_BATCH)
+      const count = await lanes.expire(EXPIRE_BATCH)
       if (count > 0) journal.record({ event: 'messages.expired', count })
     } catch (error) {
       journal.record({ event: 'storage.unavailable', error })
@@ -222,10 +277,15 @@ export class Dispatcher {
   #poll(): void {
     if (!this.#running) return
     void this.#takeAll().finally(() => {
-      // Jittered, so that many workers do not look in step.
-      const delayMs = this.#parts.pollEveryMs * (0.75 + this.#parts.clock.random() / 2)
-      if (this.#running) this.#later('poll', delayMs, () => this.#poll())
+      if (this.#running) this.#later('poll', this.#nextPollMs(), () => this.#poll())
     })
+  }
+
+  /** Jittered, so that many workers do not look in step. What was left to others is looked at again when its time is over. */
+  #nextPollMs(): number {
+    const lot = this.#parts.clock.random()
+    const delayMs = this.#parts.pollEveryMs * (0.75 + lot / 2)
+    return this.#share.leavesLanes ? Math.min(delayMs, LEFT_FOR_MS * (1 + lot / 4)) : delayMs
   }
 
   async #takeAll(): Promise<void> {
@@ -250,7 +310,13 @@ export class Dispatcher {
     return () => cancel()
   }
 
+  /** Takes the place of what was planned under this name. */
   #later(name: string, delayMs: number, call: () => void): void {
-    this.#cancels.set(name, this.#parts.clock.after(delayMs, call))
+    this.#cancels.get(name)?.()
+    const cancel = this.#parts.clock.after(delayMs, () => {
+      this.#cancels.delete(name)
+      call()
+    })
+    this.#cancels.set(name, cancel)
   }
 }

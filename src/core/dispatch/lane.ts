@@ -1,36 +1,30 @@
 import type { ConnectionId, Instant } from '../ids.ts'
 import type { QueuedMessage, Sequence } from '../message/message.ts'
-import type { Channel, OpenQuestion, Outcome } from '../ports/channel.ts'
+import type { Channel, Outcome } from '../ports/channel.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Journal } from '../ports/journal.ts'
-import {
-  type ClaimedLane,
-  type LaneMemory,
-  type Lanes,
-  type Step,
-  type StepResult,
-  StorageUnavailable,
-} from '../ports/lanes.ts'
+import type { ClaimedLane, LaneMemory, Lanes, Step, StepResult } from '../ports/lanes.ts'
 import { askForEvidence, ChannelCall } from './channel-call.ts'
 import { type Decision, decideHead, type HeadDecision, moveOf } from './decide-head.ts'
 import {
   type Begun,
+  type Closing,
+  closeUncalled,
   dropped,
   endedWith,
   finished,
   handover,
-  NOT_CALLED,
   outcomeOf,
+  question,
   recordOf,
 } from './describe-attempt.ts'
+import { gatherEvidence } from './gather-evidence.ts'
 import { LaneRun } from './lane-run.ts'
+import { type LaneEnding, LaneStorage } from './lane-storage.ts'
 import { type EndedAttempt, nextStep } from './next-step.ts'
 import { Rest } from './rest.ts'
 import type { WorkerClaim } from './worker-claim.ts'
 
-const EVIDENCE_FIRST_ASK_MS = 250
-const EVIDENCE_SLOWEST_ASK_MS = 5_000
-const STORAGE_RETRY_MS = 500
 // A lane that waits looks again at least this often, whatever the clocks do meanwhile.
 const LONGEST_SLEEP_MS = 15_000
 
@@ -47,13 +41,7 @@ export interface LaneParts {
   readonly onGone: (lane: Lane) => void
 }
 
-type Close = NonNullable<Step['close']>
 type Written = Extract<StepResult, { fenced: false }>
-
-/** An attempt on its way to being recorded. */
-interface Closing extends Begun {
-  readonly close: Close
-}
 
 const IDLE: Decision = { do: 'idle' }
 const NOTHING_WRITTEN: Written = { fenced: false, opened: false }
@@ -67,16 +55,17 @@ const NOTHING_WRITTEN: Written = { fenced: false, opened: false }
  *    │ woken                 ▼
  *   WAITING ◀──────────── EVIDENCE
  *
- *   any state ── claim lost, paused, removed ──▶ GONE
+ *   any state ── claim lost, paused, removed, handed over ──▶ GONE
  *
  * - Never SENDING twice: the open attempt's primary key in storage guarantees it, not this class.
- * - Pausing lets a running attempt finish. Cutting it off would leave a message whose fate nobody knows.
+ * - Pausing and handing over let a running attempt finish. Cutting it off would leave a message whose fate nobody knows.
  */
 export class Lane {
   readonly connectionId: ConnectionId
   readonly #parts: LaneParts
   readonly #run: LaneRun
   readonly #rest: Rest
+  readonly #storage: LaneStorage
   #claimed: ClaimedLane
   #memory: LaneMemory
   #savedMemory: LaneMemory
@@ -86,9 +75,9 @@ export class Lane {
   #working: Promise<void> | null = null
   #woken = false
   #changed = false
-  #stopping = false
-  #gone = false
+  #ending: LaneEnding | null = null
   #idleSinceMonotonic: number | null = null
+  #lookedMonotonic = Number.NEGATIVE_INFINITY
 
   constructor(claimed: ClaimedLane, parts: LaneParts) {
     this.connectionId = claimed.connectionId
@@ -96,6 +85,8 @@ export class Lane {
     this.#parts = parts
     this.#rest = new Rest(parts.clock)
     this.#run = new LaneRun(parts.lanes, claimed.connectionId)
+    const { lanes, journal } = parts
+    this.#storage = new LaneStorage({ lanes, journal, rest: this.#rest, ending: () => this.#ending })
     this.#memory = claimed.memory
     this.#savedMemory = claimed.memory
     this.#lastAttemptAt = claimed.lastAttemptAt
@@ -111,12 +102,21 @@ export class Lane {
     return this.#working ? null : this.#idleSinceMonotonic
   }
 
+  /** When it last looked and found nothing, by the monotonic clock. */
+  get lookedMonotonic(): number {
+    return this.#lookedMonotonic
+  }
+
+  /** True when it opens nothing more. */
+  get isEnding(): boolean {
+    return this.#ending !== null
+  }
+
   /** There may be something to do. Cheap, and harmless at any time. */
   wake(): void {
-    if (this.#gone || this.#stopping) return
+    if (this.#ending) return
     this.#woken = true
     if (this.#working) return
-    this.#idleSinceMonotonic = null
     this.#working = this.#work()
       .catch((error: unknown) => {
         this.#parts.journal.record({ event: 'fault', where: 'lane', error })
@@ -143,9 +143,20 @@ export class Lane {
 
   /** Lets the running attempt finish and be recorded, and opens nothing more. */
   async stop(): Promise<void> {
-    this.#stopping = true
+    if (this.#ending !== 'gone') this.#ending = 'stop'
     this.#rest.interrupt()
     await this.#working
+  }
+
+  /**
+   * The same, and then lets the lane go: it is for another worker. Whatever the lane waits for, evidence too, it does
+   * not wait for here.
+   */
+  handOver(): void {
+    if (this.#ending) return
+    this.#ending = 'hand-over'
+    this.#rest.interrupt()
+    void Promise.resolve(this.#working).then(() => this.#leave())
   }
 
   abortCall(): void {
@@ -160,7 +171,7 @@ export class Lane {
 
   async #work(): Promise<void> {
     let closing = await this.#recover()
-    while (!this.#gone) {
+    while (this.#ending !== 'gone') {
       if (this.#woken) this.#run.expectMore()
       this.#woken = false
       if (closing?.close.disposition.do === 'await-evidence') {
@@ -170,13 +181,15 @@ export class Lane {
       }
       if (this.#changed && !closing && !(await this.#lookAgain())) return
       const close = closing?.close ?? null
-      const mayOpen = this.#claimed.mayOpen && !this.#stopping
-      const head = mayOpen ? await this.#untilStored(() => this.#run.head(close)) : null
-      const decision = head ? this.#decide(head) : IDLE
+      const mayOpen = this.#claimed.mayOpen && !this.#ending
+      const head = mayOpen ? await this.#storage.read(() => this.#run.head(close)) : null
+      if (head || close) this.#idleSinceMonotonic = null
+      // Looked at again: while the head was loaded, the lane may have been told to end.
+      const decision = head && !this.#ending ? this.#decide(head) : IDLE
       const { term } = this.#parts.claim
       const written = await this.#commit(this.#step(close, head, decision))
       // Given up while the step was on its way: what it opened is for whoever takes the lane.
-      if (!written || this.#gone) return
+      if (!written || this.#isGone) return
       closing = null
       if (head && written.opened) closing = await this.#attempt(head, term)
       else if (!(await this.#goOn(head, decision))) return
@@ -192,16 +205,17 @@ export class Lane {
         return true
       case 'wait':
         await this.#waitItOut(head)
-        return !this.#stopping
+        return !this.#ending
       case 'open':
         // The head is no longer waiting, or the connection may not open: somebody was faster.
         this.#changed = true
         return true
       case 'idle':
         if (!this.#claimed.mayOpen) this.#leave()
-        if (this.#stopping || this.#gone) return false
+        if (this.#ending) return false
         if (this.#woken || this.#changed) return true
-        this.#idleSinceMonotonic = this.#parts.clock.monotonic()
+        this.#lookedMonotonic = this.#parts.clock.monotonic()
+        this.#idleSinceMonotonic ??= this.#lookedMonotonic
         return false
     }
   }
@@ -221,7 +235,7 @@ export class Lane {
     return decision
   }
 
-  #step(close: Close | null, head: QueuedMessage | null, decision: Decision): Step {
+  #step(close: Step['close'], head: QueuedMessage | null, decision: Decision): Step {
     const step: Step = {
       connectionId: this.connectionId,
       epoch: this.#claimed.epoch,
@@ -236,27 +250,12 @@ export class Lane {
   /** Null when the lane is gone. While storage cannot be written nothing new begins, and no outcome is given up. */
   async #commit(step: Step): Promise<Written | null> {
     if (!step.close && !step.open && !step.drop && !step.memory) return NOTHING_WRITTEN
-    const result = await this.#untilStored(() => this.#parts.lanes.record(step))
+    const result = await this.#storage.record(step)
     if (result?.fenced) this.#leave()
     if (!result || result.fenced) return null
     if (step.memory) this.#savedMemory = step.memory
     if (result.opened) this.#lastAttemptAt = step.at
     return result
-  }
-
-  /** Asks storage until it answers. Null when the lane is gone or stops before. */
-  async #untilStored<Result>(ask: () => Promise<Result>): Promise<Result | null> {
-    while (!this.#gone) {
-      try {
-        return await ask()
-      } catch (error) {
-        if (!(error instanceof StorageUnavailable)) throw error
-        this.#parts.journal.record({ event: 'storage.unavailable', error })
-        if (this.#stopping) return null
-        await this.#rest.sleep(STORAGE_RETRY_MS)
-      }
-    }
-    return null
   }
 
   /** The attempt is committed: now the one call that can have an effect. */
@@ -282,8 +281,7 @@ export class Lane {
   async #interrupted(begun: Begun): Promise<Closing> {
     this.#parts.journal.record({ event: 'claim.expired' })
     await this.#parts.claim.held()
-    const attempt = recordOf(endedWith(begun, this.#parts.clock.now(), NOT_CALLED))
-    return { ...begun, close: { attempt, disposition: { do: 'keep-queued' } } }
+    return closeUncalled(begun, this.#parts.clock.now())
   }
 
   #close(begun: Begun, outcome: Outcome, evidenceAsked: boolean): Closing {
@@ -301,7 +299,7 @@ export class Lane {
     const attempt = recordOf(ended)
     const close = { attempt, disposition }
     // A lane that was given up records nothing, so it tells nothing either; and an attempt ends once.
-    if (!this.#gone && disposition.do !== 'await-evidence')
+    if (!this.#isGone && disposition.do !== 'await-evidence')
       journal.record(finished(this.#claimed, begun.message, close))
     return { ...begun, close }
   }
@@ -321,7 +319,7 @@ export class Lane {
       connectionId: this.connectionId,
       crashes,
     })
-    const evidence = await askForEvidence(this.#parts.channel, this.#question(begun), this.#parts.journal)
+    const evidence = await askForEvidence(this.#parts.channel, question(begun), this.#parts.journal)
     return this.#close(
       begun,
       outcomeOf(evidence, 'the worker died while it was being handed over'),
@@ -338,30 +336,18 @@ export class Lane {
 
   async #askUntil(begun: Begun, until: Instant, words: string): Promise<Closing | null> {
     const { clock, channel, journal } = this.#parts
-    // Only the end itself is by the wall clock, so that setting it back does not make the lane wait for days.
-    const endsMonotonic = clock.monotonic() + Math.min(until - clock.now(), channel.capabilities.evidenceWaitMs)
-    for (
-      let waitMs = EVIDENCE_FIRST_ASK_MS;
-      !this.#gone && !this.#stopping;
-      waitMs = Math.min(waitMs * 2, EVIDENCE_SLOWEST_ASK_MS)
-    ) {
-      const evidence = await askForEvidence(channel, this.#question(begun), journal)
-      const leftMs = endsMonotonic - clock.monotonic()
-      if (evidence.kind !== 'nothing-yet' || leftMs <= 0) return this.#close(begun, outcomeOf(evidence, words), true)
-      await this.#rest.sleep(Math.min(waitMs, leftMs))
-    }
-    return null
-  }
-
-  #question({ message, number }: Begun): OpenQuestion {
-    return { messageId: message.id, connectionId: this.connectionId, to: message.recipient, attemptNumber: number }
+    // Only the end itself is by the time of day, so that setting it back does not make the lane wait for days.
+    const forMs = Math.min(until - clock.now(), channel.capabilities.evidenceWaitMs)
+    const parts = { channel, clock, journal, rest: this.#rest, goesOn: () => !this.#ending }
+    const evidence = await gatherEvidence(parts, question(begun), forMs)
+    return evidence && this.#close(begun, outcomeOf(evidence, words), true)
   }
 
   /** Loads afresh what somebody changed. False when the lane is gone. */
   async #lookAgain(): Promise<boolean> {
     this.#changed = false
     const { connectionId, epoch } = this
-    const claimed = await this.#untilStored(() => this.#parts.lanes.inspect({ connectionId, epoch }))
+    const claimed = await this.#storage.read(() => this.#parts.lanes.inspect({ connectionId, epoch }))
     if (!claimed) {
       this.#leave()
       return false
@@ -375,7 +361,7 @@ export class Lane {
 
   async #waitItOut(head: QueuedMessage | null): Promise<void> {
     const { wait } = this.#memory
-    if (!wait || this.#stopping || this.#changed) return
+    if (!wait || this.#ending || this.#changed) return
     this.#parts.journal.record({
       event: 'lane.waiting',
       connectionId: this.connectionId,
@@ -390,9 +376,13 @@ export class Lane {
     if (wait.reason !== 'pace') this.#changed = true
   }
 
+  get #isGone(): boolean {
+    return this.#ending === 'gone'
+  }
+
   #leave(): void {
-    if (this.#gone) return
-    this.#gone = true
+    if (this.#isGone) return
+    this.#ending = 'gone'
     this.#woken = false
     this.#rest.interrupt()
     this.#parts.onGone(this)

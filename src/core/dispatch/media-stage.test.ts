@@ -1,17 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { HandClock } from '../../../test/conformance/hand-clock.ts'
-import type { AccountId, ConnectionId, MessageId } from '../ids.ts'
+import { FakeFetcher, FakeQueue, failed } from '../../../test/support/media-stage-world/fake-media.ts'
 import type { MediaFile } from '../message/message.ts'
 import type { JournalEvent } from '../ports/journal.ts'
-import type { MediaQueue, MediaToFetch } from '../ports/lanes.ts'
-import {
-  type FetchedMedia,
-  type MediaFailure,
-  type MediaFetcher,
-  type MediaWanted,
-  SpoolUnavailable,
-} from '../ports/media.ts'
+import { type FetchedMedia, SpoolUnavailable } from '../ports/media.ts'
 import { MediaStage } from './media-stage.ts'
 
 const PER_ACCOUNT = 4
@@ -19,10 +12,6 @@ const PER_HOST = 4
 const IN_ALL = 64
 const FILE: MediaFile = { path: 'spool/file', sizeBytes: 100, sha256: '00', mime: 'image/png' }
 const FETCHED: FetchedMedia = { kind: 'fetched', file: FILE, tookMs: 5 }
-
-function failed(given: Partial<MediaFailure> = {}): MediaFailure {
-  return { kind: 'failed', code: 'media_timeout', mayPass: true, words: 'slow', retryAfterMs: null, ...given }
-}
 
 describe('the media stage', () => {
   it('fetches what waits, tells the lane, and lets the file go once its message is settled', async () => {
@@ -133,6 +122,87 @@ describe('the media stage', () => {
   })
 })
 
+describe('the media stage beside other workers', () => {
+  it('fetches only what it could take, and tells its lane when another has brought the file', async () => {
+    const { stage, queue, fetcher, clock, settled } = createStage()
+    const [others] = [queue.add({ host: 'a' }), queue.add({ host: 'b' })]
+    queue.ofOthers.add(others.sequence)
+    await stage.start()
+    stage.want([others.sequence])
+    await clock.pass(20)
+    const fetching = fetcher.running.map(({ sequence }) => sequence)
+
+    others.isDone = true
+    await clock.pass(1_000)
+    await clock.pass(1_000)
+
+    assert.deepEqual(fetching, [2])
+    assert.deepEqual(settled, [others.connectionId])
+    await stage.stop()
+  })
+
+  it('leaves what is in lanes that another worker is to take, until it holds them itself', async () => {
+    const { stage, queue, fetcher, clock, others } = createStage()
+    const [free, anothers] = [queue.add({ host: 'a', isLaneHeld: false }), queue.add({ host: 'b', isLaneHeld: false })]
+    others.add(anothers.connectionId)
+    await stage.start()
+    const before = fetcher.running.map(({ sequence }) => sequence)
+
+    Object.assign(anothers, { isLaneHeld: true })
+    await clock.pass(1_000)
+
+    assert.deepEqual(before, [free.sequence])
+    assert.deepEqual(
+      fetcher.running.map(({ sequence }) => sequence),
+      [free.sequence, anothers.sequence],
+    )
+    await stage.stop()
+  })
+
+  it('finds room again for what it could not take', async () => {
+    const { stage, queue, fetcher, clock } = createStage()
+    for (let i = 0; i < PER_ACCOUNT; i++) queue.ofOthers.add(queue.add({ host: `host-${i}` }).sequence)
+    queue.isAway = 'certainly'
+    await stage.start()
+    queue.isAway = false
+    await clock.pass(1_000)
+    const whileAnothers = fetcher.running.length
+
+    queue.ofOthers.clear()
+    await clock.pass(1_000)
+
+    assert.deepEqual([whileAnothers, fetcher.running.length], [0, PER_ACCOUNT])
+    await stage.stop()
+  })
+
+  it('G8: comes to every account, even where there are more than are looked at in one go', async () => {
+    const { stage, queue, fetcher, clock } = createStage()
+    for (let i = 0; i < 200; i++) queue.add({ host: `host-${i}`, account: `account ${String(i).padStart(3, '0')}` })
+    await stage.start()
+    const seen = new Set<string>()
+
+    for (let round = 0; round < 10; round++) {
+      for (const { account } of fetcher.running) seen.add(account)
+      while (fetcher.running.length > 0) fetcher.end(FETCHED)
+      await clock.pass(20)
+    }
+
+    assert.equal(seen.size, 200)
+    await stage.stop()
+  })
+
+  it('looks once a second while there is nothing to do', async () => {
+    const { stage, queue, clock } = createStage()
+    await stage.start()
+    const before = queue.looks
+
+    await clock.pass(10_000)
+
+    assert.equal(queue.looks - before, 10)
+    await stage.stop()
+  })
+})
+
 describe('the media stage after failures', () => {
   it('tries four times within five minutes and then fails the message', async () => {
     const { stage, queue, fetcher, clock, settled } = createStage()
@@ -181,6 +251,24 @@ describe('the media stage after failures', () => {
     await stage.stop()
   })
 
+  it('G11: throws a file away that could certainly not be recorded, and keeps one that may have been', async () => {
+    for (const [isAway, discarded] of [
+      ['certainly', [FILE.path]],
+      ['unknown', []],
+    ] as const) {
+      const { stage, queue, fetcher, clock } = createStage()
+      queue.add({ host: 'a' })
+      await stage.start()
+
+      queue.isAway = isAway
+      fetcher.end(FETCHED)
+      await clock.pass(0)
+
+      assert.deepEqual(fetcher.discarded, discarded)
+      await stage.stop()
+    }
+  })
+
   it('G11: charges no message for a spool that cannot be written, and goes on by itself', async () => {
     const { stage, queue, fetcher, clock, events } = createStage()
     queue.add({ host: 'a' })
@@ -210,144 +298,13 @@ describe('the media stage after failures', () => {
   })
 })
 
-interface Pending extends MediaToFetch {
-  isDone: boolean
-}
-
-class FakeQueue implements MediaQueue {
-  readonly items: Pending[] = []
-  readonly done: string[] = []
-  readonly forgotten: number[] = []
-  settledFiles: { sequence: number; path: string }[] = []
-  isWanted = true
-  spooled = 0
-
-  add({ host, account = 'account' }: { host: string; account?: string }): Pending {
-    const sequence = this.items.length + 1
-    const item: Pending = {
-      sequence,
-      messageId: `message-${sequence}` as MessageId,
-      accountId: account as AccountId,
-      connectionId: `connection ${sequence}` as ConnectionId,
-      url: `https://${host}.example/${sequence}`,
-      type: 'image',
-      tries: 0,
-      nextTryAt: 0,
-      isDone: false,
-    }
-    this.items.push(item)
-    return item
-  }
-
-  async due({ accountId, now, busy, limit }: Parameters<MediaQueue['due']>[0]) {
-    return this.#pending()
-      .filter((item) => item.accountId === accountId && item.nextTryAt <= now && !busy.has(item.sequence))
-      .slice(0, limit)
-  }
-
-  async accountsWithPending() {
-    return [...new Set(this.#pending().map((item) => item.accountId))]
-  }
-
-  async pendingOf(sequences: readonly number[]) {
-    return this.#pending().filter((item) => sequences.includes(item.sequence))
-  }
-
-  async ready(sequence: number) {
-    if (!this.isWanted) return false
-    this.#end(sequence, 'ready')
-    return true
-  }
-
-  async retry(sequence: number, { nextTryAt }: { nextTryAt: number }) {
-    const item = this.items[sequence - 1]
-    if (item) Object.assign(item, { tries: item.tries + 1, nextTryAt })
-    this.done.push(`${sequence} retry`)
-  }
-
-  async fail(sequence: number, { code }: { code: string }) {
-    this.#end(sequence, `failed ${code}`)
-  }
-
-  async releasable() {
-    return { files: this.settledFiles.splice(0), lookedThrough: null }
-  }
-
-  async forget(sequences: readonly number[]) {
-    this.forgotten.push(...sequences)
-  }
-
-  async wantedFiles() {
-    return []
-  }
-
-  async spoolBytes() {
-    return this.spooled
-  }
-
-  #pending() {
-    return this.items.filter((item) => !item.isDone)
-  }
-
-  #end(sequence: number, how: string) {
-    const item = this.items[sequence - 1]
-    if (item) item.isDone = true
-    this.done.push(`${sequence} ${how}`)
-  }
-}
-
-class FakeFetcher implements MediaFetcher {
-  readonly #queue: FakeQueue
-  readonly discarded: string[] = []
-  running: {
-    sequence: number
-    account: string
-    resolve: (result: FetchedMedia | MediaFailure) => void
-    reject: (error: Error) => void
-  }[] = []
-  aborted = 0
-
-  constructor(queue: FakeQueue) {
-    this.#queue = queue
-  }
-
-  fetch(wanted: MediaWanted, signal: AbortSignal): Promise<FetchedMedia | MediaFailure> {
-    const item = this.#queue.items.find(({ url }) => url === wanted.url)
-    return new Promise((resolve, reject) => {
-      this.running.push({ sequence: item?.sequence ?? 0, account: item?.accountId ?? '', resolve, reject })
-      signal.addEventListener('abort', () => {
-        this.aborted += 1
-        resolve(failed())
-      })
-    })
-  }
-
-  /** Ends the oldest running fetch. */
-  end(result: FetchedMedia | MediaFailure): void {
-    this.running.shift()?.resolve(result)
-  }
-
-  fail(error: Error): void {
-    this.running.shift()?.reject(error)
-  }
-
-  async discard(path: string) {
-    this.discarded.push(path)
-  }
-
-  async sweep() {
-    return 0
-  }
-
-  async close() {}
-}
-
 function createStage() {
   const clock = new HandClock()
   const queue = new FakeQueue()
   const fetcher = new FakeFetcher(queue)
   const settled: string[] = []
   const events: JournalEvent[] = []
+  const others = new Set<string>()
   const stage = new MediaStage({
     queue,
     fetcher,
@@ -355,6 +312,7 @@ function createStage() {
     journal: { record: (event) => events.push(event) },
     quotaBytes: 1_000_000,
     onSettled: (connectionId) => settled.push(connectionId),
+    isAnothers: (connectionId) => others.has(connectionId),
   })
   return {
     stage: {
@@ -369,6 +327,7 @@ function createStage() {
     clock,
     settled,
     events,
+    others,
   }
 }
 

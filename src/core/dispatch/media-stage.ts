@@ -1,9 +1,11 @@
-import type { AccountId, ConnectionId, Instant } from '../ids.ts'
+import type { AccountId, ConnectionId } from '../ids.ts'
 import type { Sequence } from '../message/message.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Journal } from '../ports/journal.ts'
-import { type MediaQueue, type MediaToFetch, StorageUnavailable } from '../ports/lanes.ts'
+import { StorageUnavailable } from '../ports/lanes.ts'
 import { type FetchedMedia, type MediaFailure, type MediaFetcher, SpoolUnavailable } from '../ports/media.ts'
+import type { MediaQueue, MediaToFetch } from '../ports/media-queue.ts'
+import { SpoolKeeper } from './spool-keeper.ts'
 
 const PER_ACCOUNT = 4
 const PER_HOST = 4
@@ -14,10 +16,8 @@ const IN_ALL = 64
 const LOOK_EVERY_MS = 1_000
 // Many messages may arrive during one look; they share the next.
 const LOOK_AGAIN_AFTER_MS = 10
-// A look at every spool file of a long backlog would hold everybody up, so the spool is walked a stretch at a time.
-const CLEAN_EVERY_MS = 250
-const CLEAN_BATCH = 500
 const CANDIDATES_PER_ACCOUNT = 32
+const ACCOUNTS_AT_ONCE = 32
 /** Waits after the first, second and third try that may pass. The fourth is the last: within three minutes, or ten if the host asks for it. */
 const RETRY_DELAYS_MS = [5_000, 30_000, 120_000]
 const RETRY_AFTER_MOST_MS = 150_000
@@ -30,8 +30,13 @@ export interface MediaStageParts {
   readonly journal: Journal
   /** Spool room per account for what is fetched ahead, in bytes. Heads of lanes are fetched whatever it says. */
   readonly quotaBytes: number
-  /** The media of a message of this connection arrived, or it failed for want of it. */
+  /** The media of a message of this connection arrived or was lost, or it failed for want of it. */
   readonly onSettled: (connectionId: ConnectionId) => void
+  /**
+   * True when another living worker should have this lane, which nobody holds: then its media is that worker's to fetch,
+   * so that it lies where it is sent from.
+   */
+  readonly isAnothers: (connectionId: ConnectionId) => boolean
 }
 
 interface Running {
@@ -43,30 +48,37 @@ interface Running {
 /**
  * Fetches attachments soon after acceptance, because signed URLs run out while a backlog waits. In parallel, bounded
  * per account and host, in turn between accounts; heads of lanes go first.
+ *
+ * With other workers it fetches for the lanes that this one holds or is to take; storage sees to it that nobody else is at the
+ * same file.
  */
 export class MediaStage {
   readonly #parts: MediaStageParts
+  readonly #keeper: SpoolKeeper
+  /** Chosen, being taken, or being fetched. */
   readonly #running = new Map<Sequence, Running>()
-  readonly #ends = new Set<Promise<void>>()
-  readonly #urgent = new Set<Sequence>()
-  #accounts: AccountId[] = []
-  #stalledUntil: Instant | null = null
-  #cleanedThrough: Sequence = 0
+  /** Of those that are being fetched. */
+  readonly #ends = new Map<Sequence, Promise<void>>()
+  /** Heads whose file is not in the spool yet, whoever fetches it. */
+  readonly #heads = new Set<Sequence>()
+  /** The account that had its turn last; null begins with the first. */
+  #turn: AccountId | null = null
+  #stalledUntilMonotonic: number | null = null
   #looking = false
   #lookAgain = false
   #started = false
   #cancelLook: (() => void) | null = null
-  #cancelClean: (() => void) | null = null
 
   constructor(parts: MediaStageParts) {
     this.#parts = parts
+    this.#keeper = new SpoolKeeper({ ...parts, records: parts.queue, onChanged: parts.onSettled })
   }
 
+  /** The worker's heartbeat must hold by now, or others take its files for rubbish. */
   async start(): Promise<void> {
     if (this.#started) return
     this.#started = true
-    await this.#parts.fetcher.sweep(new Set(await this.#parts.queue.wantedFiles()))
-    this.#clean()
+    await this.#keeper.start()
     this.wake()
   }
 
@@ -74,9 +86,8 @@ export class MediaStage {
   async stop(): Promise<void> {
     this.#started = false
     this.#cancelLook?.()
-    this.#cancelClean?.()
     for (const running of this.#running.values()) running.abort.abort()
-    await Promise.all(this.#ends)
+    await Promise.all([...this.#ends.values(), this.#keeper.stop()])
   }
 
   /** There may be something to fetch. Cheap. */
@@ -96,13 +107,18 @@ export class MediaStage {
 
   /** These messages are at the head of their lanes. */
   want(sequences: readonly Sequence[]): void {
-    for (const sequence of sequences) this.#urgent.add(sequence)
+    for (const sequence of sequences) this.#heads.add(sequence)
     this.wake()
+  }
+
+  /** A file that should be in the spool was not found there. */
+  lookForLost(): void {
+    this.#keeper.lookForLost()
   }
 
   /** True while the spool cannot be written: no message pays for that. */
   isStalled(): boolean {
-    return this.#stalledUntil !== null
+    return this.#stalledUntilMonotonic !== null
   }
 
   #scheduleLook(delayMs: number): void {
@@ -111,51 +127,89 @@ export class MediaStage {
   }
 
   async #look(): Promise<void> {
-    const { queue, clock, journal, quotaBytes } = this.#parts
-    if (this.#stalledUntil !== null && clock.now() < this.#stalledUntil) return
+    const { clock, journal } = this.#parts
+    if (this.#stalledUntilMonotonic !== null && clock.monotonic() < this.#stalledUntilMonotonic) return
     try {
-      await this.#beginUrgent()
-      if (this.#running.size >= IN_ALL) return
-      this.#accounts = inTurn(this.#accounts, await queue.accountsWithPending())
-      for (const accountId of this.#accounts) {
-        if (this.#running.size >= IN_ALL || (await queue.spoolBytes(accountId)) >= quotaBytes) continue
-        const busy = new Set(this.#running.keys())
-        const due = await queue.due({ accountId, now: clock.now(), busy, limit: CANDIDATES_PER_ACCOUNT })
-        for (const wanted of due) this.#begin(wanted)
-      }
+      await this.#beginHeads()
+      await this.#beginDue()
     } catch (error) {
       journal.record({ event: 'storage.unavailable', error })
     }
   }
 
-  async #beginUrgent(): Promise<void> {
-    if (this.#urgent.size === 0) return
-    const sequences = [...this.#urgent]
-    const found = await this.#parts.queue.pendingOf(sequences)
-    const pending = new Set(found.map((wanted) => wanted.sequence))
-    for (const sequence of sequences) if (!pending.has(sequence)) this.#urgent.delete(sequence)
-    const now = this.#parts.clock.now()
-    for (const wanted of found) if (wanted.nextTryAt <= now && this.#begin(wanted)) this.#urgent.delete(wanted.sequence)
+  async #beginHeads(): Promise<void> {
+    const { queue, clock, onSettled } = this.#parts
+    const asked = [...this.#heads].filter((sequence) => !this.#running.has(sequence))
+    if (asked.length === 0) return
+    const { missing, present } = await queue.lookAtHeads(asked)
+    const stillMissing = new Set(missing.map((wanted) => wanted.sequence))
+    for (const sequence of asked) if (!stillMissing.has(sequence)) this.#heads.delete(sequence)
+    // Fetched by another worker, which can tell only its own lanes.
+    for (const connectionId of present) onSettled(connectionId)
+    const now = clock.now()
+    await this.#begin(missing.filter((wanted) => wanted.nextTryAt <= now))
   }
 
-  /** False when a bound leaves no room for it now. */
-  #begin(wanted: MediaToFetch): boolean {
-    if (!this.#started || this.#running.has(wanted.sequence)) return true
+  async #beginDue(): Promise<void> {
+    const { queue, clock, quotaBytes, isAnothers } = this.#parts
+    let after = this.#turn
+    let mayBeginAnew = after !== null
+    while (this.#started && this.#running.size < IN_ALL) {
+      const { media, lookedThrough } = await queue.due({
+        now: clock.now(),
+        busy: new Set(this.#running.keys()),
+        after,
+        accountsAtOnce: ACCOUNTS_AT_ONCE,
+        perAccount: CANDIDATES_PER_ACCOUNT,
+        quotaBytes,
+      })
+      await this.#begin(media.filter((wanted) => wanted.isLaneHeld || !isAnothers(wanted.connectionId)))
+      // Who found no room is first next time.
+      const last = this.#running.size < IN_ALL ? null : media.findLast(({ sequence }) => this.#running.has(sequence))
+      this.#turn = last?.accountId ?? lookedThrough
+      after = lookedThrough
+      if (after !== null) continue
+      if (!mayBeginAnew) return
+      mayBeginAnew = false
+    }
+  }
+
+  /** Begins as many of these as the bounds leave room for now. */
+  async #begin(candidates: readonly MediaToFetch[]): Promise<void> {
+    const chosen = candidates.filter((wanted) => this.#reserve(wanted)).map(({ sequence }) => sequence)
+    if (chosen.length === 0) return
+    try {
+      for (const taken of await this.#parts.queue.take(chosen)) {
+        const running = this.#running.get(taken.sequence)
+        if (running && this.#started) this.#run({ ...running, wanted: taken })
+      }
+    } finally {
+      // What another worker got, what is no longer wanted, and everything if storage is away.
+      for (const sequence of chosen) if (!this.#ends.has(sequence)) this.#running.delete(sequence)
+    }
+  }
+
+  /** False when a bound leaves no room for it. */
+  #reserve(wanted: MediaToFetch): boolean {
     const host = hostOf(wanted.url)
-    if (this.#running.size >= IN_ALL) return false
+    if (!this.#started || this.#running.size >= IN_ALL || this.#running.has(wanted.sequence)) return false
     const ofAccount = this.#runningThat((running) => running.wanted.accountId === wanted.accountId)
     const ofHost = this.#runningThat((running) => running.host === host)
     if (ofAccount.length >= PER_ACCOUNT || ofHost.length >= PER_HOST) return false
     if (ofHost.filter((running) => ofAccount.includes(running)).length >= PER_HOST_OF_ACCOUNT) return false
-    const running = { wanted, host, abort: new AbortController() }
-    this.#running.set(wanted.sequence, running)
+    this.#running.set(wanted.sequence, { wanted, host, abort: new AbortController() })
+    return true
+  }
+
+  #run(running: Running): void {
+    const { sequence } = running.wanted
+    this.#running.set(sequence, running)
     const end = this.#fetch(running).finally(() => {
-      this.#running.delete(wanted.sequence)
-      this.#ends.delete(end)
+      this.#running.delete(sequence)
+      this.#ends.delete(sequence)
       this.wake()
     })
-    this.#ends.add(end)
-    return true
+    this.#ends.set(sequence, end)
   }
 
   #runningThat(matches: (running: Running) => boolean): Running[] {
@@ -167,7 +221,7 @@ export class MediaStage {
     try {
       const spoolName = `${wanted.messageId}-${wanted.tries}`
       const result = await fetcher.fetch({ url: wanted.url, type: wanted.type, spoolName }, abort.signal)
-      this.#stalledUntil = null
+      this.#stalledUntilMonotonic = null
       if (result.kind === 'fetched') await this.#arrived(wanted, result)
       // A fetch that we ended ourselves says nothing about the file.
       else if (!abort.signal.aborted) await this.#failed(wanted, result)
@@ -175,14 +229,22 @@ export class MediaStage {
       if (abort.signal.aborted) return
       if (error instanceof StorageUnavailable) return journal.record({ event: 'storage.unavailable', error })
       if (!(error instanceof SpoolUnavailable)) return journal.record({ event: 'fault', where: 'media', error })
-      this.#stalledUntil = clock.now() + STALL_RETRY_MS
+      this.#stalledUntilMonotonic = clock.monotonic() + STALL_RETRY_MS
       journal.record({ event: 'media.stalled', error })
     }
   }
 
   async #arrived(wanted: MediaToFetch, { file, tookMs }: FetchedMedia): Promise<void> {
     const { queue, fetcher, clock, journal, onSettled } = this.#parts
-    if (!(await queue.ready(wanted.sequence, { file, tookMs, at: clock.now() }))) return fetcher.discard(file.path)
+    let isWanted: boolean
+    try {
+      isWanted = await queue.ready(wanted.sequence, { file, tookMs, at: clock.now() })
+    } catch (error) {
+      // Fetched again later. If it may have been recorded after all, somebody counts on it.
+      if (error instanceof StorageUnavailable && !error.unknown) await fetcher.discard(file.path)
+      throw error
+    }
+    if (!isWanted) return fetcher.discard(file.path)
     journal.record({ event: 'media.fetched', messageId: wanted.messageId, sizeBytes: file.sizeBytes, tookMs })
     onSettled(wanted.connectionId)
   }
@@ -204,28 +266,6 @@ export class MediaStage {
     const waitMs = Math.min(failure.retryAfterMs ?? delayMs, RETRY_AFTER_MOST_MS)
     await queue.retry(wanted.sequence, { ...trial, nextTryAt: trial.at + waitMs })
   }
-
-  /** Lets go of the files of messages that are settled. */
-  #clean(): void {
-    const { queue, fetcher, clock, journal } = this.#parts
-    const clean = async () => {
-      const { files, lookedThrough } = await queue.releasable(this.#cleanedThrough, CLEAN_BATCH)
-      this.#cleanedThrough = lookedThrough ?? 0
-      for (const { path } of files) await fetcher.discard(path)
-      if (files.length > 0) await queue.forget(files.map(({ sequence }) => sequence))
-    }
-    clean()
-      .catch((error: unknown) => journal.record({ event: 'storage.unavailable', error }))
-      .finally(() => {
-        if (this.#started) this.#cancelClean = clock.after(CLEAN_EVERY_MS, () => this.#clean())
-      })
-  }
-}
-
-/** The accounts that have something, beginning after the one that was first last time. */
-function inTurn(before: readonly AccountId[], now: readonly AccountId[]): AccountId[] {
-  const start = before[0] === undefined ? 0 : now.indexOf(before[0]) + 1
-  return [...now.slice(start), ...now.slice(0, start)]
 }
 
 function hostOf(url: string): string {

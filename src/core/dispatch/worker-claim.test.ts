@@ -20,7 +20,7 @@ describe('the claim of a worker', () => {
     assert.equal(before, false)
     assert.equal(claim.holds(), true)
     assert.equal(beats.length, 1 + 60_000 / RENEW_EVERY_MS)
-    assert.ok(beats.every(({ now, until }) => until - now === CLAIM_LASTS_MS))
+    assert.ok(beats.every((lastsMs) => lastsMs === CLAIM_LASTS_MS))
   })
 
   it('G6: ends well before others may begin when storage is away, and holds again with a new term', async () => {
@@ -72,6 +72,19 @@ describe('the claim of a worker', () => {
     assert.equal(claim.holds(), false)
   })
 
+  it('G6: is by the machine’s own clocks alone, whatever becomes of the time that all agree on', async () => {
+    const { claim, clock, storage } = createClaim()
+    await claim.start()
+    clock.setNow(2 * DAY)
+    const ahead = claim.holds()
+
+    clock.setNow(-4 * DAY)
+    storage.isAway = true
+    await clock.pass(CLAIM_LASTS_MS - MARGIN_MS)
+
+    assert.deepEqual([ahead, claim.holds()], [true, false])
+  })
+
   it('G6: is not prolonged by a clock that is set back', async () => {
     const { claim, clock, storage } = createClaim()
     await claim.start()
@@ -98,7 +111,7 @@ describe('the claim of a worker', () => {
     storage.isAway = true
     await clock.pass(2 * CLAIM_LASTS_MS)
     void claim.held().then(() => went.push('second'))
-    claim.stop()
+    void claim.stop()
     await settle()
 
     assert.deepEqual([whileAway, whileHeld, went], [[], ['first'], ['first', 'second']])
@@ -108,27 +121,69 @@ describe('the claim of a worker', () => {
   it('beats no more once it has stopped', async () => {
     const { claim, clock, beats } = createClaim()
     await claim.start()
-    claim.stop()
+    await claim.stop()
 
     await clock.pass(60_000)
 
     assert.equal(beats.length, 1)
     assert.equal(clock.timers, 0)
   })
+
+  it('has stopped only when no heartbeat is on its way, which would bring a retired worker back', async () => {
+    const { claim, clock, storage } = createClaim()
+    await claim.start()
+    storage.answersAfterMs = 5_000
+    await clock.pass(RENEW_EVERY_MS)
+    let hasStopped = false
+
+    void claim.stop().then(() => {
+      hasStopped = true
+    })
+    await clock.pass(4_999)
+    const before = hasStopped
+    await clock.pass(1)
+
+    assert.deepEqual([before, hasStopped, claim.holds()], [false, true, false])
+  })
+
+  it('knows who lives from the last heartbeat, and tells before anybody goes on', async () => {
+    const { claim, clock, storage, told } = createClaim()
+    const before = claim.living
+    const started = claim.start()
+    void claim.held().then(() => told.push(['goes on']))
+    await started
+    await settle()
+    storage.living = ['anna', 'ben'] as WorkerId[]
+    await clock.pass(RENEW_EVERY_MS)
+    storage.isAway = true
+    await clock.pass(RENEW_EVERY_MS)
+
+    assert.deepEqual(before, [])
+    assert.deepEqual(told, [['anna'], ['goes on'], ['anna', 'ben']])
+    assert.deepEqual(claim.living, ['anna', 'ben'])
+  })
 })
 
 function createClaim() {
   const clock = new HandClock()
-  const beats: { now: number; until: number }[] = []
-  const storage = { isAway: false, answersAfterMs: 0 }
+  const beats: number[] = []
+  const storage = { isAway: false, answersAfterMs: 0, living: ['anna'] as WorkerId[] }
   const lanes: Pick<Lanes, 'heartbeat'> = {
-    async heartbeat(_, now, until) {
-      beats.push({ now, until })
+    async heartbeat(_, lastsMs) {
+      beats.push(lastsMs)
       if (storage.answersAfterMs > 0) await new Promise<void>((resolve) => clock.after(storage.answersAfterMs, resolve))
       if (storage.isAway) throw new StorageUnavailable('away', false)
+      return storage.living
     },
   }
   const journal: Journal = { record: () => {} }
-  const claim = new WorkerClaim({ lanes: lanes as Lanes, clock, journal, worker: 'anna' as WorkerId })
-  return { claim, clock, beats, storage }
+  const told: string[][] = []
+  const claim = new WorkerClaim({
+    lanes: lanes as Lanes,
+    clock,
+    journal,
+    worker: 'anna' as WorkerId,
+    onRenewed: (living) => told.push([...living]),
+  })
+  return { claim, clock, beats, storage, told }
 }

@@ -6,6 +6,8 @@ export const TIMELINE_KINDS = {
   'media-fetched': 'Media fetched',
   'media-retry': 'Media could not be fetched; it is tried again',
   'media-failed': 'Media could not be had',
+  'media-lost': 'Its fetched file has gone missing; it is fetched again',
+  'media-elsewhere': 'Its lane came from another machine; its media is fetched again here',
   'attempt-begun': 'Handed to the channel',
   'attempt-accepted': 'The network took it',
   'attempt-rejected': 'Certainly not sent',

@@ -1,5 +1,5 @@
 import type { LanePolicy } from '../connection/lane-policy.ts'
-import type { AccountId, ConnectionId, Instant, MessageId, TokenId } from '../ids.ts'
+import type { AccountId, ConnectionId, Instant, MessageId, TokenId, WorkerId } from '../ids.ts'
 import type { MessageState, MessageType } from '../message/message.ts'
 import type { TokenEvent } from '../token/token.ts'
 
@@ -160,6 +160,41 @@ export interface RequestFilter {
   readonly limit: number | null
 }
 
+/** A process that serves the database, or did so until lately. */
+export interface WorkerView {
+  readonly id: WorkerId
+  /** False: its heartbeat has run out, and others may take its lanes. */
+  readonly isAlive: boolean
+  readonly host: string | null
+  readonly pid: number | null
+  /** `api`, `dispatch`, `console`; of a newer version perhaps others. */
+  readonly roles: readonly string[]
+  readonly version: string | null
+  readonly startedAt: Instant | null
+  readonly lastHeartbeatAt: Instant
+  /** How many lanes it holds, and in how many of them something waits. */
+  readonly lanes: number
+  readonly busyLanes: number
+}
+
+/** Why nothing is sent on any lane until a person releases them (G12). */
+export interface HoldView {
+  readonly since: Instant
+  readonly reason: string
+}
+
+/** A lane that a worker holds, alive or not. */
+export interface HeldLaneView {
+  /** The number of its connection. */
+  readonly connection: string
+  /** The account's name. */
+  readonly account: string
+  readonly worker: WorkerId
+  /** False: the worker is gone, and another will take the lane. */
+  readonly isHolderAlive: boolean
+  readonly waiting: number
+}
+
 /**
  * What people do and look at through the CLI (later also the console). Each change is one transaction that also
  * writes the audit log; a running service notices it at once. Refuses with codes of core/refusals.ts.
@@ -213,4 +248,14 @@ export interface Administration {
   listRequests(filter: RequestFilter): AsyncIterable<RequestView>
   /** Refuses with `request_unknown`, also for a request of another account. An old one takes long to find: there is no index. */
   findRequest(requestId: string, accountId: AccountId | null): Promise<RequestStory>
+
+  /** Null while lanes may move. */
+  readHold(): Promise<HoldView | null>
+  /** Lets all lanes move again. Refuses with `lanes_not_held`. */
+  releaseHold(actor: Actor): Promise<HoldView>
+
+  /** The living first, each in the order in which they started. */
+  listWorkers(): Promise<readonly WorkerView[]>
+  /** Of removed connections too, as long as somebody holds their lane. Ordered by number. */
+  listHeldLanes(): Promise<readonly HeldLaneView[]>
 }

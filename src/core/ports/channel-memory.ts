@@ -1,7 +1,10 @@
 import type { ConnectionId, Instant } from '../ids.ts'
 
 export interface MemoryEntry {
-  /** Grows with every entry, over all channels. */
+  /**
+   * Grows with every entry. Entries of a channel and kind are committed in this order, also by several workers, so who
+   * reads on after the last one misses none.
+   */
   readonly position: number
   readonly connectionId: ConnectionId
   readonly key: string
@@ -11,15 +14,18 @@ export interface MemoryEntry {
 }
 
 /**
- * What a channel must remember over a restart. One store for all channels, scoped by channel and kind, so that a new
- * channel adds no methods to storage.
+ * What a channel must remember over a restart, and over the end of the worker that knew it. One store for all channels and
+ * workers, scoped by channel and kind, so that a new channel adds no methods to storage.
  */
 export interface ChannelMemory {
   /**
    * Adds an entry, durably when the promise resolves. Returns false and changes nothing when the connection has an
-   * entry of this kind and key already.
+   * entry of this kind and key already. With `remindAt` it is found by `due` from then on.
    */
-  add(kind: string, entry: { connectionId: ConnectionId; key: string; value: string; at: Instant }): Promise<boolean>
+  add(
+    kind: string,
+    entry: { connectionId: ConnectionId; key: string; value: string; at: Instant; remindAt?: Instant },
+  ): Promise<boolean>
   /** Null when there is none. */
   find(kind: string, connectionId: ConnectionId, key: string): Promise<MemoryEntry | null>
   /** Entries after a position, oldest first. `connectionId` null means of all connections. */
@@ -27,6 +33,11 @@ export interface ChannelMemory {
     kind: string,
     from: { connectionId: ConnectionId | null; after: number; limit: number },
   ): Promise<readonly MemoryEntry[]>
+  /**
+   * Entries that have a `remindAt` which is not after `now`, the earliest first. All workers see the same, so two may come to
+   * act on one entry: what they do must be harmless twice. Costs next to nothing while nothing is due.
+   */
+  due(kind: string, now: Instant, limit: number): Promise<readonly MemoryEntry[]>
   /** Harmless when it is gone already. */
   remove(kind: string, position: number): Promise<void>
 }

@@ -2,8 +2,13 @@ import type { Instant } from '../ids.ts'
 
 /** Time, randomness and timers. Everything that waits or draws lots goes through here, so that tests move time by hand. */
 export interface Clock {
-  /** Wall clock. May jump; only for what people read and for ends that survive a restart. */
+  /**
+   * The time of day that all processes on one database agree on. May jump; only for what people read and for ends that
+   * survive a restart.
+   */
   now(): Instant
+  /** The machine's own wall clock. It runs on while the machine is suspended, and only that it is asked for. */
+  wall(): Instant
   /** Milliseconds that never jump, but stand still while the machine is suspended. */
   monotonic(): number
   /** Calls back once after `delayMs`. The returned function cancels; calling it late is harmless. */

@@ -64,13 +64,17 @@ export interface RefusedRequest {
 /** What the accepting path needs of storage. */
 export interface Intake {
   /**
-   * The token with this SHA-256, deleted and expired ones too; null when there is none. Sees every change that was
-   * committed before the call, by any process (G7).
+   * The token with this SHA-256, deleted and expired ones too; null when there is none. Only a hint, which may be a
+   * second old: `accept` judges (G7). A promise where it must be looked up; that rejects with StorageUnavailable when
+   * nobody can be asked.
    */
-  findToken(tokenSha256: Buffer): Token | null
+  findToken(tokenSha256: Buffer): Token | null | Promise<Token | null>
 
-  /** What an idempotency key of the account names, within its 24 hours; null when nothing. Only a hint: `accept` judges. */
-  namesMessage(accountId: AccountId, key: string): boolean
+  /**
+   * Whether an idempotency key of the account names a message, within its 24 hours. Only a hint: `accept` judges. A
+   * promise, which may reject with StorageUnavailable, where it must be looked up.
+   */
+  namesMessage(accountId: AccountId, key: string): boolean | Promise<boolean>
 
   /** True when the account, or the connection with this number (null: not known yet), has as many messages waiting as it may. */
   isBacklogFull(accountId: AccountId, from: string | null): 'connection_backlog_full' | 'account_backlog_full' | null

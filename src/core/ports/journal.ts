@@ -48,6 +48,8 @@ export type JournalEvent =
     }
   | { readonly event: 'media.failed'; readonly messageId: MessageId; readonly code: string; readonly final: boolean }
   | { readonly event: 'media.stalled'; readonly error: unknown }
+  /** Files have gone missing from the spool, of messages in so many lanes; they are fetched again. */
+  | { readonly event: 'media.lost'; readonly connections: number }
   | { readonly event: 'storage.unavailable'; readonly error: unknown }
   | { readonly event: 'fault'; readonly where: string; readonly error: unknown }
 

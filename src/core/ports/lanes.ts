@@ -1,6 +1,6 @@
 import type { LanePolicy } from '../connection/lane-policy.ts'
-import type { AccountId, ConnectionId, Instant, MessageId, WorkerId } from '../ids.ts'
-import type { MediaFile, QueuedMessage, Sequence, SettledState } from '../message/message.ts'
+import type { AccountId, ConnectionId, Instant, WorkerId } from '../ids.ts'
+import type { QueuedMessage, Sequence, SettledState } from '../message/message.ts'
 import type { Receipt } from './channel.ts'
 
 /** Why and until when a lane stands still. The reason is a code of core/reasons.ts. */
@@ -120,8 +120,11 @@ export type StepResult = { readonly fenced: true } | { readonly fenced: false; r
 
 /** What the dispatcher needs of storage. Throws StorageUnavailable when nothing could be committed. */
 export interface Lanes {
-  /** Makes or renews the worker's heartbeat. Its claims hold until `until`, if nobody took them over before. */
-  heartbeat(worker: WorkerId, now: Instant, until: Instant): Promise<void>
+  /**
+   * Makes or renews the worker's heartbeat. Its claims hold for `lastsMs` from the moment of the commit on, if nobody
+   * took them over before. Returns all workers that dispatch and whose heartbeat holds, this one included.
+   */
+  heartbeat(worker: WorkerId, lastsMs: number): Promise<readonly WorkerId[]>
   /** Ends a worker's heartbeat, so that others may take its lanes at once. */
   retire(worker: WorkerId): Promise<void>
 
@@ -129,13 +132,13 @@ export interface Lanes {
    * Takes lanes that have something to do and whose owner is nobody, this worker, or one whose heartbeat has run out.
    * Each claim gets a new epoch in the same transaction, so two workers that call at once never hold the same lane (G2, G6).
    * A lane with an open attempt counts a crash of its former worker. `only` null: of all connections.
-   * Lanes in `held` are left out.
+   * Lanes in `held` are left out, and those that `leave` says are for another worker to take.
    */
   claim(request: {
     readonly worker: WorkerId
-    readonly now: Instant
     readonly only: readonly ConnectionId[] | null
     readonly held: { has(id: ConnectionId): boolean }
+    readonly leave: (id: ConnectionId) => boolean
     readonly limit: number
   }): Promise<readonly ClaimedLane[]>
 
@@ -152,70 +155,14 @@ export interface Lanes {
   record(step: Step): Promise<StepResult>
 
   /** Settles as EXPIRED what has outlived its connection's time to live and has no open attempt. Returns how many. */
-  expire(now: Instant, limit: number): Promise<number>
+  expire(limit: number): Promise<number>
 
   /**
-   * Applies a report of the network. Moves a message only forward; a contrary report is kept and flagged.
+   * Applies a report of the network. Moves a message only forward; a contrary report is kept and flagged. The same
+   * report brought again, by anybody, changes nothing and is not told of twice, also when two bring it at once.
    * `too-early`: the attempt it speaks of is still open, so it must be brought again later.
    */
   applyReceipt(receipt: Receipt): Promise<'applied' | 'too-early' | 'message-unknown'>
-}
-
-/** Attachments that wait to be fetched. */
-export interface MediaToFetch {
-  readonly sequence: Sequence
-  readonly messageId: MessageId
-  readonly accountId: AccountId
-  readonly connectionId: ConnectionId
-  readonly url: string
-  readonly type: 'image' | 'document' | 'video' | 'audio'
-  readonly tries: number
-  readonly nextTryAt: Instant
-}
-
-/** A try that did not bring the file. */
-export interface MediaTrial {
-  /** One of MEDIA_FAILURES. */
-  readonly code: string
-  readonly words: string
-  readonly at: Instant
-}
-
-export interface Releasable {
-  readonly files: readonly { readonly sequence: Sequence; readonly path: string }[]
-  readonly lookedThrough: Sequence | null
-}
-
-/** What the media stage needs of storage. */
-export interface MediaQueue {
-  /** Due fetches of one account, oldest message first, leaving out `busy`. */
-  due(request: {
-    accountId: AccountId
-    now: Instant
-    busy: ReadonlySet<Sequence>
-    limit: number
-  }): Promise<readonly MediaToFetch[]>
-  /** Accounts that have something to fetch. */
-  accountsWithPending(): Promise<readonly AccountId[]>
-  /** The media of these messages, if it is still to be fetched (for heads of lanes). */
-  pendingOf(sequences: readonly Sequence[]): Promise<readonly MediaToFetch[]>
-  /** False when the message is no longer waiting: the file is not wanted. */
-  ready(
-    sequence: Sequence,
-    fetched: { readonly file: MediaFile; readonly tookMs: number; readonly at: Instant },
-  ): Promise<boolean>
-  retry(sequence: Sequence, failed: MediaTrial & { readonly nextTryAt: Instant }): Promise<void>
-  /** Fails the message with this reason, if it still waits. */
-  fail(sequence: Sequence, failed: MediaTrial): Promise<void>
-  /**
-   * Looks at the next `limit` files in the spool after this message, and names those whose message is settled: they
-   * can go, and are forgotten with `forget`. `lookedThrough` is where to go on; null at the end of the spool.
-   */
-  releasable(after: Sequence, limit: number): Promise<Releasable>
-  forget(sequences: readonly Sequence[]): Promise<void>
-  /** All spool files that are still wanted. */
-  wantedFiles(): Promise<readonly string[]>
-  spoolBytes(accountId: AccountId): Promise<number>
 }
 
 /** Thrown when storage could not commit. `unknown` when it may have committed after all. */

@@ -1,3 +1,4 @@
+import type { WorkerId } from '../ids.ts'
 import type { MediaFile, MediaType } from '../message/message.ts'
 
 /** Why an attachment could not be had. These are reason codes of messages too (core/reasons.ts). */
@@ -36,12 +37,27 @@ export interface FetchedMedia {
 export interface MediaWanted {
   readonly url: string
   readonly type: MediaType
-  /** Name of the spool file to make, unique per fetch: letters, digits and dashes only. */
+  /** Name of the spool file to make, unique among the fetches of this worker: letters, digits and dashes only. */
   readonly spoolName: string
 }
 
+/** Whose spool files are not rubbish. */
+export interface KnownFiles {
+  /** Workers other than this one whose heartbeat holds. Asked for before `wanted`, or files made in between look left behind. */
+  readonly living: readonly WorkerId[]
+  /** Paths to keep. */
+  readonly wanted: ReadonlySet<string>
+}
+
+export interface Swept {
+  readonly removed: number
+  /** Those of `wanted` that are not there. */
+  readonly missing: readonly string[]
+}
+
 /**
- * Fetches addresses given by callers, and is the only part that does (G9).
+ * Fetches addresses given by callers, and is the only part that does (G9). Its files lie in a spool that all processes
+ * share which share a data folder, each in a folder of its own.
  *
  * Never throws for what the outside does: every such end is a `MediaFailure`. It may throw for faults of ours
  * (a spool that cannot be written: `SpoolUnavailable`), and rejects with the signal's reason when it is aborted.
@@ -49,10 +65,13 @@ export interface MediaWanted {
  */
 export interface MediaFetcher {
   fetch(wanted: MediaWanted, signal: AbortSignal): Promise<FetchedMedia | MediaFailure>
-  /** Forgets a spool file. Harmless when it is gone already. */
+  /** Forgets a spool file, whichever worker made it. Harmless when it is gone already. What lies elsewhere is left alone. */
   discard(path: string): Promise<void>
-  /** Removes spool files that nobody knows (left by a crash). `known` are the paths to keep. Returns how many went. */
-  sweep(known: ReadonlySet<string>): Promise<number>
+  /**
+   * Looks through the whole spool. What dead workers left there goes, unless it is wanted. Nothing is touched that a
+   * living worker has there, or this one.
+   */
+  sweep(known: KnownFiles): Promise<Swept>
   /** Ends idle connections. Harmless when called twice. */
   close(): Promise<void>
 }

@@ -7,13 +7,14 @@ import { AcceptRate } from './accept-rate.ts'
 const ANNA = 'anna' as AccountId
 const BEN = 'ben' as AccountId
 
-function rateAt(perSecond: number) {
+function rateAt(perSecond: number, processes = 1) {
   const time = { ms: 0 }
-  const clock: Clock = { now: () => 0, monotonic: () => time.ms, random: () => 0, after: () => () => {} }
-  const rate = new AcceptRate(clock, perSecond)
+  const shared = { processes }
+  const clock: Clock = { now: () => 0, wall: () => 0, monotonic: () => time.ms, random: () => 0, after: () => () => {} }
+  const rate = new AcceptRate(clock, { perSecond, acceptingProcesses: () => shared.processes })
   const takeMany = (accountId: AccountId, count: number) =>
     Array.from({ length: count }, () => rate.take(accountId)).filter(Boolean).length
-  return { takeMany, time }
+  return { rate, takeMany, time, shared }
 }
 
 describe('the rate of an account', () => {
@@ -36,5 +37,46 @@ describe('the rate of an account', () => {
 
   it('is not limited by 0', () => {
     assert.equal(rateAt(0).takeMany(ANNA, 1000), 1000)
+  })
+
+  it('is shared by all processes that accept, as many as there are by now', () => {
+    const { takeMany, time, shared } = rateAt(12, 3)
+
+    assert.equal(takeMany(ANNA, 100), 4)
+    time.ms += 500
+    assert.equal(takeMany(ANNA, 100), 2)
+    shared.processes = 2
+    time.ms += 60_000
+    assert.equal(takeMany(ANNA, 100), 6)
+    shared.processes = 12
+    time.ms += 60_000
+    assert.equal(takeMany(ANNA, 100), 1)
+  })
+
+  it('lets messages through, only later, where a share is less than one in a second', () => {
+    const { takeMany, time } = rateAt(1, 4)
+
+    assert.equal(takeMany(ANNA, 100), 1)
+    time.ms += 3999
+    assert.equal(takeMany(ANNA, 100), 0)
+    time.ms += 1
+    assert.equal(takeMany(ANNA, 100), 1)
+  })
+
+  it('counts a process that does not know of itself yet as one', () => {
+    assert.equal(rateAt(10, 0).takeMany(ANNA, 100), 10)
+  })
+
+  it('may be given back, but never beyond what it was', () => {
+    const { rate, takeMany, time } = rateAt(10)
+    takeMany(ANNA, 10)
+    for (let unit = 0; unit < 3; unit++) rate.giveBack(ANNA)
+    assert.equal(takeMany(ANNA, 100), 3)
+
+    time.ms += 60_000
+    takeMany(ANNA, 1)
+    for (let unit = 0; unit < 100; unit++) rate.giveBack(ANNA)
+
+    assert.equal(takeMany(ANNA, 100), 10)
   })
 })

@@ -6,37 +6,61 @@ interface Bucket {
   filledAt: number
 }
 
+export interface RateLimit {
+  /** Over all processes together; 0 means no limit. */
+  readonly perSecond: number
+  /** How many processes share it, this one included. */
+  acceptingProcesses(): number
+}
+
 /**
  * Limits how many messages an account may send in a second. A bucket per account that holds one second's worth, so
- * that a burst after a pause is fine. In memory: it protects this process, it does not bill.
+ * that a burst after a pause is fine. In memory: it protects the service, it does not bill.
+ *
+ * Each process gives out an equal share, because asking the others would cost every message a round trip. So an
+ * account whose requests all go to one of several processes gets only that one's share.
  */
 export class AcceptRate {
   readonly #clock: Clock
-  readonly #perSecond: number
+  readonly #limit: RateLimit
   readonly #buckets = new Map<AccountId, Bucket>()
 
-  /** `perSecond` 0 means no limit. */
-  constructor(clock: Clock, perSecond: number) {
+  constructor(clock: Clock, limit: RateLimit) {
     this.#clock = clock
-    this.#perSecond = perSecond
+    this.#limit = limit
   }
 
-  /** Takes one message's worth. False when there is none left; within a second there will be. */
+  /** Takes one message's worth. False when there is none left. */
   take(accountId: AccountId): boolean {
-    if (this.#perSecond === 0) return true
+    if (this.#limit.perSecond === 0) return true
     const now = this.#clock.monotonic()
-    const bucket = this.#buckets.get(accountId) ?? this.#newBucket(accountId, now)
-    const refilled = bucket.tokens + ((now - bucket.filledAt) / 1000) * this.#perSecond
-    bucket.tokens = Math.min(refilled, this.#perSecond)
+    const share = this.#share()
+    const bucket = this.#buckets.get(accountId) ?? this.#newBucket(accountId, { tokens: roomFor(share), filledAt: now })
+    const refilled = bucket.tokens + ((now - bucket.filledAt) / 1000) * share
+    bucket.tokens = Math.min(refilled, roomFor(share))
     bucket.filledAt = now
     if (bucket.tokens < 1) return false
     bucket.tokens -= 1
     return true
   }
 
-  #newBucket(accountId: AccountId, now: number): Bucket {
-    const bucket = { tokens: this.#perSecond, filledAt: now }
+  /** Undoes a `take` that was true, because no message came of it. */
+  giveBack(accountId: AccountId): void {
+    const bucket = this.#buckets.get(accountId)
+    if (bucket) bucket.tokens = Math.min(bucket.tokens + 1, roomFor(this.#share()))
+  }
+
+  #share(): number {
+    return this.#limit.perSecond / Math.max(1, this.#limit.acceptingProcesses())
+  }
+
+  #newBucket(accountId: AccountId, bucket: Bucket): Bucket {
     this.#buckets.set(accountId, bucket)
     return bucket
   }
+}
+
+/** A bucket with room for less than one message would never let one through, however long it fills. */
+function roomFor(share: number): number {
+  return Math.max(1, share)
 }

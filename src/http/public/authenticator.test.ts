@@ -6,16 +6,24 @@ import type { Token } from '../../core/token/token.ts'
 import { createToken } from '../../core/token/token-format.ts'
 import { Authenticator } from './authenticator.ts'
 
-function authenticatorKnowing(known: ReadonlySet<string>) {
+function authenticatorKnowing(known: ReadonlySet<string>, { later = false } = {}) {
   const lookUps: string[] = []
+  const hashes = new Set<Buffer>()
+  const find = (hex: string) => (known.has(hex) ? ({ id: hex } as unknown as Token) : null)
   const intake = {
     findToken: (sha256: Buffer) => {
       const hex = sha256.toString('hex')
       lookUps.push(hex)
-      return known.has(hex) ? ({ id: hex } as unknown as Token) : null
+      hashes.add(sha256)
+      return later ? Promise.resolve(find(hex)) : find(hex)
     },
   } as unknown as Intake
-  return { authenticator: new Authenticator(intake), lookUps }
+  return { authenticator: new Authenticator(intake), lookUps, hashes }
+}
+
+function idOf(found: ReturnType<Authenticator['findToken']>): string | undefined {
+  assert.ok(!(found instanceof Promise), 'an answer that is there at once must not be waited for')
+  return found?.id
 }
 
 function sha256(text: string): string {
@@ -28,8 +36,8 @@ describe('finding a token', () => {
     const known = new Set([sha256(text)])
     const { authenticator, lookUps } = authenticatorKnowing(known)
 
-    assert.ok(authenticator.findToken(text))
-    assert.ok(authenticator.findToken(text))
+    assert.equal(idOf(authenticator.findToken(text)), sha256(text))
+    assert.equal(idOf(authenticator.findToken(text)), sha256(text))
     known.clear()
     // Deleted in between: what is remembered must not answer.
     assert.equal(authenticator.findToken(text), null)
@@ -39,15 +47,43 @@ describe('finding a token', () => {
   it('does not look up what cannot be a token', () => {
     const { authenticator, lookUps } = authenticatorKnowing(new Set())
 
-    for (const text of ['', 'nco_', `nco_${'a'.repeat(38)}`, 'x'.repeat(8000)]) authenticator.findToken(text)
+    for (const text of ['', 'nco_', `nco_${'a'.repeat(38)}`, 'x'.repeat(8000)]) {
+      assert.equal(idOf(authenticator.findToken(text)), undefined)
+    }
 
     assert.deepEqual(lookUps, [])
+  })
+
+  it('waits where it must, and looks it up every time all the same', async () => {
+    const text = createToken(randomBytes)
+    const known = new Set([sha256(text)])
+    const { authenticator, lookUps } = authenticatorKnowing(known, { later: true })
+
+    const answers = [await authenticator.findToken(text), await authenticator.findToken(text)]
+    known.clear()
+
+    assert.deepEqual(
+      answers.map((token) => token?.id),
+      [sha256(text), sha256(text)],
+    )
+    assert.equal(await authenticator.findToken(text), null)
+    assert.equal(lookUps.length, 3)
+  })
+
+  it.each([false, true])('hashes a token that exists once, one that does not every time: waits %s', async (later) => {
+    const [text, guess] = [createToken(randomBytes), createToken(randomBytes)]
+    const { authenticator, hashes } = authenticatorKnowing(new Set([sha256(text)]), { later })
+
+    for (let asked = 0; asked < 3; asked++) await authenticator.findToken(text)
+    assert.equal(hashes.size, 1)
+    for (let asked = 0; asked < 3; asked++) await authenticator.findToken(guess)
+    assert.equal(hashes.size, 4)
   })
 
   it('goes on with more tokens than it remembers', () => {
     const texts = Array.from({ length: 2100 }, () => createToken(randomBytes))
     const { authenticator } = authenticatorKnowing(new Set(texts.map(sha256)))
 
-    for (const text of [...texts, ...texts]) assert.equal(authenticator.findToken(text)?.id, sha256(text))
+    for (const text of [...texts, ...texts]) assert.equal(idOf(authenticator.findToken(text)), sha256(text))
   })
 })

@@ -19,12 +19,20 @@ export class Authenticator {
     this.#intake = intake
   }
 
-  findToken(text: string): Token | null {
+  /** A promise only where storage must look it up; see `Intake.findToken`. */
+  findToken(text: string): Token | null | Promise<Token | null> {
     const remembered = this.#hashes.get(text)
     if (remembered) return this.#intake.findToken(remembered)
     if (!isWellFormedToken(text)) return null
     const sha256 = hash('sha256', text, 'buffer')
-    const token = this.#intake.findToken(sha256)
+    const found = this.#intake.findToken(sha256)
+    if (found instanceof Promise) return this.#rememberLater(text, sha256, found)
+    if (found) this.#remember(text, sha256)
+    return found
+  }
+
+  async #rememberLater(text: string, sha256: Buffer, lookUp: Promise<Token | null>): Promise<Token | null> {
+    const token = await lookUp
     if (token) this.#remember(text, sha256)
     return token
   }

@@ -1,5 +1,6 @@
 import type { Exchange } from '../exchange.ts'
 import { MAX_BODY_BYTES } from '../http-limits.ts'
+import { problem } from '../problem.ts'
 
 /**
  * Reads the request's body and calls back once with it, or with null when it is larger than the limit. Does not call
@@ -13,6 +14,11 @@ export function readBody(exchange: Exchange, onBody: (body: Buffer | null) => vo
   const length = transferEncoding === undefined ? Number(lengthText ?? 0) : null
   if (length === 0 || (length !== null && length > MAX_BODY_BYTES)) {
     onBody(length === 0 ? Buffer.alloc(0) : null)
+    return
+  }
+  if (request.destroyed) {
+    // Only when something had to be waited for before: what ends later is noticed by whoever watches the connection.
+    exchange.breakOff(problem('malformed_request', null, 'The connection ended before the request was read.'))
     return
   }
   if (exchange.awaitsContinue) {

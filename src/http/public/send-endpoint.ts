@@ -1,5 +1,6 @@
 import type { AddressRange } from '../../core/media-address/ip-address.ts'
 import type { Intake } from '../../core/ports/intake.ts'
+import type { Token } from '../../core/token/token.ts'
 import type { Exchange } from '../exchange.ts'
 import { OverdueWatch } from '../overdue-watch.ts'
 import { problem } from '../problem.ts'
@@ -11,6 +12,7 @@ import { Authenticator } from './authenticator.ts'
 import { parseIdempotencyKey } from './judge-headers.ts'
 import { SourceRanges } from './source-ranges.ts'
 import { Submission, type SubmissionDesk } from './submission.ts'
+import { TokenLookUp } from './token-look-up.ts'
 
 export const SEND_PATH = '/chat/api/v1/public/message/send'
 
@@ -19,8 +21,9 @@ export interface SendEndpointInput {
   readonly intake: Intake
   readonly allowedPrivate: readonly AddressRange[]
   readonly trustedProxies: readonly AddressRange[]
-  /** Messages per second; 0 means no limit. */
+  /** Messages per second, over all processes together; 0 means no limit. */
   readonly acceptRatePerAccount: number
+  acceptingProcesses(): number
   isAccepting(): boolean
 }
 
@@ -37,7 +40,10 @@ export class SendEndpoint {
     this.#desk = {
       intake,
       watch: new OverdueWatch(server.clock, server.limits.storageWaitMs),
-      rate: new AcceptRate(server.clock, input.acceptRatePerAccount),
+      rate: new AcceptRate(server.clock, {
+        perSecond: input.acceptRatePerAccount,
+        acceptingProcesses: () => input.acceptingProcesses(),
+      }),
       ranges: new SourceRanges(),
       allowedPrivate,
       isAccepting: () => input.isAccepting(),
@@ -46,19 +52,28 @@ export class SendEndpoint {
 
   receive(exchange: Exchange): void {
     const { request, repeatedHeaders } = exchange
-    const { 'x-api-key': apiKey, 'idempotency-key': idempotencyKey } = request.headers
+    const { 'x-api-key': apiKey } = request.headers
     // Of two tokens, nobody can say which one was meant to answer for the message.
     const isOneToken = typeof apiKey === 'string' && !isAmong(repeatedHeaders, 'x-api-key')
     const token = isOneToken ? this.#authenticator.findToken(apiKey) : null
-    if (!token) {
-      exchange.refuse([problem('unauthorized', 'x-api-key')])
-      return
-    }
-    new Submission(this.#desk, {
-      exchange,
-      token,
-      remoteAddress: sourceAddress(request, this.#trustedProxies),
-      idempotencyKey: isAmong(repeatedHeaders, 'idempotency-key') ? null : parseIdempotencyKey(idempotencyKey),
-    }).start()
+    if (token instanceof Promise) this.#submitLater(exchange, token)
+    else if (token) this.#submission(exchange, token, sourceAddress(request, this.#trustedProxies)).start()
+    else exchange.refuse([problem('unauthorized', 'x-api-key')])
+  }
+
+  /** Returns at once, and no promise: Fastify would wait for it and then go on with the request. */
+  #submitLater(exchange: Exchange, token: Promise<Token | null>): void {
+    // Asked for now, because a connection that has ended no longer knows it.
+    const remoteAddress = sourceAddress(exchange.request, this.#trustedProxies)
+    const submissionUnder = (found: Token) => this.#submission(exchange, found, remoteAddress)
+    void new TokenLookUp({ exchange, token, watch: this.#desk.watch, submissionUnder }).start()
+  }
+
+  #submission(exchange: Exchange, token: Token, remoteAddress: string): Submission {
+    const { request, repeatedHeaders } = exchange
+    const idempotencyKey = isAmong(repeatedHeaders, 'idempotency-key')
+      ? null
+      : parseIdempotencyKey(request.headers['idempotency-key'])
+    return new Submission(this.#desk, { exchange, token, remoteAddress, idempotencyKey })
   }
 }

@@ -1,12 +1,14 @@
 import { REPLIES } from '../../contract/replies.ts'
 import type { AddressRange } from '../../core/media-address/ip-address.ts'
 import type { AcceptResult, Intake, RequestFacts } from '../../core/ports/intake.ts'
+import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import { isUsable, type Token } from '../../core/token/token.ts'
 import type { Exchange, ExchangeOwner } from '../exchange.ts'
 import type { OverdueWatch, Waiting } from '../overdue-watch.ts'
 import { type Problem, problem } from '../problem.ts'
 import { replyOf } from '../refusal-replies.ts'
 import type { AcceptRate } from './accept-rate.ts'
+import { awaitLookUp } from './await-look-up.ts'
 import { fingerprint } from './fingerprint.ts'
 import { type JudgedBody, judgeBody } from './judge-body.ts'
 import { judgeHeaders } from './judge-headers.ts'
@@ -32,6 +34,13 @@ export interface SubmissionInput {
   readonly idempotencyKey: string | null
 }
 
+/** What stops a request that is no repeat. */
+interface Exceeded {
+  readonly exceeded: Problem
+  /** Null as long as the body is not read. */
+  readonly judged: JudgedBody | null
+}
+
 /**
  * A request with a known token, on its way to becoming a message.
  *
@@ -41,6 +50,8 @@ export interface SubmissionInput {
  *
  * - The order of the checks is part of the contract: 401, 403, 429, 400, 403 for the connection, 404.
  * - Nothing of the body is read before the token, its events and the limits have been judged.
+ * - A repeat under a known idempotency key is answered before 429. Storage is asked about a key only when a limit would
+ *   refuse, because it may have to look it up; of the others it finds the repeats while it accepts.
  * - Whatever storage does, the caller has an answer within seconds.
  */
 export class Submission implements ExchangeOwner, Waiting {
@@ -51,6 +62,7 @@ export class Submission implements ExchangeOwner, Waiting {
   readonly #idempotencyKey: string | null
   /** The key names a message already, so that limits do not apply: the caller only asks for its answer again. */
   #isRepeat = false
+  #hasTakenRate = false
   #body: string | null = null
   #isRefused = false
 
@@ -66,9 +78,14 @@ export class Submission implements ExchangeOwner, Waiting {
   }
 
   start(): void {
-    const denied = this.#judgeToken() ?? this.#judgeLimits()
-    if (denied) this.refuse([denied])
-    else readBody(this.#exchange, (bytes) => this.#guard(() => this.#receive(bytes)))
+    const denied = this.#judgeToken() ?? (this.#desk.isAccepting() ? null : problem('shutting_down'))
+    if (denied) {
+      this.refuse([denied])
+      return
+    }
+    const exceeded = this.#judgeRate() ?? this.#judgeBacklog(null)
+    if (exceeded) this.#refuseUnlessRepeat(exceeded, null)
+    else this.#readBody()
   }
 
   /** Only the first refusal counts. */
@@ -99,14 +116,9 @@ export class Submission implements ExchangeOwner, Waiting {
     return this.#desk.ranges.allow(this.#token, this.#facts.remoteAddress) ? null : problem('source_not_allowed')
   }
 
-  #judgeLimits(): Problem | null {
-    const { intake, rate } = this.#desk
-    const { accountId } = this.#token
-    if (!this.#desk.isAccepting()) return problem('shutting_down')
-    this.#isRepeat = this.#idempotencyKey !== null && intake.namesMessage(accountId, this.#idempotencyKey)
-    if (this.#isRepeat) return null
-    if (!rate.take(accountId)) return problem('rate_exceeded')
-    return this.#judgeBacklog(null)
+  #judgeRate(): Problem | null {
+    this.#hasTakenRate = this.#desk.rate.take(this.#token.accountId)
+    return this.#hasTakenRate ? null : problem('rate_exceeded')
   }
 
   #judgeBacklog(from: string | null): Problem | null {
@@ -114,13 +126,52 @@ export class Submission implements ExchangeOwner, Waiting {
     return full && problem(full)
   }
 
+  /** `judged` is null as long as the body is not read. */
+  #refuseUnlessRepeat(exceeded: Problem, judged: JudgedBody | null): void {
+    const key = this.#idempotencyKey
+    const isRepeat = key !== null && this.#desk.intake.namesMessage(this.#token.accountId, key)
+    if (isRepeat instanceof Promise) void this.#awaitKey(isRepeat, { exceeded, judged })
+    else if (isRepeat) this.#goOnAsRepeat(judged)
+    else this.refuse([exceeded])
+  }
+
+  /** Never rejects. */
+  async #awaitKey(lookUp: Promise<boolean>, { exceeded, judged }: Exceeded): Promise<void> {
+    try {
+      const isRepeat = await awaitLookUp(this.#desk.watch, lookUp)
+      // It may have broken off meanwhile, and is being refused for that.
+      if (this.#isRefused) return
+      if (isRepeat) this.#goOnAsRepeat(judged)
+      else this.refuse([exceeded])
+    } catch (error) {
+      if (error instanceof StorageUnavailable) this.#refuseUnlogged(problem('not_accepted'))
+      else this.#exchange.fail(error)
+    }
+  }
+
+  #goOnAsRepeat(judged: JudgedBody | null): void {
+    this.#isRepeat = true
+    if (judged) this.#decide(judged)
+    else this.#readBody()
+  }
+
+  #readBody(): void {
+    readBody(this.#exchange, (bytes) => this.#guard(() => this.#receive(bytes)))
+  }
+
   #receive(bytes: Buffer | null): void {
-    const ofHeaders = judgeHeaders(this.#exchange)
+    // Too late: the API log is being told that it was refused.
+    if (this.#isRefused) return
     const judged = judgeBody(bytes, this.#desk.allowedPrivate)
     this.#body = judged.text
     const full = judged.from === null || this.#isRepeat ? null : this.#judgeBacklog(judged.from)
-    if (full) this.refuse([full])
-    else if (judged.ok && ofHeaders.length === 0) this.#accept(judged)
+    if (full) this.#refuseUnlessRepeat(full, judged)
+    else this.#decide(judged)
+  }
+
+  #decide(judged: JudgedBody): void {
+    const ofHeaders = judgeHeaders(this.#exchange)
+    if (judged.ok && ofHeaders.length === 0) this.#accept(judged)
     else this.refuse(judged.ok || !saysHowToRead(ofHeaders) ? ofHeaders : [...ofHeaders, ...judged.problems])
   }
 
@@ -151,6 +202,8 @@ export class Submission implements ExchangeOwner, Waiting {
         replySuccess(this.#exchange, 'accepted', { messageId: result.messageId, state: 'QUEUED' })
         break
       case 'replayed': {
+        // Asking for an answer again sends no message.
+        if (this.#hasTakenRate) this.#desk.rate.giveBack(this.#token.accountId)
         const state = stateOfReplay(result.state)
         replySuccess(this.#exchange, 'replayed', { messageId: result.messageId, state })
         break
@@ -159,10 +212,14 @@ export class Submission implements ExchangeOwner, Waiting {
         this.refuse([problem(result.code, fieldOf(result.code))])
         break
       case 'unavailable':
-        // Storage has just failed to write, so it is not asked to write a log row about it.
-        this.#exchange.refuse([problem(result.code)])
+        this.#refuseUnlogged(problem(result.code))
         break
     }
+  }
+
+  /** Storage has just failed, so it is not asked to write a log row about it. */
+  #refuseUnlogged(cause: Problem): void {
+    if (!this.#isRefused) this.#exchange.refuse([cause])
   }
 
   async #log(problems: readonly Problem[]): Promise<boolean> {

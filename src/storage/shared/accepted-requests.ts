@@ -1,21 +1,22 @@
 import type { ConnectionId } from '../../core/ids.ts'
 import type { RequestStory } from '../../core/ports/administration.ts'
 import { shownState } from './message-view.ts'
-import { extentOf, newestFirst, type Stretch } from './newest-first.ts'
-import { acceptanceTookMs, COMMIT_US_OF_M, toMs } from './request-duration.ts'
-import type { Reader } from './store.ts'
+import { newestFirst, type Stretch } from './newest-first.ts'
+import { acceptanceTookMs, commitUsOfM, toMs } from './request-duration.ts'
+import type { Reader, Reading } from './store.ts'
 import type { WantedRequests } from './wanted-requests.ts'
 
 // What every accepted request was answered, and so not kept with each of them.
 const ANSWER = { status: 200, code: 'HC-1' } as const
 
 /** The accepted half of the API log: the messages, but for copies that a person made. Newest first. */
-export async function* acceptedRequests(tables: Reader, wanted: WantedRequests): AsyncGenerator<RequestStory> {
+export async function* acceptedRequests(reading: Reading, wanted: WantedRequests): AsyncGenerator<RequestStory> {
   const { statuses } = wanted
   if (statuses && (ANSWER.status < statuses.from || ANSWER.status > statuses.to)) return
+  const { tables } = reading
   const connectionIds = wanted.connection === null ? null : await connectionsNumbered(tables, wanted.connection)
   if (connectionIds?.length === 0) return
-  const rows = newestFirst(await extentOf(tables, 'message'), (stretch) =>
+  const rows = newestFirst(reading, 'message', (stretch) =>
     selectAccepted(tables, wanted, { ...stretch, connectionIds }).execute(),
   )
   for await (const row of rows) yield toEntry(row)
@@ -53,7 +54,7 @@ function selectAccepted(tables: Reader, wanted: WantedRequests, stretch: Message
       'm.remote_address',
       'm.user_agent',
       'm.took_us',
-      COMMIT_US_OF_M.as('commit_us'),
+      commitUsOfM(stretch).as('commit_us'),
       'a.name as account_name',
       't.name as token_name',
       'c.number',

@@ -1,18 +1,27 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
-import { AdministrationWorld, NOON } from '../../../test/support/administration-world/open-administration-world.ts'
+import {
+  AdministrationWorld,
+  ENGINES,
+  type EngineName,
+  NOON,
+} from '../../../test/support/administration-world/open-administration-world.ts'
 import { DEFAULT_LANE_POLICY } from '../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId } from '../../core/ids.ts'
 
 let world: AdministrationWorld
 let acme: AccountId
 
-beforeEach(async () => {
+async function open(engine: EngineName) {
   world = new AdministrationWorld()
+  const close = await world.open(engine)
   acme = await world.account()
-})
+  return close
+}
 
-describe('accounts', () => {
+describe.each(ENGINES)('accounts, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
   it('have an id of their own and a name that nobody else has', async () => {
     assert.match(acme, /^acc_[0-9a-z]{12}$/)
     await assert.rejects(world.account(), { code: 'account_exists' })
@@ -20,11 +29,13 @@ describe('accounts', () => {
       (await world.administration.listAccounts()).map(({ name }) => name),
       ['Acme'],
     )
-    assert.deepEqual(world.audit(), ['account.create'])
+    assert.deepEqual(await world.audit(), ['account.create'])
   })
 })
 
-describe('connections', () => {
+describe.each(ENGINES)('connections, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
   it('are added, listed and found by number', async () => {
     const id = await world.connection(acme)
 
@@ -46,7 +57,7 @@ describe('connections', () => {
       channelSettings: {},
     })
     assert.equal((await world.administration.findConnection('15550001000', null)).id, id)
-    assert.deepEqual(world.changedLanes(), [id])
+    assert.deepEqual(await world.changedLanes(), [id])
   })
 
   it('are unique within an account, and ambiguous only without one', async () => {
@@ -62,10 +73,10 @@ describe('connections', () => {
 
   it('tell how much waits and since when, the message that is being sent included', async () => {
     const id = await world.connection(acme)
-    const first = world.accept({ connectionId: id, acceptedAt: NOON - 5_000 })
-    world.accept({ connectionId: id, acceptedAt: NOON - 4_000 })
-    world.accept({ connectionId: id, state: 'PUBLISHED' })
-    world.openAttempt(id, first.sequence)
+    const first = await world.accept({ connectionId: id, acceptedAt: NOON - 5_000 })
+    await world.accept({ connectionId: id, acceptedAt: NOON - 4_000 })
+    await world.accept({ connectionId: id, state: 'PUBLISHED' })
+    await world.openAttempt(id, first.sequence)
 
     const [view] = await world.administration.listConnections(acme)
 
@@ -83,8 +94,8 @@ describe('connections', () => {
     ['a worker that is gone', { owner: 'dead' }, ['worker_gone', null, null]],
   ])('say why the lane stands still: %s', async (_, wait, expected) => {
     const id = await world.connection(acme)
-    world.accept({ connectionId: id })
-    world.lane(id, wait)
+    await world.accept({ connectionId: id })
+    await world.lane(id, wait)
 
     const view = await world.administration.findConnection('15550001000', acme)
 
@@ -93,23 +104,23 @@ describe('connections', () => {
 
   it('say that media of the head is missing', async () => {
     const id = await world.connection(acme)
-    world.accept({ connectionId: id, type: 'image' })
+    await world.accept({ connectionId: id, type: 'image' })
 
     assert.equal((await world.administration.findConnection('15550001000', acme)).reason, 'media_pending')
   })
 
   it('resumed try at once, whatever they waited for', async () => {
     const id = await world.connection(acme)
-    world.accept({ connectionId: id })
-    world.lane(id, { reason: 'connection_away', until: NOON + 60_000 })
+    await world.accept({ connectionId: id })
+    await world.lane(id, { reason: 'connection_away', until: NOON + 60_000 })
 
     const paused = await world.administration.setConnectionState(id, 'paused', 'test')
     const resumed = await world.administration.setConnectionState(id, 'active', 'test')
 
     assert.deepEqual([paused.state, paused.reason], ['paused', 'paused'])
     assert.deepEqual([resumed.state, resumed.reason], ['active', null])
-    assert.deepEqual(world.changedLanes(), [id, id, id])
-    assert.deepEqual(world.audit().slice(2), ['connection.pause', 'connection.resume'])
+    assert.deepEqual(await world.changedLanes(), [id, id, id])
+    assert.deepEqual((await world.audit()).slice(2), ['connection.pause', 'connection.resume'])
   })
 
   it('take another policy, and keep channel settings out of the audit log', async () => {
@@ -124,14 +135,16 @@ describe('connections', () => {
 
     assert.equal(view.policy.leastGapMs, 500)
     assert.deepEqual(view.channelSettings, { secret: 'hush' })
-    assert.doesNotMatch(JSON.stringify(world.all('select * from audit')), /hush/)
+    assert.doesNotMatch(JSON.stringify(await world.all('select * from audit')), /hush/)
   })
 })
 
-describe('removing a connection', () => {
+describe.each(ENGINES)('removing a connection, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
   it('is refused while anything waits, unless that is to be cancelled', async () => {
     const id = await world.connection(acme)
-    world.accept({ connectionId: id })
+    await world.accept({ connectionId: id })
 
     await assert.rejects(world.administration.removeConnection(id, false, 'test'), {
       code: 'connection_has_waiting',
@@ -141,18 +154,18 @@ describe('removing a connection', () => {
 
   it('cancels what waits and lets the open attempt finish', async () => {
     const id = await world.connection(acme)
-    const open = world.accept({ connectionId: id })
-    const waiting = world.accept({ connectionId: id, type: 'image' })
-    world.openAttempt(id, open.sequence)
+    const open = await world.accept({ connectionId: id })
+    const waiting = await world.accept({ connectionId: id, type: 'image' })
+    await world.openAttempt(id, open.sequence)
 
     assert.equal(await world.administration.removeConnection(id, true, 'test'), 1)
 
-    const states = world.all('select state, reason from message order by sequence')
+    const states = await world.all('select state, reason from message order by sequence')
     assert.deepEqual(states, [
       { state: 'QUEUED', reason: null },
       { state: 'CANCELLED', reason: 'connection_removed' },
     ])
-    assert.equal(world.all('select state from media')[0]?.['state'], 'forgotten')
+    assert.equal((await world.all('select state from media'))[0]?.['state'], 'forgotten')
     const story = await world.administration.explainMessage(waiting.id)
     assert.equal(story.timeline.at(-1)?.kind, 'connection-removed')
     assert.deepEqual(await world.administration.listConnections(null), [])
@@ -168,12 +181,10 @@ describe('removing a connection', () => {
 
   it('cancels a long line in several short transactions', async () => {
     const id = await world.connection(acme)
-    world.database.exec('begin')
-    for (let index = 0; index < 4_500; index++) world.accept({ connectionId: id })
-    world.database.exec('commit')
+    await world.acceptMany(4_500, id)
 
     assert.equal(await world.administration.removeConnection(id, true, 'test'), 4_500)
-    assert.deepEqual(world.audit().slice(-3), [
+    assert.deepEqual((await world.audit()).slice(-3), [
       'connection.cancel-waiting',
       'connection.cancel-waiting',
       'connection.remove',

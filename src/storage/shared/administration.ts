@@ -1,20 +1,18 @@
-import type { Kysely } from 'kysely'
-import type { Instant } from '../../core/ids.ts'
 import type { Administration } from '../../core/ports/administration.ts'
 import { createAccount, listAccounts } from './accounts.ts'
 import { cancelMessage, resolveMessage, retryMessage } from './change-message.ts'
 import { addConnection, changeConnection, findConnection, listConnections, setConnectionState } from './connections.ts'
+import { readHold, releaseHold } from './hold.ts'
 import { listMessages, listUnresolved } from './list-messages.ts'
 import { explainMessage } from './message-story.ts'
 import { removeConnection } from './remove-connection.ts'
 import { findRequest, listRequests } from './request-log.ts'
 import type { Store } from './store.ts'
-import type { Tables } from './tables.ts'
 import { createToken, deleteToken, listTokens } from './tokens.ts'
+import { listHeldLanes, listWorkers } from './workers.ts'
 
 /** Administration over any engine that Kysely speaks to. Neither opens nor closes the database. */
-export function createAdministration(database: Kysely<Tables>, now: () => Instant): Administration {
-  const store: Store = { database, now }
+export function createAdministration(store: Store): Administration {
   return {
     createAccount: (name, actor) => createAccount(store, name, actor),
     listAccounts: () => listAccounts(store),
@@ -39,5 +37,11 @@ export function createAdministration(database: Kysely<Tables>, now: () => Instan
 
     listRequests: (filter) => listRequests(store, filter),
     findRequest: (requestId, accountId) => findRequest(store, requestId, accountId),
+
+    readHold: () => readHold(store),
+    releaseHold: (actor) => releaseHold(store, actor),
+
+    listWorkers: () => listWorkers(store),
+    listHeldLanes: () => listHeldLanes(store),
   }
 }

@@ -1,15 +1,16 @@
+import { sql, type UpdateResult } from 'kysely'
 import type { MessageId } from '../../core/ids.ts'
 import type { Actor, MessageView } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { cancelledEnd } from './cancelled-end.ts'
 import { type MessageRow, selectMessages, shownState, toMessageViews } from './message-view.ts'
 import { sendAgain } from './send-again.ts'
-import { addMoment, type Change, change, type Reader, type Store, touchLane, writeAudit } from './store.ts'
+import { addMoment, type Change, change, type Reading, type Store, touchLane, writeAudit } from './store.ts'
 
 export function cancelMessage(store: Store, id: MessageId, actor: Actor): Promise<MessageView> {
   return change(store, actor, async (making) => {
     const { tables, at } = making
-    const message = await find(tables, id)
+    const message = await findLocked(making, id)
     const state = shownState(message)
     if (state === 'SENDING') {
       throw new Refusal(
@@ -22,11 +23,13 @@ export function cancelMessage(store: Store, id: MessageId, actor: Actor): Promis
         'message_not_waiting',
         `This message is ${state} and no longer waits, so it cannot be cancelled.`,
       )
-    await tables
+    const ended = await tables
       .updateTable('message')
       .set({ ...cancelledEnd('cancelled_by_person'), settled_at: at })
       .where('sequence', '=', message.sequence)
-      .execute()
+      .where('state', '=', sql.lit('QUEUED'))
+      .executeTakeFirstOrThrow()
+    refuseTooLate(ended, 'message_not_waiting')
     await tables
       .updateTable('media')
       .set({ state: 'forgotten', ended_at: at })
@@ -46,7 +49,7 @@ export function cancelMessage(store: Store, id: MessageId, actor: Actor): Promis
 
 export function retryMessage(store: Store, id: MessageId, actor: Actor): Promise<MessageView> {
   return change(store, actor, async (making) => {
-    const message = await find(making.tables, id)
+    const message = await findLocked(making, id)
     const state = shownState(message)
     if (state === 'UNCONFIRMED') {
       throw new Refusal(
@@ -73,7 +76,7 @@ export function resolveMessage(
   actor: Actor,
 ): Promise<MessageView> {
   return change(store, actor, async (making) => {
-    const message = await find(making.tables, id)
+    const message = await findLocked(making, id)
     if (message.state !== 'UNCONFIRMED') {
       throw new Refusal(
         'message_not_unconfirmed',
@@ -87,11 +90,12 @@ export function resolveMessage(
 
 async function resolveArrived(making: Change, message: MessageRow): Promise<MessageView> {
   const { tables, at, actor } = making
-  await tables
+  const resolved = await tables
     .updateTable('message')
     .set({ state: 'PUBLISHED', reason: 'says_arrived', published_at: at, resolved_at: at })
     .where('sequence', '=', message.sequence)
-    .execute()
+    .executeTakeFirstOrThrow()
+  refuseTooLate(resolved, 'message_not_unconfirmed')
   // The reason it had is kept here, because the row now carries the person's word.
   const facts = { by: actor, as: 'arrived', was: message.reason }
   await addMoment(making, { sequence: message.sequence, kind: 'resolved', code: 'says_arrived', facts })
@@ -101,7 +105,12 @@ async function resolveArrived(making: Change, message: MessageRow): Promise<Mess
 
 async function resolveSendAgain(making: Change, message: MessageRow): Promise<MessageView> {
   const { tables, at, actor } = making
-  await tables.updateTable('message').set({ resolved_at: at }).where('sequence', '=', message.sequence).execute()
+  const resolved = await tables
+    .updateTable('message')
+    .set({ resolved_at: at })
+    .where('sequence', '=', message.sequence)
+    .executeTakeFirstOrThrow()
+  refuseTooLate(resolved, 'message_not_unconfirmed')
   await addMoment(making, { sequence: message.sequence, kind: 'resolved', facts: { by: actor, as: 'send-again' } })
   const resent = await sendAgain(making, message)
   await finish(making, message, { action: 'message.resolve', detail: { as: 'send-again', resent } })
@@ -131,14 +140,32 @@ async function finish(
   await writeAudit(making, { ...did, object: message.id, accountId: message.account_id })
 }
 
-async function view({ tables, at }: Change, id: MessageId): Promise<MessageView> {
-  const [message] = await toMessageViews(tables, [await find(tables, id)], at)
+async function view(making: Change, id: MessageId): Promise<MessageView> {
+  const [message] = await toMessageViews(making, [await find(making, id)], making.at)
   if (!message) throw new Error('A message that was just changed has gone')
   return message
 }
 
-async function find(tables: Reader, id: MessageId): Promise<MessageRow> {
-  const row = await selectMessages(tables).where('m.id', '=', id).executeTakeFirst()
+/** The engine changes nothing when the row is no longer as it was found. Then nothing that goes with it may be written. */
+function refuseTooLate(
+  { numUpdatedRows }: UpdateResult,
+  code: 'message_not_waiting' | 'message_not_unconfirmed',
+): void {
+  if (numUpdatedRows === 0n) throw new Refusal(code, 'This message has just moved on. Look at it again.')
+}
+
+/** As it stands while nobody else can move it on. */
+async function findLocked(making: Change, id: MessageId): Promise<MessageRow> {
+  const { tables, engine } = making
+  const sequence = await engine.locate(tables, id)
+  if (sequence !== null) await engine.lockMessage(tables, sequence)
+  return find(making, id)
+}
+
+async function find({ tables, engine }: Reading, id: MessageId): Promise<MessageRow> {
+  const sequence = await engine.locate(tables, id)
+  const row =
+    sequence === null ? null : await selectMessages(tables).where('m.sequence', '=', sequence).executeTakeFirst()
   if (!row) throw new Refusal('message_unknown', `There is no message with the id ${id}.`)
   return row
 }

@@ -4,10 +4,9 @@ import type { AccountId, ConnectionId, Instant } from '../../core/ids.ts'
 import type { Actor, ConnectionView } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { LANE_FACTS } from './lane-facts.ts'
-import { UNFINISHED_OF_C } from './lane-order.ts'
 import { whyStandsStill } from './lane-reason.ts'
 import { newConnectionId } from './new-id.ts'
-import { change, type Reader, type Store, touchLane, writeAudit } from './store.ts'
+import { change, type Reading, readingOf, type Store, touchLane, writeAudit } from './store.ts'
 import type { Tables } from './tables.ts'
 
 export interface WantedConnection {
@@ -24,7 +23,7 @@ export function addConnection(store: Store, wanted: WantedConnection, actor: Act
     const { tables, at } = making
     const account = await tables.selectFrom('account').select('name').where('id', '=', accountId).executeTakeFirst()
     if (!account) throw new Refusal('account_unknown')
-    const same = await selectConnections(tables)
+    const same = await selectConnections(making)
       .where('c.account_id', '=', accountId)
       .where('c.number', '=', number)
       .execute()
@@ -47,12 +46,12 @@ export function addConnection(store: Store, wanted: WantedConnection, actor: Act
       .execute()
     await touchLane(making, id)
     await writeAudit(making, { action: 'connection.add', object: id, accountId, detail: { number, channel } })
-    return view(tables, id, at)
+    return view(making, id, at)
   })
 }
 
 export async function listConnections(store: Store, accountId: AccountId | null): Promise<readonly ConnectionView[]> {
-  const rows = await selectConnections(store.database)
+  const rows = await selectConnections(readingOf(store))
     .$if(accountId !== null, (query) => query.where('c.account_id', '=', accountId as AccountId))
     .orderBy('a.created_at')
     .orderBy('c.created_at')
@@ -67,7 +66,7 @@ export async function findConnection(
   number: string,
   accountId: AccountId | null,
 ): Promise<ConnectionView> {
-  const rows = await selectConnections(store.database)
+  const rows = await selectConnections(readingOf(store))
     .where('c.number', '=', number)
     .$if(accountId !== null, (query) => query.where('c.account_id', '=', accountId as AccountId))
     .execute()
@@ -87,7 +86,7 @@ export function setConnectionState(
 ): Promise<ConnectionView> {
   return change(store, actor, async (making) => {
     const { tables, at } = making
-    const { accountId } = await view(tables, id, at)
+    const { accountId } = await view(making, id, at)
     await tables.updateTable('connection').set({ state }).where('id', '=', id).execute()
     if (state === 'active') {
       // Whoever resumes has mended the cause, so the lane tries at once instead of sitting out its wait.
@@ -103,7 +102,7 @@ export function setConnectionState(
       object: id,
       accountId,
     })
-    return view(tables, id, at)
+    return view(making, id, at)
   })
 }
 
@@ -115,7 +114,7 @@ export function changeConnection(
   const { id, policy, channelSettings } = wanted
   return change(store, actor, async (making) => {
     const { tables, at } = making
-    const { accountId } = await view(tables, id, at)
+    const { accountId } = await view(making, id, at)
     await tables
       .updateTable('connection')
       .set({ policy: JSON.stringify(policy), channel_settings: JSON.stringify(channelSettings) })
@@ -125,12 +124,12 @@ export function changeConnection(
     // Only the names of the channel's settings: their values may be credentials.
     const detail = { policy, channelSettings: Object.keys(channelSettings) }
     await writeAudit(making, { action: 'connection.change', object: id, accountId, detail })
-    return view(tables, id, at)
+    return view(making, id, at)
   })
 }
 
 /** Connections that are not removed, with how their lanes stand. */
-export function selectConnections(tables: Reader) {
+export function selectConnections({ tables, engine }: Reading) {
   return tables
     .selectFrom('connection as c')
     .innerJoin('account as a', 'a.id', 'c.account_id')
@@ -148,12 +147,12 @@ export function selectConnections(tables: Reader) {
       'a.name as account_name',
       ...LANE_FACTS,
       // The message that is being handed over counts too, because it has not come to its end.
-      sql<number>`(select count(*) from ${UNFINISHED_OF_C})`.as('waiting'),
-      sql<Instant | null>`(select q.accepted_at from ${UNFINISHED_OF_C} order by e.sequence limit 1)`.as(
+      sql<number>`(select count(*) from ${engine.unfinishedOfC})`.as('waiting'),
+      sql<Instant | null>`(select q.accepted_at from ${engine.unfinishedOfC} order by e.sequence limit 1)`.as(
         'oldest_waiting_at',
       ),
       sql<MediaState | null>`(select (select x.state from media x where x.message_sequence = e.sequence)
-        from ${UNFINISHED_OF_C} order by e.sequence limit 1)`.as('head_media'),
+        from ${engine.unfinishedOfC} order by e.sequence limit 1)`.as('head_media'),
     ])
 }
 
@@ -161,8 +160,8 @@ type MediaState = Tables['media']['state']
 
 type ConnectionRow = Awaited<ReturnType<ReturnType<typeof selectConnections>['execute']>>[number]
 
-async function view(tables: Reader, id: ConnectionId, now: Instant): Promise<ConnectionView> {
-  const row = await selectConnections(tables).where('c.id', '=', id).executeTakeFirst()
+async function view(reading: Reading, id: ConnectionId, now: Instant): Promise<ConnectionView> {
+  const row = await selectConnections(reading).where('c.id', '=', id).executeTakeFirst()
   if (!row) throw new Refusal('connection_unknown', 'This connection was removed in the meantime.')
   return toConnectionView(row, now)
 }

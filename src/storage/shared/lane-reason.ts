@@ -11,6 +11,8 @@ export interface LaneFacts {
   readonly owner: string | null
   /** Null when nobody owns the lane, or its owner is gone without a trace. */
   readonly owner_until: Instant | null
+  /** Why all lanes are held; null while they may move. */
+  readonly held: string | null
   /** When the last heartbeat of any worker runs out; null when there is no worker. */
   readonly workers_until: Instant | null
   /** The message with an open attempt; null when none is open. */
@@ -36,6 +38,7 @@ export function explainLane(lane: LaneFacts, now: Instant): LaneReason {
   }
   if (lane.connection_state === 'removed') return plain('connection_removed')
   if (lane.connection_state === 'paused') return plain('paused')
+  if (lane.held !== null) return { reason: 'database_went_back', words: lane.held, until: null }
   if (lane.wait_reason !== null && (lane.wait_until === null || lane.wait_until > now)) {
     return { reason: lane.wait_reason, words: lane.wait_words, until: lane.wait_until }
   }

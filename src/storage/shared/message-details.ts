@@ -1,10 +1,10 @@
-import type { MessageId } from '../../core/ids.ts'
+import type { Sequence } from '../../core/message/message.ts'
 import { selectMessages } from './message-view.ts'
-import { COMMIT_US_OF_M } from './request-duration.ts'
+import { commitUsOfM } from './request-duration.ts'
 import type { Reader } from './store.ts'
 
 /** One message with all that its own row and its token tell. */
-export function selectDetails(tables: Reader, id: MessageId) {
+export function selectDetails(tables: Reader, sequence: Sequence) {
   return selectMessages(tables)
     .leftJoin('token as t', 't.id', 'm.token_id')
     .select([
@@ -13,12 +13,12 @@ export function selectDetails(tables: Reader, id: MessageId) {
       'm.remote_address',
       'm.user_agent',
       'm.took_us',
-      COMMIT_US_OF_M.as('commit_us'),
+      commitUsOfM({ from: sequence, before: sequence + 1 }).as('commit_us'),
       'm.network_id',
       't.name as token_name',
       'c.policy',
     ])
-    .where('m.id', '=', id)
+    .where('m.sequence', '=', sequence)
     .executeTakeFirst()
 }
 

@@ -1,21 +1,28 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
-import { AdministrationWorld, NOON } from '../../../test/support/administration-world/open-administration-world.ts'
+import {
+  AdministrationWorld,
+  ENGINES,
+  type EngineName,
+  NOON,
+} from '../../../test/support/administration-world/open-administration-world.ts'
 import type { AccountId, ConnectionId } from '../../core/ids.ts'
 
 let world: AdministrationWorld
 let acme: AccountId
 let connectionId: ConnectionId
 
-beforeEach(async () => {
+async function open(engine: EngineName) {
   world = new AdministrationWorld()
+  const close = await world.open(engine)
   acme = await world.account()
   connectionId = await world.connection(acme)
-})
+  return close
+}
 
-function attempt(sequence: number, row: { number: number; at: number; outcome: string; code?: string }): void {
-  world.run(
-    'insert into attempt (message_sequence, number, started_at, ended_at, outcome, code) values (?, ?, ?, ?, ?, ?)',
+async function attempt(sequence: number, row: { number: number; at: number; outcome: string; code?: string }) {
+  await world.run(
+    `insert into ${world.database.attempts} (message_sequence, number, started_at, ended_at, outcome, code) values (?, ?, ?, ?, ?, ?)`,
     sequence,
     row.number,
     row.at,
@@ -25,28 +32,30 @@ function attempt(sequence: number, row: { number: number; at: number; outcome: s
   )
 }
 
-describe('G10: the story of a message', () => {
+describe.each(ENGINES)('G10: the story of a message, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
   it('tells its whole life in order of time', async () => {
-    const { id, sequence } = world.accept({ connectionId, type: 'image', state: 'PUBLISHED' })
-    world.run(
+    const { id, sequence } = await world.accept({ connectionId, type: 'image', state: 'PUBLISHED' })
+    await world.run(
       'insert into accept_commit (last_sequence, first_sequence, took_us) values (?, ?, 900)',
       sequence,
       sequence,
     )
-    world.run(
+    await world.run(
       `update media set state = 'forgotten', sha256 = 'abc', size_bytes = 7, mime = 'image/png', took_ms = 12, ended_at = ?`,
       NOON + 100,
     )
-    attempt(sequence, { number: 1, at: NOON + 200, outcome: 'rejected', code: 'busy' })
-    attempt(sequence, { number: 2, at: NOON + 980, outcome: 'accepted' })
-    world.run(
+    await attempt(sequence, { number: 1, at: NOON + 200, outcome: 'rejected', code: 'busy' })
+    await attempt(sequence, { number: 2, at: NOON + 980, outcome: 'accepted' })
+    await world.run(
       `insert into request (account_id, token_id, request_id, received_at, took_us, status, code, message_id)
        values (?, 'tok', 'again', ?, 1, 200, 'HC-1', ?)`,
       acme,
       NOON + 300,
       id,
     )
-    world.run(
+    await world.run(
       `insert into timeline (message_sequence, position, at, kind) values (?, 1, ?, 'receipt-read')`,
       sequence,
       NOON + 9_000,
@@ -76,9 +85,9 @@ describe('G10: the story of a message', () => {
   })
 
   it('tells where a waiting message stands, why its lane waits, and when it expires', async () => {
-    world.accept({ connectionId })
-    const { id } = world.accept({ connectionId })
-    world.lane(connectionId, { reason: 'connection_away', words: 'no route', until: NOON + 5_000 })
+    await world.accept({ connectionId })
+    const { id } = await world.accept({ connectionId })
+    await world.lane(connectionId, { reason: 'connection_away', words: 'no route', until: NOON + 5_000 })
 
     const story = await world.administration.explainMessage(id)
 
@@ -89,14 +98,14 @@ describe('G10: the story of a message', () => {
   })
 
   it('leaves the duration out while nobody knows how long the commit took', async () => {
-    const { id } = world.accept({ connectionId })
+    const { id } = await world.accept({ connectionId })
 
     assert.equal((await world.administration.explainMessage(id)).timeline[0]?.facts['tookMs'], null)
   })
 
   it('shows an attempt that is still open', async () => {
-    const { id, sequence } = world.accept({ connectionId })
-    world.openAttempt(connectionId, sequence)
+    const { id, sequence } = await world.accept({ connectionId })
+    await world.openAttempt(connectionId, sequence)
 
     const story = await world.administration.explainMessage(id)
 
@@ -105,8 +114,8 @@ describe('G10: the story of a message', () => {
   })
 
   it('tells why it failed, in the network’s words', async () => {
-    const { id } = world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
-    world.run(`update message set words = 'no such user'`)
+    const { id, sequence } = await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
+    await world.database.rewriteMessage(sequence, { words: 'no such user' })
 
     const story = await world.administration.explainMessage(id)
 
@@ -128,10 +137,10 @@ describe('G10: the story of a message', () => {
   ])(
     'knows that a message that is $state after $kind left its lane as $was',
     async ({ state, publishedAt, kind, was }) => {
-      const { id, sequence } = world.accept({ connectionId, state })
-      world.run('update message set published_at = ? where sequence = ?', publishedAt, sequence)
+      const { id, sequence } = await world.accept({ connectionId, state })
+      await world.database.rewriteMessage(sequence, { published_at: publishedAt })
       const late = 'insert into timeline (message_sequence, position, at, kind) values (?, 1, ?, ?)'
-      world.run(late, sequence, NOON + 5_000, kind)
+      await world.run(late, sequence, NOON + 5_000, kind)
 
       const { timeline } = await world.administration.explainMessage(id)
 

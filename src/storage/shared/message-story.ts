@@ -6,17 +6,18 @@ import { findHeads, selectUnfinished } from './lane-order.ts'
 import { explainLane, type LaneReason } from './lane-reason.ts'
 import { type MessageDetails, selectDetails } from './message-details.ts'
 import { type MessageRow, selectMessages, toMessageView } from './message-view.ts'
-import { type Reader, type Store, snapshot } from './store.ts'
+import { type Reader, type Reading, type Store, snapshot } from './store.ts'
 import { readTimeline } from './timeline.ts'
 
 /** A message with all that is known of it, as it stood at one moment. */
 export function explainMessage(store: Store, id: MessageId): Promise<MessageStory> {
   return snapshot(store, async (tables) => {
-    const row = await selectDetails(tables, id)
+    const sequence = await store.engine.locate(tables, id)
+    const row = sequence === null ? null : await selectDetails(tables, sequence)
     if (!row) throw new Refusal('message_unknown', `There is no message with the id ${id}.`)
     const now = store.now()
     const isWaiting = row.state === 'QUEUED'
-    const head = isWaiting ? await findHead(tables, row) : null
+    const head = isWaiting ? await findHead({ tables, engine: store.engine }, row) : null
     const isHead = head?.sequence === row.sequence
     const lane = head && standing(explainLane(head, now))
     return {
@@ -30,17 +31,17 @@ export function explainMessage(store: Store, id: MessageId): Promise<MessageStor
       expiresAt: isWaiting ? row.accepted_at + timeToLiveMs(row.policy) : null,
       resendOf: await idOf(tables, row.resend_of),
       resentAs: await idOf(tables, row.resent_as),
-      timeline: await readTimeline(tables, row),
+      timeline: await readTimeline({ tables, engine: store.engine }, row),
     }
   })
 }
 
 /** Why a lane stands still is judged by its head, whichever message is asked about. */
-async function findHead(tables: Reader, row: MessageDetails): Promise<MessageRow | null> {
-  const sequence = (await findHeads(tables, [row.connection_id])).get(row.connection_id)
+async function findHead(reading: Reading, row: MessageDetails): Promise<MessageRow | null> {
+  const sequence = (await findHeads(reading, [row.connection_id])).get(row.connection_id)
   if (sequence === row.sequence) return row
   return (
-    (await selectMessages(tables)
+    (await selectMessages(reading.tables)
       .where('m.sequence', '=', sequence ?? -1)
       .executeTakeFirst()) ?? null
   )

@@ -4,12 +4,45 @@ import type { MessageView } from '../../core/ports/administration.ts'
 import { LANE_FACTS } from './lane-facts.ts'
 import { findHeads } from './lane-order.ts'
 import { explainLane, type LaneFacts } from './lane-reason.ts'
-import type { Reader } from './store.ts'
+import type { Reader, Reading } from './store.ts'
 
-/** Messages with everything that tells how they stand. */
-export function selectMessages(tables: Reader) {
+/** All columns but the body, which may be long. */
+export function selectRows(tables: Reader) {
   return tables
-    .selectFrom('message as m')
+    .selectFrom('message')
+    .select([
+      'sequence',
+      'id',
+      'account_id',
+      'connection_id',
+      'token_id',
+      'request_id',
+      'recipient',
+      'type',
+      'state',
+      'reason',
+      'words',
+      'attempts',
+      'accepted_at',
+      'published_at',
+      'settled_at',
+      'network_id',
+      'remote_address',
+      'user_agent',
+      'took_us',
+      'resend_of',
+      'resent_as',
+      'resolved_at',
+    ])
+}
+
+/**
+ * Messages with everything that tells how they stand. A page of a long list is given as the rows of that page: joined
+ * with all the others first, the database may begin with the smaller table and sort.
+ */
+export function selectMessages(tables: Reader, rows = selectRows(tables)) {
+  return tables
+    .selectFrom(rows.as('m'))
     .innerJoin('connection as c', 'c.id', 'm.connection_id')
     .innerJoin('account as a', 'a.id', 'm.account_id')
     .leftJoin('open_attempt as o', (join) =>
@@ -47,12 +80,12 @@ export type MessageRow = Awaited<ReturnType<ReturnType<typeof selectMessages>['e
 
 /** Many at once, because the heads of their lanes are looked up once for all. */
 export async function toMessageViews(
-  tables: Reader,
+  reading: Reading,
   rows: readonly MessageRow[],
   now: Instant,
 ): Promise<MessageView[]> {
   const waiting = rows.filter(({ state }) => state === 'QUEUED').map((row) => row.connection_id)
-  const heads = await findHeads(tables, [...new Set(waiting)])
+  const heads = await findHeads(reading, [...new Set(waiting)])
   return rows.map((row) => toMessageView(row, row.sequence === heads.get(row.connection_id), now))
 }
 

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
-import { AdministrationWorld, NOON } from '../../../test/support/administration-world/open-administration-world.ts'
+import {
+  AdministrationWorld,
+  ENGINES,
+  type EngineName,
+  NOON,
+} from '../../../test/support/administration-world/open-administration-world.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../core/ids.ts'
 import type { MessageFilter, MessageView } from '../../core/ports/administration.ts'
 
@@ -8,11 +13,13 @@ let world: AdministrationWorld
 let acme: AccountId
 let connectionId: ConnectionId
 
-beforeEach(async () => {
+async function open(engine: EngineName) {
   world = new AdministrationWorld()
+  const close = await world.open(engine)
   acme = await world.account()
   connectionId = await world.connection(acme)
-})
+  return close
+}
 
 const ALL: MessageFilter = { accountId: null, connectionId: null, state: null, limit: null }
 
@@ -26,10 +33,12 @@ async function reasons(): Promise<(string | null)[]> {
   return (await list()).map(({ reason }) => reason).reverse()
 }
 
-describe('the list of messages', () => {
+describe.each(ENGINES)('the list of messages, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
   it('is newest first, and shows what a message is', async () => {
-    const { id } = world.accept({ connectionId })
-    world.accept({ connectionId, state: 'PUBLISHED' })
+    const { id } = await world.accept({ connectionId })
+    await world.accept({ connectionId, state: 'PUBLISHED' })
 
     const [newest, oldest] = await list()
 
@@ -49,9 +58,7 @@ describe('the list of messages', () => {
   })
 
   it('is complete over many pages, and stops at its limit', async () => {
-    world.database.exec('begin')
-    for (let index = 0; index < 2_345; index++) world.accept({ connectionId })
-    world.database.exec('commit')
+    await world.acceptMany(2_345, connectionId)
 
     assert.equal((await list()).length, 2_345)
     assert.equal((await list({ limit: 1_500 })).length, 1_500)
@@ -61,10 +68,10 @@ describe('the list of messages', () => {
   it('is narrowed by account, connection and state', async () => {
     const other = await world.account('Other')
     const elsewhere = await world.connection(other)
-    const sending = world.accept({ connectionId })
-    world.accept({ connectionId })
-    world.accept({ connectionId: elsewhere, state: 'FAILED', reason: 'media_dns' })
-    world.openAttempt(connectionId, sending.sequence)
+    const sending = await world.accept({ connectionId })
+    await world.accept({ connectionId })
+    await world.accept({ connectionId: elsewhere, state: 'FAILED', reason: 'media_dns' })
+    await world.openAttempt(connectionId, sending.sequence)
 
     const count = async (filter: Partial<MessageFilter>) => (await list(filter)).length
     assert.equal(await count({ accountId: other }), 1)
@@ -75,18 +82,20 @@ describe('the list of messages', () => {
   })
 })
 
-describe('G10: every message that waits says why', () => {
+describe.each(ENGINES)('G10: every message that waits says why, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
   it('the head is due and the others stand behind it', async () => {
-    world.accept({ connectionId })
-    world.accept({ connectionId })
+    await world.accept({ connectionId })
+    await world.accept({ connectionId })
 
     assert.deepEqual(await reasons(), ['due', 'behind_others'])
   })
 
   it('one that is being sent shows as SENDING', async () => {
-    const { sequence } = world.accept({ connectionId })
-    world.accept({ connectionId })
-    world.openAttempt(connectionId, sequence, { number: 3 })
+    const { sequence } = await world.accept({ connectionId })
+    await world.accept({ connectionId })
+    await world.openAttempt(connectionId, sequence, { number: 3 })
 
     const [behind, sending] = await list()
     assert.deepEqual([sending?.state, sending?.reason, sending?.attempts], ['SENDING', 'sending', 3])
@@ -94,41 +103,41 @@ describe('G10: every message that waits says why', () => {
   })
 
   it('one whose fate is asked about says so', async () => {
-    const { sequence } = world.accept({ connectionId })
-    world.openAttempt(connectionId, sequence, { evidenceUntil: NOON + 60_000 })
+    const { sequence } = await world.accept({ connectionId })
+    await world.openAttempt(connectionId, sequence, { evidenceUntil: NOON + 60_000 })
 
     assert.deepEqual(await reasons(), ['awaiting_evidence'])
   })
 
   it('one that no service is there to send says so', async () => {
-    world.accept({ connectionId })
+    await world.accept({ connectionId })
 
-    world.stopService()
+    await world.stopService()
 
     assert.deepEqual(await reasons(), ['service_stopped'])
   })
 
   it('one whose worker died says so', async () => {
-    const { sequence } = world.accept({ connectionId })
-    world.openAttempt(connectionId, sequence)
-    world.lane(connectionId, { owner: 'worker-1' })
-    world.run('insert into worker (id, heartbeat_until) values (?, ?)', 'worker-1', NOON - 1)
+    const { sequence } = await world.accept({ connectionId })
+    await world.openAttempt(connectionId, sequence)
+    await world.lane(connectionId, { owner: 'worker-1' })
+    await world.run('insert into worker (id, heartbeat_until) values (?, ?)', 'worker-1', NOON - 1)
 
     assert.deepEqual(await reasons(), ['worker_gone'])
   })
 
   it('all of a paused connection are paused', async () => {
-    world.accept({ connectionId })
-    world.accept({ connectionId })
+    await world.accept({ connectionId })
+    await world.accept({ connectionId })
     await world.administration.setConnectionState(connectionId, 'paused', 'test')
 
     assert.deepEqual(await reasons(), ['paused', 'paused'])
   })
 
   it('the head carries the wait of its lane, but not one that is over', async () => {
-    world.accept({ connectionId })
-    world.accept({ connectionId })
-    world.lane(connectionId, { reason: 'rate_limited', until: NOON + 1 })
+    await world.accept({ connectionId })
+    await world.accept({ connectionId })
+    await world.lane(connectionId, { reason: 'rate_limited', until: NOON + 1 })
 
     assert.deepEqual(await reasons(), ['rate_limited', 'behind_others'])
     world.now += 1
@@ -136,19 +145,21 @@ describe('G10: every message that waits says why', () => {
   })
 
   it('the head waits for its media', async () => {
-    world.accept({ connectionId, type: 'image' })
+    await world.accept({ connectionId, type: 'image' })
 
     assert.deepEqual(await reasons(), ['media_pending'])
   })
 })
 
-describe('cancelling', () => {
+describe.each(ENGINES)('cancelling, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
   it('G5: never says CANCELLED of a message that may have arrived', async () => {
-    const one = world.accept({ connectionId })
-    const other = world.accept({ connectionId })
+    const one = await world.accept({ connectionId })
+    const other = await world.accept({ connectionId })
     for (const { sequence } of [one, other])
-      world.run(
-        `insert into attempt (message_sequence, number, started_at, ended_at, outcome) values (?, 1, 0, 1, 'unknown')`,
+      await world.run(
+        `insert into ${world.database.attempts} (message_sequence, number, started_at, ended_at, outcome) values (?, 1, 0, 1, 'unknown')`,
         sequence,
       )
 
@@ -160,14 +171,14 @@ describe('cancelling', () => {
   })
 
   it('takes a waiting message out of its lane', async () => {
-    const { id } = world.accept({ connectionId, type: 'image' })
+    const { id } = await world.accept({ connectionId, type: 'image' })
 
     const view = await world.administration.cancelMessage(id, 'anna')
 
     assert.deepEqual([view.state, view.reason], ['CANCELLED', 'cancelled_by_person'])
-    assert.equal(world.all('select state from media')[0]?.['state'], 'forgotten')
-    assert.deepEqual(world.changedLanes().at(-1), connectionId)
-    assert.equal(world.audit().at(-1), 'message.cancel')
+    assert.equal((await world.all('select state from media'))[0]?.['state'], 'forgotten')
+    assert.deepEqual((await world.changedLanes()).at(-1), connectionId)
+    assert.equal((await world.audit()).at(-1), 'message.cancel')
     const { timeline } = await world.administration.explainMessage(id)
     assert.deepEqual(
       timeline.map(({ kind }) => kind),
@@ -177,21 +188,23 @@ describe('cancelling', () => {
   })
 
   it('is refused while it is being handed over, and after its end', async () => {
-    const sending = world.accept({ connectionId })
-    const published = world.accept({ connectionId, state: 'PUBLISHED' })
-    world.openAttempt(connectionId, sending.sequence)
+    const sending = await world.accept({ connectionId })
+    const published = await world.accept({ connectionId, state: 'PUBLISHED' })
+    await world.openAttempt(connectionId, sending.sequence)
 
     await assert.rejects(world.administration.cancelMessage(sending.id, 'test'), { code: 'message_not_waiting' })
     await assert.rejects(world.administration.cancelMessage(published.id, 'test'), { code: 'message_not_waiting' })
     await assert.rejects(world.administration.cancelMessage('none' as MessageId, 'test'), { code: 'message_unknown' })
-    assert.doesNotMatch(world.audit().join(), /message/)
+    assert.doesNotMatch((await world.audit()).join(), /message/)
   })
 })
 
-describe('retrying', () => {
+describe.each(ENGINES)('retrying, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
   it('makes a new message at the end of the line that points to the old one', async () => {
-    const failed = world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused', type: 'image' })
-    world.accept({ connectionId })
+    const failed = await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused', type: 'image' })
+    await world.accept({ connectionId })
     world.now += 60_000
 
     const resent = await world.administration.retryMessage(failed.id, 'test')
@@ -202,9 +215,9 @@ describe('retrying', () => {
     const fresh = await world.administration.explainMessage(resent.id)
     assert.deepEqual([old.resentAs, fresh.resendOf, fresh.position], [resent.id, failed.id, 2])
     assert.deepEqual([old.timeline.at(-1)?.kind, fresh.timeline[1]?.kind], ['sent-again', 'sent-again'])
-    const [first, , last] = world.all('select body, body_crc, recipient from message order by sequence')
+    const [first, , last] = await world.all('select body, body_crc, recipient from message order by sequence')
     assert.deepEqual(last, first)
-    const [, media] = world.all('select url, state, next_try_at from media order by message_sequence')
+    const [, media] = await world.all('select url, state, next_try_at from media order by message_sequence')
     assert.deepEqual(media, {
       url: `https://files.example/${failed.id}.png`,
       state: 'pending',
@@ -213,19 +226,19 @@ describe('retrying', () => {
   })
 
   it.each(['EXPIRED', 'CANCELLED'])('works for %s', async (state) => {
-    const { id } = world.accept({ connectionId, state })
+    const { id } = await world.accept({ connectionId, state })
 
     assert.equal((await world.administration.retryMessage(id, 'test')).state, 'QUEUED')
   })
 
   it.each(['QUEUED', 'PUBLISHED', 'UNCONFIRMED', 'READ'])('is refused for %s', async (state) => {
-    const { id } = world.accept({ connectionId, state })
+    const { id } = await world.accept({ connectionId, state })
 
     await assert.rejects(world.administration.retryMessage(id, 'test'), { code: 'message_not_ended' })
   })
 
   it('is refused a second time, so that nobody makes a duplicate by accident', async () => {
-    const { id } = world.accept({ connectionId, state: 'FAILED' })
+    const { id } = await world.accept({ connectionId, state: 'FAILED' })
     const resent = await world.administration.retryMessage(id, 'test')
 
     await assert.rejects(world.administration.retryMessage(id, 'test'), {
@@ -235,7 +248,7 @@ describe('retrying', () => {
   })
 
   it('goes through the connection that took the number over, or is refused', async () => {
-    const { id } = world.accept({ connectionId, state: 'FAILED' })
+    const { id } = await world.accept({ connectionId, state: 'FAILED' })
     await world.administration.removeConnection(connectionId, false, 'test')
 
     await assert.rejects(world.administration.retryMessage(id, 'test'), { code: 'connection_unknown' })
@@ -243,17 +256,19 @@ describe('retrying', () => {
     const resent = await world.administration.retryMessage(id, 'test')
 
     assert.equal(
-      world.all('select connection_id from message where id = ?', resent.id)[0]?.['connection_id'],
+      (await world.all('select connection_id from message where id = ?', resent.id))[0]?.['connection_id'],
       successor,
     )
-    assert.equal(world.changedLanes().includes(successor), true)
+    assert.equal((await world.changedLanes()).includes(successor), true)
   })
 })
 
-describe('resolving what is unconfirmed', () => {
+describe.each(ENGINES)('resolving what is unconfirmed, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
   it('lists what nobody has resolved, oldest first', async () => {
-    const first = world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
-    const second = world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'quarantined' })
+    const first = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    const second = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'quarantined' })
 
     const ids = async () => (await world.administration.listUnresolved(acme)).map(({ id }) => id)
     assert.deepEqual(await ids(), [first.id, second.id])
@@ -262,7 +277,7 @@ describe('resolving what is unconfirmed', () => {
   })
 
   it('publishes on a person’s word and keeps what it was', async () => {
-    const { id } = world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    const { id } = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
     world.now += 60_000
 
     const view = await world.administration.resolveMessage(id, 'arrived', 'anna')
@@ -281,7 +296,7 @@ describe('resolving what is unconfirmed', () => {
   })
 
   it('sends again as a new message, and leaves the old one unconfirmed', async () => {
-    const { id } = world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    const { id } = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
 
     const resent = await world.administration.resolveMessage(id, 'send-again', 'test')
 
@@ -294,7 +309,7 @@ describe('resolving what is unconfirmed', () => {
   })
 
   it('is refused for anything else', async () => {
-    const { id } = world.accept({ connectionId })
+    const { id } = await world.accept({ connectionId })
 
     await assert.rejects(world.administration.resolveMessage(id, 'arrived', 'test'), {
       code: 'message_not_unconfirmed',

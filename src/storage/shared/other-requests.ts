@@ -1,15 +1,14 @@
 import type { RequestError, RequestStory } from '../../core/ports/administration.ts'
 import { shownState } from './message-view.ts'
-import { extentOf, newestFirst, type Stretch } from './newest-first.ts'
+import { newestFirst, type Stretch } from './newest-first.ts'
 import { toMs } from './request-duration.ts'
-import type { Reader } from './store.ts'
+import type { Reader, Reading } from './store.ts'
 import type { WantedRequests } from './wanted-requests.ts'
+import { within } from './within.ts'
 
 /** The other half of the API log: what was refused, and repeats under an idempotency key. Newest first. */
-export async function* otherRequests(tables: Reader, wanted: WantedRequests): AsyncGenerator<RequestStory> {
-  const rows = newestFirst(await extentOf(tables, 'request'), (stretch) =>
-    selectOthers(tables, wanted, stretch).execute(),
-  )
+export async function* otherRequests(reading: Reading, wanted: WantedRequests): AsyncGenerator<RequestStory> {
+  const rows = newestFirst(reading, 'request', (stretch) => selectOthers(reading, wanted, stretch).execute())
   for await (const row of rows) {
     const entry = toEntry(row)
     // The sender number of a refused request stands in its body only.
@@ -17,12 +16,14 @@ export async function* otherRequests(tables: Reader, wanted: WantedRequests): As
   }
 }
 
-function selectOthers(tables: Reader, wanted: WantedRequests, stretch: Stretch) {
+function selectOthers({ tables, engine }: Reading, wanted: WantedRequests, stretch: Stretch) {
   return tables
     .selectFrom(selectPage(tables, wanted, stretch).as('r'))
     .innerJoin('account as a', 'a.id', 'r.account_id')
     .leftJoin('token as t', 't.id', 'r.token_id')
-    .leftJoin('message as m', 'm.id', 'r.message_id')
+    .leftJoin('message as m', (join) =>
+      join.onRef('m.id', '=', 'r.message_id').on(within('m.sequence', engine.repeatedBy(stretch))),
+    )
     .leftJoin('connection as c', 'c.id', 'm.connection_id')
     .leftJoin('open_attempt as o', (join) =>
       join.onRef('o.connection_id', '=', 'm.connection_id').onRef('o.message_sequence', '=', 'm.sequence'),

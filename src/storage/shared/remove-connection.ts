@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { sql } from 'kysely'
 import type { AccountId, ConnectionId } from '../../core/ids.ts'
 import type { Actor } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
@@ -33,7 +34,11 @@ async function removeStep(
   id: ConnectionId,
   cancelWaiting: boolean,
 ): Promise<{ cancelled: number; removed: boolean }> {
-  const { tables, at } = making
+  const { tables, engine, at } = making
+  // First of all: what is just being accepted would stay behind, on a connection that nobody sends for any more. And
+  // with the lane's last messages comes the one that is being handed over, when there are no more than these.
+  await engine.lockLane(tables, id)
+  await engine.lockLastWaiting(tables, id, CANCELLED_AT_ONCE + 1)
   const connection = await tables
     .selectFrom('connection')
     .selectAll()
@@ -43,8 +48,8 @@ async function removeStep(
   if (!connection) throw new Refusal('connection_unknown', 'This connection was removed already.')
   if (!cancelWaiting) await refuseWaiting(tables, id)
 
-  const cancelled = await cancelSome(making, id)
-  const removed = cancelled < CANCELLED_AT_ONCE
+  const { found, cancelled } = await cancelSome(making, id)
+  const removed = found < CANCELLED_AT_ONCE
   await tables
     .updateTable('connection')
     .set(removed ? { state: 'removed', removed_at: at } : { state: 'paused' })
@@ -74,20 +79,27 @@ function waitingOf(tables: Reader, id: ConnectionId) {
   )
 }
 
-async function cancelSome({ tables, at }: Change, id: ConnectionId): Promise<number> {
+async function cancelSome({ tables, at }: Change, id: ConnectionId): Promise<{ found: number; cancelled: number }> {
   // The last ones first, so that what is still sent meanwhile is sent in order and without gaps.
   const rows = await waitingOf(tables, id)
     .select('e.sequence')
     .orderBy('e.sequence', 'desc')
     .limit(CANCELLED_AT_ONCE)
     .execute()
-  const sequences = rows.map((row) => row.sequence)
-  if (sequences.length === 0) return 0
-  await tables
+  if (rows.length === 0) return { found: 0, cancelled: 0 }
+  const ended = await tables
     .updateTable('message')
     .set({ ...cancelledEnd('connection_removed'), settled_at: at })
-    .where('sequence', 'in', sequences)
+    .where(
+      'sequence',
+      'in',
+      rows.map((row) => row.sequence),
+    )
+    .where('state', '=', sql.lit('QUEUED'))
+    .returning('sequence')
     .execute()
+  const sequences = ended.map((row) => row.sequence)
+  if (sequences.length === 0) return { found: rows.length, cancelled: 0 }
   // Or each further batch would read past all that the ones before have cancelled.
   await tables.deleteFrom('lane_entry').where('connection_id', '=', id).where('sequence', 'in', sequences).execute()
   await tables
@@ -96,7 +108,7 @@ async function cancelSome({ tables, at }: Change, id: ConnectionId): Promise<num
     .where('message_sequence', 'in', sequences)
     .where('state', '=', 'pending')
     .execute()
-  return sequences.length
+  return { found: rows.length, cancelled: sequences.length }
 }
 
 async function noteRemoval(

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
 import { cameWith, logRequest } from '../../../test/support/administration-world/log-request.ts'
-import { AdministrationWorld, NOON } from '../../../test/support/administration-world/open-administration-world.ts'
+import {
+  AdministrationWorld,
+  ENGINES,
+  type EngineName,
+  NOON,
+} from '../../../test/support/administration-world/open-administration-world.ts'
 import type { AccountId, ConnectionId, TokenId } from '../../core/ids.ts'
 import type { RequestFilter, RequestView } from '../../core/ports/administration.ts'
 
@@ -12,12 +17,14 @@ let acme: AccountId
 let connectionId: ConnectionId
 let shop: TokenId
 
-beforeEach(async () => {
+async function open(engine: EngineName) {
   world = new AdministrationWorld()
+  const close = await world.open(engine)
   acme = await world.account()
   connectionId = await world.connection(acme)
   shop = await tokenOf(acme, 'shop')
-})
+  return close
+}
 
 async function tokenOf(accountId: AccountId, name: string): Promise<TokenId> {
   const token = await world.administration.createToken(
@@ -50,17 +57,25 @@ async function ids(filter: Partial<RequestFilter> = {}): Promise<string[]> {
   return (await list(filter)).map(({ requestId }) => requestId)
 }
 
-describe('the API log', () => {
+describe.each(ENGINES)('the API log, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
   it('is empty at first', async () => {
     assert.deepEqual(await list(), [])
   })
 
   it('shows accepted, repeated and refused requests together, newest first', async () => {
-    const { id } = world.accept({ connectionId, acceptedAt: NOON })
-    logRequest(world, { accountId: acme, tokenId: shop, requestId: 'refused', receivedAt: NOON + 1_000 })
-    world.accept({ connectionId, acceptedAt: NOON + 2_000 })
-    logRequest(world, { accountId: acme, tokenId: shop, requestId: 'again', receivedAt: NOON + 3_000, messageId: id })
-    world.accept({ connectionId, acceptedAt: NOON + 4_000 })
+    const { id } = await world.accept({ connectionId, acceptedAt: NOON })
+    await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'refused', receivedAt: NOON + 1_000 })
+    await world.accept({ connectionId, acceptedAt: NOON + 2_000 })
+    await logRequest(world, {
+      accountId: acme,
+      tokenId: shop,
+      requestId: 'again',
+      receivedAt: NOON + 3_000,
+      messageId: id,
+    })
+    await world.accept({ connectionId, acceptedAt: NOON + 4_000 })
 
     const requests = await list()
 
@@ -77,10 +92,13 @@ describe('the API log', () => {
   })
 
   it('tells of an accepted request what it was answered and how its message stands', async () => {
-    const { id, sequence } = world.accept({ connectionId })
-    cameWith(world, id, shop)
-    world.openAttempt(connectionId, sequence)
-    world.run('insert into accept_commit (last_sequence, first_sequence, took_us) values (?, 1, 900)', sequence + 5)
+    const { id, sequence } = await world.accept({ connectionId })
+    await cameWith(world, sequence, shop)
+    await world.openAttempt(connectionId, sequence)
+    await world.run(
+      'insert into accept_commit (last_sequence, first_sequence, took_us) values (?, 1, 900)',
+      sequence + 5,
+    )
 
     assert.deepEqual(await list(), [
       {
@@ -106,9 +124,13 @@ describe('the API log', () => {
   })
 
   it('leaves the duration open while the commit’s own is not known', async () => {
-    const { sequence } = world.accept({ connectionId })
-    world.run('insert into accept_commit (last_sequence, first_sequence, took_us) values (?, ?, 9)', sequence, sequence)
-    world.accept({ connectionId })
+    const { sequence } = await world.accept({ connectionId })
+    await world.run(
+      'insert into accept_commit (last_sequence, first_sequence, took_us) values (?, ?, 9)',
+      sequence,
+      sequence,
+    )
+    await world.accept({ connectionId })
 
     assert.deepEqual(
       (await list()).map(({ tookMs }) => tookMs),
@@ -118,7 +140,7 @@ describe('the API log', () => {
 
   it('tells of a refused request what was wrong, and what it asked as far as that can be read', async () => {
     const errors = [{ field: 'from', code: 'number_malformed', message: 'A number is digits only.' }]
-    logRequest(world, { accountId: acme, tokenId: shop, requestId: 'r', errors, body: bodyFrom('+1 555') })
+    await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'r', errors, body: bodyFrom('+1 555') })
 
     assert.deepEqual(await list(), [
       {
@@ -145,7 +167,7 @@ describe('the API log', () => {
   it.each([null, '', '{"from":', 'null', '[]', '"from"', '{"from":15550001000,"to":null,"message":"text"}'])(
     'holds whatever was sent: %s',
     async (body) => {
-      logRequest(world, { accountId: acme, tokenId: shop, requestId: 'r', body })
+      await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'r', body })
 
       const [request] = await list()
       assert.deepEqual([request?.connection, request?.to, request?.type], [null, null, null])
@@ -154,8 +176,8 @@ describe('the API log', () => {
   )
 
   it('knows of a repeat how the message stands that it asked for', async () => {
-    const { id } = world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
-    logRequest(world, { accountId: acme, tokenId: shop, requestId: 'again', messageId: id, receivedAt: NOON + 1 })
+    const { id } = await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
+    await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'again', messageId: id, receivedAt: NOON + 1 })
 
     const [again] = await list()
 
@@ -167,18 +189,18 @@ describe('the API log', () => {
   })
 
   it('leaves out copies that a person made: no request asked for them', async () => {
-    const { id } = world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
+    const { id } = await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
     await world.administration.retryMessage(id, 'test')
 
     assert.deepEqual(await ids(), ['request-1'])
   })
 
   it('does not show what came after the reading began', async () => {
-    world.accept({ connectionId })
+    await world.accept({ connectionId })
     const reading = world.administration.listRequests(ALL)[Symbol.asyncIterator]()
     const first = await reading.next()
 
-    world.accept({ connectionId })
+    await world.accept({ connectionId })
 
     assert.deepEqual([(first.value as RequestView).requestId, (await reading.next()).done], ['request-1', true])
   })
@@ -186,9 +208,9 @@ describe('the API log', () => {
   it('loses nothing over many pages and wide gaps, and keeps to the limit', async () => {
     for (let index = 0; index < 600; index += 1) {
       const at = NOON + index * 10
-      const { sequence } = world.accept({ connectionId, acceptedAt: at })
-      if (index === 300) world.run('update message set sequence = ? where sequence = ?', sequence + 350_000, sequence)
-      logRequest(world, { accountId: acme, tokenId: shop, requestId: `r-${index}`, receivedAt: at + 5 })
+      await world.accept({ connectionId, acceptedAt: at })
+      if (index === 300) await world.database.leaveGap()
+      await logRequest(world, { accountId: acme, tokenId: shop, requestId: `r-${index}`, receivedAt: at + 5 })
     }
 
     const requests = await list()
@@ -206,11 +228,13 @@ describe('the API log', () => {
   })
 })
 
-describe('the filters of the API log', () => {
+describe.each(ENGINES)('the filters of the API log, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
   it('take a status or a kind of them', async () => {
-    world.accept({ connectionId })
+    await world.accept({ connectionId })
     for (const status of [400, 401, 429, 503])
-      logRequest(world, { accountId: acme, tokenId: shop, requestId: String(status), status })
+      await logRequest(world, { accountId: acme, tokenId: shop, requestId: String(status), status })
 
     assert.deepEqual(await ids({ statuses: { from: 400, to: 499 } }), ['429', '401', '400'])
     assert.deepEqual(await ids({ statuses: { from: 401, to: 401 } }), ['401'])
@@ -220,9 +244,9 @@ describe('the filters of the API log', () => {
 
   it('take tokens, deleted ones too', async () => {
     const other = await tokenOf(acme, 'other')
-    cameWith(world, world.accept({ connectionId }).id, shop)
-    cameWith(world, world.accept({ connectionId }).id, other)
-    logRequest(world, { accountId: acme, tokenId: shop, requestId: 'refused', receivedAt: NOON + 1 })
+    await cameWith(world, (await world.accept({ connectionId })).sequence, shop)
+    await cameWith(world, (await world.accept({ connectionId })).sequence, other)
+    await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'refused', receivedAt: NOON + 1 })
     await world.administration.deleteToken(shop, null, 'test')
 
     assert.deepEqual(await ids({ tokenIds: [shop] }), ['refused', 'request-1'])
@@ -233,11 +257,11 @@ describe('the filters of the API log', () => {
 
   it('take the sender number of all kinds of requests, known or not', async () => {
     const second = await world.connection(acme, '15550001001')
-    world.accept({ connectionId })
-    const { id } = world.accept({ connectionId: second })
-    logRequest(world, { accountId: acme, tokenId: shop, requestId: 'r', body: bodyFrom('15550001001') })
-    logRequest(world, { accountId: acme, tokenId: shop, requestId: 'again', messageId: id })
-    logRequest(world, { accountId: acme, tokenId: shop, requestId: 'nobody', body: bodyFrom('15559999999') })
+    await world.accept({ connectionId })
+    const { id } = await world.accept({ connectionId: second })
+    await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'r', body: bodyFrom('15550001001') })
+    await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'again', messageId: id })
+    await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'nobody', body: bodyFrom('15559999999') })
     await world.administration.removeConnection(second, true, 'test')
 
     assert.deepEqual((await ids({ connection: '15550001001' })).toSorted(), ['again', 'r', 'request-2'])
@@ -249,12 +273,12 @@ describe('the filters of the API log', () => {
     const rival = await world.account('Rival')
     const rivals = await world.connection(rival)
     const rivalShop = await tokenOf(rival, 'shop')
-    cameWith(world, world.accept({ connectionId }).id, shop)
-    const theirs = world.accept({ connectionId: rivals })
-    cameWith(world, theirs.id, rivalShop)
+    await cameWith(world, (await world.accept({ connectionId })).sequence, shop)
+    const theirs = await world.accept({ connectionId: rivals })
+    await cameWith(world, theirs.sequence, rivalShop)
     const body = bodyFrom('15550001000')
-    logRequest(world, { accountId: acme, tokenId: shop, requestId: 'ours', body, receivedAt: NOON + 1 })
-    logRequest(world, { accountId: rival, tokenId: rivalShop, requestId: 'theirs', body, receivedAt: NOON + 1 })
+    await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'ours', body, receivedAt: NOON + 1 })
+    await logRequest(world, { accountId: rival, tokenId: rivalShop, requestId: 'theirs', body, receivedAt: NOON + 1 })
 
     assert.deepEqual(await ids({ accountId: acme }), ['ours', 'request-1'])
     assert.deepEqual(await ids({ accountId: acme, connection: '15550001000' }), ['ours', 'request-1'])
@@ -264,29 +288,40 @@ describe('the filters of the API log', () => {
   })
 })
 
-describe('one request', () => {
+describe.each(ENGINES)('one request, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
   it('is found with its body as it came', async () => {
-    const { id } = world.accept({ connectionId })
-    logRequest(world, { accountId: acme, tokenId: shop, requestId: 'again', messageId: id, body: '{ "as":\n"sent" }' })
-    world.accept({ connectionId })
+    const { id } = await world.accept({ connectionId })
+    await logRequest(world, {
+      accountId: acme,
+      tokenId: shop,
+      requestId: 'again',
+      messageId: id,
+      body: '{ "as":\n"sent" }',
+    })
+    await world.accept({ connectionId })
 
     const accepted = await world.administration.findRequest('request-1', acme)
     const again = await world.administration.findRequest('again', null)
 
-    assert.deepEqual([accepted.messageId, accepted.body], [id, world.all('select body from message')[0]?.['body']])
+    assert.deepEqual(
+      [accepted.messageId, accepted.body],
+      [id, (await world.all('select body from message'))[0]?.['body']],
+    )
     assert.deepEqual([again.outcome, again.body], ['repeated', '{ "as":\n"sent" }'])
   })
 
   it.each(['none', '', 'request-', "' or 1=1"])('is refused when there is none with the id %j', async (requestId) => {
-    world.accept({ connectionId })
+    await world.accept({ connectionId })
 
     await assert.rejects(world.administration.findRequest(requestId, null), { code: 'request_unknown' })
   })
 
   it('G8: of another account is indistinguishable from none', async () => {
     const rival = await world.account('Rival')
-    world.accept({ connectionId })
-    logRequest(world, { accountId: acme, tokenId: shop, requestId: 'refused' })
+    await world.accept({ connectionId })
+    await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'refused' })
 
     for (const requestId of ['request-1', 'refused', 'none']) {
       await assert.rejects(world.administration.findRequest(requestId, rival), {

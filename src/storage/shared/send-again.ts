@@ -22,7 +22,12 @@ export async function sendAgain(making: Change, old: MessageRow): Promise<Messag
     .returning('sequence')
     .executeTakeFirstOrThrow()
   if (old.type !== 'message') await copyMedia(making, old, { sequence, connectionId })
-  await tables.updateTable('message').set({ resent_as: sequence }).where('sequence', '=', old.sequence).execute()
+  const { numUpdatedRows } = await tables
+    .updateTable('message')
+    .set({ resent_as: sequence })
+    .where('sequence', '=', old.sequence)
+    .executeTakeFirstOrThrow()
+  if (numUpdatedRows !== 1n) throw new Error('A message that was locked has moved on')
   await addMoment(making, { sequence: old.sequence, kind: 'sent-again', facts: { newMessage: id } })
   await addMoment(making, { sequence, kind: 'sent-again', facts: { oldMessage: old.id } })
   await touchLane(making, connectionId)

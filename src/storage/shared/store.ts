@@ -4,26 +4,47 @@ import type { Sequence } from '../../core/message/message.ts'
 import type { TimelineKind } from '../../core/message/timeline.ts'
 import type { Actor } from '../../core/ports/administration.ts'
 import type { ReasonCode } from '../../core/reasons.ts'
+import type { Engine } from './engine.ts'
 import type { Tables } from './tables.ts'
+
+const MOST_TRIES = 20
 
 /** What every verb of administration works with. */
 export interface Store {
   readonly database: Kysely<Tables>
+  readonly engine: Engine
   readonly now: () => Instant
 }
 
 /** An open transaction of one change, and who makes it. */
-export interface Change {
+export interface Change extends Reading {
   readonly tables: Transaction<Tables>
   readonly at: Instant
   readonly actor: Actor
 }
 
+/** The database, or an open transaction of it. */
 export type Reader = Kysely<Tables> | Transaction<Tables>
 
-/** Runs one change: all of it or nothing. */
+export interface Reading {
+  readonly tables: Reader
+  readonly engine: Engine
+}
+
+export function readingOf({ database, engine }: Store): Reading {
+  return { tables: database, engine }
+}
+
+/**
+ * Runs one change: all of it or nothing, and no two at once. The service goes on beside it: what a change found may be
+ * otherwise a moment later, unless it was locked first.
+ */
 export function change<Result>(store: Store, actor: Actor, make: (change: Change) => Promise<Result>): Promise<Result> {
-  return store.database.transaction().execute((tables) => make({ tables, at: store.now(), actor }))
+  const { database, engine } = store
+  return database.transaction().execute(async (tables) => {
+    await engine.beginChange(tables)
+    return make({ tables, engine, at: store.now(), actor })
+  })
 }
 
 /** Reads several things as they stood at one moment, without keeping anybody from writing. */
@@ -31,12 +52,12 @@ export function snapshot<Result>(
   store: Store,
   read: (tables: Transaction<Tables>) => Promise<Result>,
 ): Promise<Result> {
-  return store.database.transaction().setAccessMode('read only').execute(read)
+  return store.database.transaction().setAccessMode('read only').setIsolationLevel('repeatable read').execute(read)
 }
 
 export async function writeAudit(
   { tables, at, actor }: Change,
-  what: { action: string; object: string; accountId: AccountId; detail?: Readonly<Record<string, unknown>> },
+  what: { action: string; object: string; accountId: AccountId | null; detail?: Readonly<Record<string, unknown>> },
 ): Promise<void> {
   const detail = what.detail ? JSON.stringify(what.detail) : null
   await tables
@@ -59,21 +80,27 @@ export async function addMoment(
     readonly facts?: Readonly<Record<string, string | number | null>>
   },
 ): Promise<void> {
-  const last = await tables
-    .selectFrom('timeline')
-    .select(({ fn }) => fn.max('position').as('position'))
-    .where('message_sequence', '=', moment.sequence)
-    .executeTakeFirst()
-  await tables
-    .insertInto('timeline')
-    .values({
-      message_sequence: moment.sequence,
-      position: (last?.position ?? 0) + 1,
-      at,
-      kind: moment.kind,
-      code: moment.code ?? null,
-      words: null,
-      facts: moment.facts ? JSON.stringify(moment.facts) : null,
-    })
-    .execute()
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const last = await tables
+      .selectFrom('timeline')
+      .select(({ fn }) => fn.max('position').as('position'))
+      .where('message_sequence', '=', moment.sequence)
+      .executeTakeFirst()
+    const { numInsertedOrUpdatedRows } = await tables
+      .insertInto('timeline')
+      .values({
+        message_sequence: moment.sequence,
+        position: (last?.position ?? 0) + 1,
+        at,
+        kind: moment.kind,
+        code: moment.code ?? null,
+        words: null,
+        facts: moment.facts ? JSON.stringify(moment.facts) : null,
+      })
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirstOrThrow()
+    if (numInsertedOrUpdatedRows === 1n) return
+    // The service has noted something at the same time, such as a receipt.
+  }
+  throw new Error(`The timeline of message ${moment.sequence} changes all the time`)
 }

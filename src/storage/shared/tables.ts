@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely'
-import type { AccountId, ConnectionId, Instant, MessageId, TokenId } from '../../core/ids.ts'
+import type { AccountId, ConnectionId, Instant, MessageId, TokenId, WorkerId } from '../../core/ids.ts'
 import type { MessageType, Sequence, SettledState } from '../../core/message/message.ts'
 import type { ConnectionState } from '../../core/ports/administration.ts'
 
@@ -76,10 +76,18 @@ export interface Tables {
     remote_address: string | null
     user_agent: string | null
   }
-  worker: { id: string; heartbeat_until: Instant }
+  worker: {
+    id: WorkerId
+    heartbeat_until: Instant
+    host: string | null
+    pid: number | null
+    roles: string | null
+    version: string | null
+    started_at: Instant | null
+  }
   lane: {
     connection_id: ConnectionId
-    owner: string | null
+    owner: WorkerId | null
     wait_reason: string | null
     wait_words: string | null
     wait_until: Instant | null
@@ -144,5 +152,6 @@ export interface Tables {
     object: string
     detail: string | null
   }
+  hold: { only: 1; since: Instant; reason: string }
   lane_change: { position: Generated<number>; connection_id: ConnectionId }
 }

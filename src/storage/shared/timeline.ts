@@ -2,16 +2,18 @@ import type { TimelineKind } from '../../core/message/timeline.ts'
 import type { TimelineEntry } from '../../core/ports/administration.ts'
 import type { MessageDetails } from './message-details.ts'
 import { acceptanceTookMs } from './request-duration.ts'
-import type { Reader } from './store.ts'
+import type { Reader, Reading } from './store.ts'
+import { within } from './within.ts'
 
 type Moment = TimelineEntry & { readonly kind: TimelineKind | (string & {}) }
 
 /** Everything that happened to a message, in order of time. Much of it is not written a second time but told from the rows it left. */
-export async function readTimeline(tables: Reader, message: MessageDetails): Promise<readonly TimelineEntry[]> {
+export async function readTimeline(reading: Reading, message: MessageDetails): Promise<readonly TimelineEntry[]> {
+  const { tables } = reading
   const kept = await keptMoments(tables, message)
   const told = [
     ...acceptance(message),
-    ...(await repeats(tables, message)),
+    ...(await repeats(reading, message)),
     ...(await media(tables, message)),
     ...(await attempts(tables, message)),
     ...openAttempt(message),
@@ -47,12 +49,13 @@ function acceptance(message: MessageDetails): readonly Moment[] {
   return [moment(message.accepted_at, 'accepted', { requestId, token, from, userAgent, tookMs })]
 }
 
-async function repeats(tables: Reader, message: MessageDetails): Promise<readonly Moment[]> {
+async function repeats({ tables, engine }: Reading, message: MessageDetails): Promise<readonly Moment[]> {
   const rows = await tables
     .selectFrom('request')
     .select(['received_at', 'request_id'])
     .where('account_id', '=', message.account_id)
     .where('message_id', '=', message.id)
+    .where(within('sequence', engine.repeatsOf(message.sequence)))
     .orderBy('sequence')
     .execute()
   return rows.map((row) => moment(row.received_at, 'repeated', { requestId: row.request_id }))

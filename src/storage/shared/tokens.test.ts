@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
-import { AdministrationWorld, NOON } from '../../../test/support/administration-world/open-administration-world.ts'
+import {
+  AdministrationWorld,
+  ENGINES,
+  type EngineName,
+  NOON,
+} from '../../../test/support/administration-world/open-administration-world.ts'
 import type { AccountId, ConnectionId } from '../../core/ids.ts'
 import type { NewToken } from '../../core/ports/administration.ts'
 
@@ -8,10 +13,12 @@ let world: AdministrationWorld
 let acme: AccountId
 let made = 0
 
-beforeEach(async () => {
+async function open(engine: EngineName) {
   world = new AdministrationWorld()
+  const close = await world.open(engine)
   acme = await world.account()
-})
+  return close
+}
 
 function newToken(more: Partial<NewToken> = {}): NewToken {
   made += 1
@@ -28,7 +35,9 @@ function newToken(more: Partial<NewToken> = {}): NewToken {
   }
 }
 
-describe('tokens', () => {
+describe.each(ENGINES)('tokens, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
   it('are made and listed, newest first, deleted ones too', async () => {
     const first = await world.administration.createToken(newToken(), 'test')
     world.now += 1
@@ -51,7 +60,7 @@ describe('tokens', () => {
     const bound = { connectionIds: ['con_1' as ConnectionId], sourceRanges: ['10.0.0.0/8'] }
     await world.administration.createToken(newToken(bound), 'test')
 
-    assert.deepEqual(world.all('select connection_ids, source_ranges from token'), [
+    assert.deepEqual(await world.all('select connection_ids, source_ranges from token'), [
       { connection_ids: '["con_1"]', source_ranges: '["10.0.0.0/8"]' },
     ])
   })
@@ -89,7 +98,7 @@ describe('tokens', () => {
   it('are never written in clear: the audit log knows their name, not their hash', async () => {
     await world.administration.createToken(newToken(), 'test')
 
-    assert.deepEqual(world.audit(), ['account.create', 'token.create'])
-    assert.doesNotMatch(JSON.stringify(world.all('select detail from audit')), /sha256|prefix/)
+    assert.deepEqual(await world.audit(), ['account.create', 'token.create'])
+    assert.doesNotMatch(JSON.stringify(await world.all('select detail from audit')), /sha256|prefix/)
   })
 })

@@ -2,6 +2,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
 import type { AccountId, Instant, MessageId } from '../../core/ids.ts'
+import { IDEMPOTENCY_KEPT_MS } from '../../core/message/idempotency.ts'
 import { judgeAcceptance } from '../../core/message/judge-acceptance.ts'
 import type { MessageState } from '../../core/message/message.ts'
 import type { Clock } from '../../core/ports/clock.ts'
@@ -14,8 +15,6 @@ import type { GroupCommit, Participant } from './group-commit.ts'
 import type { LaneTail } from './lane-tail.ts'
 import type { WaitingCounts } from './waiting-counts.ts'
 
-/** An idempotency key is kept this long from the acceptance (decisions.md). */
-export const IDEMPOTENCY_KEPT_MS = 24 * 3_600_000
 // "Last used" is for people, so a minute is exact enough and keeps a busy token from costing a write per message.
 const TOKEN_USE_NOTED_EVERY_MS = 60_000
 

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { ConnectionId } from '../../core/ids.ts'
+import type { ConnectionId, Instant } from '../../core/ids.ts'
 import type { ChannelMemory, MemoryEntry } from '../../core/ports/channel-memory.ts'
 import type { GroupCommit } from './group-commit.ts'
 
@@ -12,6 +12,7 @@ export class SqliteChannelMemory implements ChannelMemory {
   readonly #find: StatementSync
   readonly #listAll: StatementSync
   readonly #listOne: StatementSync
+  readonly #due: StatementSync
   readonly #remove: StatementSync
 
   /** What it holds belongs to one channel: kinds are stored under the channel's name. */
@@ -19,7 +20,7 @@ export class SqliteChannelMemory implements ChannelMemory {
     this.#commits = commits
     this.#channel = channel
     this.#add = database.prepare(
-      'insert into channel_memory (kind, connection_id, key, value, at) values (?, ?, ?, ?, ?) on conflict do nothing',
+      'insert into channel_memory (kind, connection_id, key, value, at, remind_at) values (?, ?, ?, ?, ?, ?) on conflict do nothing',
     )
     this.#find = database.prepare(
       `select ${COLUMNS} from channel_memory where kind = ? and connection_id = ? and key = ?`,
@@ -30,13 +31,16 @@ export class SqliteChannelMemory implements ChannelMemory {
     this.#listOne = database.prepare(
       `select ${COLUMNS} from channel_memory where kind = ? and position > ? and connection_id = ? order by position limit ?`,
     )
+    this.#due = database.prepare(
+      `select ${COLUMNS} from channel_memory where kind = ? and remind_at <= ? order by remind_at, position limit ?`,
+    )
     this.#remove = database.prepare('delete from channel_memory where kind = ? and position = ?')
   }
 
-  add(kind: string, entry: { connectionId: ConnectionId; key: string; value: string; at: number }): Promise<boolean> {
-    return this.#commits.submit(
-      () => this.#add.run(this.#scoped(kind), entry.connectionId, entry.key, entry.value, entry.at).changes === 1,
-    )
+  add(kind: string, entry: Parameters<ChannelMemory['add']>[1]): Promise<boolean> {
+    const { connectionId, key, value, at } = entry
+    const columns = [this.#scoped(kind), connectionId, key, value, at, entry.remindAt ?? null]
+    return this.#commits.submit(() => this.#add.run(...columns).changes === 1)
   }
 
   async find(kind: string, connectionId: ConnectionId, key: string): Promise<MemoryEntry | null> {
@@ -51,6 +55,10 @@ export class SqliteChannelMemory implements ChannelMemory {
       ? this.#listOne.all(this.#scoped(kind), from.after, from.connectionId, from.limit)
       : this.#listAll.all(this.#scoped(kind), from.after, from.limit)
     return rows as unknown as MemoryEntry[]
+  }
+
+  async due(kind: string, now: Instant, limit: number): Promise<readonly MemoryEntry[]> {
+    return this.#due.all(this.#scoped(kind), now, limit) as unknown as MemoryEntry[]
   }
 
   async remove(kind: string, position: number): Promise<void> {

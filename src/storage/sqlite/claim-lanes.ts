@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { ConnectionId, Instant, WorkerId } from '../../core/ids.ts'
+import type { ConnectionId, Instant } from '../../core/ids.ts'
 import type { ClaimedLane, HeadMemory, LaneMemory, Lanes, OpenAttempt, TroubleMemory } from '../../core/ports/lanes.ts'
 import type { Directory } from './directory.ts'
 import type { LaneTail } from './lane-tail.ts'
@@ -24,6 +24,8 @@ interface OpenRow {
   readonly crashes: number
   readonly evidence_until: number | null
 }
+
+type Asker = Pick<Parameters<Lanes['claim']>[0], 'worker' | 'leave'>
 
 interface ClaimParts {
   readonly directory: Directory
@@ -74,11 +76,11 @@ export class LaneClaims {
     this.#release = database.prepare('update lane set owner = null where connection_id = ? and epoch = ?')
   }
 
-  claim(request: Parameters<Lanes['claim']>[0]): ClaimedLane[] {
+  claim(request: Parameters<Lanes['claim']>[0], now: Instant): ClaimedLane[] {
     const claimed: ClaimedLane[] = []
     for (const id of request.only ?? this.#busy()) {
       if (request.held.has(id)) continue
-      const lane = this.#claimOne(id, request.worker, request.now)
+      const lane = this.#claimOne(id, request, now)
       if (lane) claimed.push(lane)
       if (claimed.length >= request.limit) break
     }
@@ -104,11 +106,13 @@ export class LaneClaims {
     return [...new Set([...entered, ...this.#tail.connections()])]
   }
 
-  #claimOne(id: ConnectionId, worker: WorkerId, now: Instant): ClaimedLane | null {
+  #claimOne(id: ConnectionId, { worker, leave }: Asker, now: Instant): ClaimedLane | null {
     const open = this.#open.get(id)
     if (!open && !this.#hasWork(id)) return null
     const owner = (this.#lane.get(id) as unknown as LaneRow | undefined)?.owner ?? null
     if (owner !== null && owner !== worker && this.#isAlive.get(owner, now)) return null
+    // Last, because whoever leaves a lane takes it for one that nobody has claimed.
+    if (leave(id)) return null
     this.#take.run(id, worker)
     const lane = this.#lane.get(id) as unknown as LaneRow
     if (open) this.#takeOpen.run(lane.epoch, id)
@@ -117,7 +121,7 @@ export class LaneClaims {
 
   /** What may open nothing, or has nothing waiting, has nothing to do. */
   #hasWork(id: ConnectionId): boolean {
-    if (this.#directory.connectionById(id)?.state !== 'active') return false
+    if (!this.#directory.maySend(id)) return false
     if (this.#messages.hasAny(id)) return true
     // A crash left entries of settled messages behind; without them the lane need not be looked at again.
     this.#clear.run(id)
@@ -135,7 +139,7 @@ export class LaneClaims {
       channelSettings: connection.channelSettings,
       policy: connection.policy,
       epoch: lane.epoch,
-      mayOpen: connection.state === 'active',
+      mayOpen: this.#directory.maySend(id),
       memory: toMemory(lane),
       lastAttemptAt: lane.last_attempt_at,
       open: this.#openAttempt(id),

@@ -27,12 +27,14 @@ export class Directory {
   readonly #connectionByNumber: StatementSync
   readonly #connectionById: StatementSync
   readonly #changesAfter: StatementSync
+  readonly #hold: StatementSync
   readonly #lastChange: StatementSync
   #version = -1
   #tokens = new Map<string, Token | null>()
   #connections = new Map<ConnectionId, DirectoryConnection | null>()
   #byNumber = new Map<AccountId, Map<string, DirectoryConnection>>()
   #changePosition = 0
+  #isHeld: boolean | null = null
   #freshThisTurn = false
   #onOthers: () => void = () => {}
   #onLanesChanged: (ids: readonly ConnectionId[]) => void = () => {}
@@ -44,6 +46,7 @@ export class Directory {
     this.#connectionByNumber = database.prepare(
       `${CONNECTION} where account_id = ? and number = ? and state <> 'removed'`,
     )
+    this.#hold = database.prepare('select 1 from hold')
     this.#connectionById = database.prepare(`${CONNECTION} where id = ?`)
     this.#changesAfter = database.prepare(
       'select position, connection_id from lane_change where position > ? order by position',
@@ -70,6 +73,7 @@ export class Directory {
     this.#tokens.clear()
     this.#connections.clear()
     this.#byNumber.clear()
+    this.#isHeld = null
     this.#onOthers()
     const changes = this.#changesAfter.all(this.#changePosition) as { position: number; connection_id: ConnectionId }[]
     const last = changes.at(-1)
@@ -122,6 +126,17 @@ export class Directory {
       if (connection) numbers.set(number, connection)
     }
     return connection
+  }
+
+  /** Whether this connection may begin to send something: not while all lanes are held (G12). */
+  maySend(id: ConnectionId): boolean {
+    this.#isHeld ??= this.#hold.get() !== undefined
+    return !this.#isHeld && this.connectionById(id)?.state === 'active'
+  }
+
+  /** The lanes are held from now on. */
+  noticeHold(): void {
+    this.#isHeld = null
   }
 
   /** Removed ones too. */

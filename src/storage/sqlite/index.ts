@@ -1,11 +1,15 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { ConnectionId } from '../../core/ids.ts'
+import { IDEMPOTENCY_KEPT_MS } from '../../core/message/idempotency.ts'
 import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
-import { IDEMPOTENCY_KEPT_MS, type IntakeLimits, SqliteIntake } from './accept.ts'
+import { RemembranceFile } from '../shared/remembrance.ts'
+import { toWorkerRow, type WorkerFacts } from '../shared/workers.ts'
+import { type IntakeLimits, SqliteIntake } from './accept.ts'
 import { SqliteChannelMemory } from './channel-memory.ts'
+import { DatabaseMemory } from './database-memory.ts'
 import { Directory } from './directory.ts'
 import { GroupCommit } from './group-commit.ts'
 import { LaneTail } from './lane-tail.ts'
@@ -19,7 +23,15 @@ import { WaitingCounts } from './waiting-counts.ts'
 
 // How soon the service sees what the CLI changed while nothing else happens. One look costs a microsecond.
 const LOOK_FOR_CHANGES_EVERY_MS = 100
+// Everybody who changes a lane tells of it, so that the look is only for what was told and got lost.
+const POLL_EVERY_MS = 10_000
+// Long enough that most messages are on their way by then, short enough that few need to be known by heart.
+const ENTER_LANES_EVERY_MS = 250
+const SWEEP_EVERY_MS = 60_000
+const REMEMBER_EVERY_MS = 5_000
 const IDEMPOTENCY_SWEEP_LIMIT = 1_000
+// Time enough for a person to see in `nuncio workers` who is gone.
+const DEAD_WORKERS_KEPT_MS = 3_600_000
 const TROUBLE_REMEMBERED_MS = 3_000
 const PROBE = 'probe'
 
@@ -31,6 +43,15 @@ export interface SqliteStorageOptions {
   readonly refusedByChannel: ConstructorParameters<typeof SqliteIntake>[0]['refusedByChannel']
   /** The disk can no longer be trusted: the process should end, so that its supervisor starts a fresh one. */
   readonly onBroken: (error: unknown) => void
+  /** Housekeeping failed; it is tried again by itself. */
+  readonly onTrouble: (error: unknown) => void
+  /** What people are told of this process. Without it there is no more than a heartbeat. */
+  readonly worker?: WorkerFacts
+}
+
+export interface SqliteStorageEvents {
+  /** Tells of lanes that another process (the CLI) changed. */
+  readonly lanesChanged: (ids: readonly ConnectionId[]) => void
 }
 
 /** Everything the service needs of storage, on one SQLite database that only this process serves. */
@@ -39,16 +60,22 @@ export class SqliteStorage {
   readonly intake: SqliteIntake
   readonly lanes: SqliteLanes
   readonly mediaQueue: SqliteMediaQueue
-  readonly counts: WaitingCounts
+  readonly clock: Clock
+  readonly pollEveryMs = POLL_EVERY_MS
+  readonly #counts: WaitingCounts
+  readonly #onTrouble: (error: unknown) => void
+  readonly #worker: WorkerFacts | null
   readonly #commits: GroupCommit
   readonly #directory: Directory
   readonly #tail: LaneTail
+  /** Null without a file. */
+  readonly #memory: DatabaseMemory | null = null
   readonly #lock: { release(): void } | null
-  #looking: NodeJS.Timeout | null = null
+  #timers: NodeJS.Timeout[] = []
   #closed = false
 
   constructor(options: SqliteStorageOptions) {
-    this.#lock = options.path === ':memory:' ? null : takeServiceLock(lockPath(options.path))
+    this.#lock = options.path === ':memory:' ? null : takeServiceLock(join(dirname(options.path), 'service.lock'))
     try {
       // Never waits inside a call: that would stop the event loop. GroupCommit looks again instead.
       this.database = openDatabase(options.path, { create: true, busyTimeoutMs: 0 })
@@ -57,18 +84,23 @@ export class SqliteStorage {
       throw error
     }
     const { database } = this
+    this.clock = options.clock
+    this.#onTrouble = options.onTrouble
+    this.#worker = options.worker ?? null
     this.#commits = new GroupCommit(database, (error) => options.onBroken(translateOpenError(error, options.path)))
+    if (options.path !== ':memory:')
+      this.#memory = new DatabaseMemory(database, new RemembranceFile(join(dirname(options.path), 'remembered.json')))
     this.#directory = new Directory(database)
     this.#tail = new LaneTail(database, this.#commits)
     this.#directory.onOthers(() => this.#tail.noticeOthers())
     new LaneTrim(database, this.#tail).allFronts()
-    this.counts = new WaitingCounts(database)
-    this.counts.recount()
+    this.#counts = new WaitingCounts(database)
+    this.#counts.recount()
     this.intake = new SqliteIntake({
       database,
       commits: this.#commits,
       directory: this.#directory,
-      counts: this.counts,
+      counts: this.#counts,
       tail: this.#tail,
       clock: options.clock,
       limits: options.limits,
@@ -78,14 +110,15 @@ export class SqliteStorage {
       database,
       commits: this.#commits,
       directory: this.#directory,
-      counts: this.counts,
+      counts: this.#counts,
       tail: this.#tail,
+      clock: options.clock,
     })
-    this.mediaQueue = new SqliteMediaQueue(database, this.#commits, this.counts)
+    this.mediaQueue = new SqliteMediaQueue(database, this.#commits, this.#counts)
   }
 
   /** True on a data directory that nobody has set up. */
-  isEmpty(): boolean {
+  async isEmpty(): Promise<boolean> {
     return this.database.prepare('select 1 from account limit 1').get() === undefined
   }
 
@@ -93,27 +126,47 @@ export class SqliteStorage {
     return new SqliteChannelMemory(this.database, this.#commits, channel)
   }
 
-  /**
-   * We hold the lock of the data directory, so every worker of before is dead: their lanes are free at once, without
-   * waiting for their claims to run out.
-   */
-  async forgetDeadWorkers(): Promise<void> {
-    await this.#commits.submit(() => this.database.exec('delete from worker'))
+  /** Begins to watch what the command line does, and its own housekeeping. To be called once. */
+  async start({ lanesChanged }: SqliteStorageEvents): Promise<void> {
+    const goneBack = await this.#commits.submit(() => {
+      this.#takePlace()
+      return this.#memory?.compare(this.clock.now()) ?? null
+    })
+    this.#directory.noticeHold()
+    if (goneBack)
+      this.#onTrouble(
+        new Error(
+          `The database is not as it was left: ${goneBack}. All lanes are held. Look at what was sent, then: nuncio hold --release`,
+        ),
+      )
+    await this.#remember()
+    this.#directory.onLanesChanged((ids) => {
+      for (const id of ids) this.#counts.recountOne(id)
+      lanesChanged(ids)
+    })
+    this.#timers = [
+      setInterval(() => this.#directory.refresh(), LOOK_FOR_CHANGES_EVERY_MS),
+      setInterval(() => void this.enterLanes().catch(this.#onTrouble), ENTER_LANES_EVERY_MS),
+      setInterval(() => void this.#sweep().catch(this.#onTrouble), SWEEP_EVERY_MS),
+      setInterval(() => void this.#remember().catch(this.#onTrouble), REMEMBER_EVERY_MS),
+    ]
+    for (const timer of this.#timers) timer.unref()
+  }
+
+  /** Nobody else serves this database, so there is nobody to tell. */
+  tellOthers(): void {}
+
+  acceptingProcesses(): number {
+    return 1
+  }
+
+  waiting(): number {
+    return this.#counts.total()
   }
 
   /** Enters what still waits into its lane. To be called a few times a second. */
   enterLanes(): Promise<void> {
     return this.#tail.enter()
-  }
-
-  /** Tells of lanes that another process (the CLI) changed. */
-  watchLanes(call: (ids: readonly ConnectionId[]) => void): void {
-    this.#directory.onLanesChanged((ids) => {
-      for (const id of ids) this.counts.recountOne(id)
-      call(ids)
-    })
-    this.#looking = setInterval(() => this.#directory.refresh(), LOOK_FOR_CHANGES_EVERY_MS)
-    this.#looking.unref()
   }
 
   /**
@@ -133,8 +186,45 @@ export class SqliteStorage {
     }
   }
 
-  /** Forgets, a batch at a time, idempotency keys whose time is over, and the lane changes that were noticed. */
-  async sweep(now: number): Promise<void> {
+  /** Harmless twice. */
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    for (const timer of this.#timers) clearInterval(timer)
+    this.#commits.flush()
+    this.database.close()
+    this.#lock?.release()
+  }
+
+  /**
+   * We hold the lock of the data directory, so every worker of before is dead: their lanes are free at once, without
+   * waiting for their claims to run out. Our own row gets its first heartbeat when we begin to dispatch.
+   */
+  #takePlace(): void {
+    this.database.exec('delete from worker')
+    if (!this.#worker) return
+    const { host, pid, roles, version } = toWorkerRow(this.#worker)
+    const now = this.clock.now()
+    this.database
+      .prepare(
+        'insert into worker (id, heartbeat_until, host, pid, roles, version, started_at) values (?, ?, ?, ?, ?, ?, ?)',
+      )
+      .run(this.#worker.id, now, host, pid, roles, version, now)
+  }
+
+  async #remember(): Promise<void> {
+    const memory = this.#memory
+    if (!memory) return
+    await this.#commits.submit(() => memory.move())
+    memory.keep()
+  }
+
+  /**
+   * Forgets, a batch at a time, idempotency keys whose time is over, the lane changes that were noticed, and workers
+   * that are long dead.
+   */
+  async #sweep(): Promise<void> {
+    const now = this.clock.now()
     await this.#commits.submit(() => {
       this.database
         .prepare(
@@ -143,19 +233,11 @@ export class SqliteStorage {
         .run(now - IDEMPOTENCY_KEPT_MS, IDEMPOTENCY_SWEEP_LIMIT)
       // The newest stays: the next one must get a higher position, or it would be taken for one already seen.
       this.database.exec('delete from lane_change where position < (select max(position) from lane_change)')
+      this.database
+        .prepare(
+          'delete from worker where heartbeat_until < ? and id <> ? and not exists (select 1 from lane where owner = worker.id)',
+        )
+        .run(now - DEAD_WORKERS_KEPT_MS, this.#worker?.id ?? '')
     })
   }
-
-  close(): void {
-    if (this.#closed) return
-    this.#closed = true
-    if (this.#looking) clearInterval(this.#looking)
-    this.#commits.flush()
-    this.database.close()
-    this.#lock?.release()
-  }
-}
-
-function lockPath(databasePath: string): string {
-  return join(databasePath, '..', 'service.lock')
 }

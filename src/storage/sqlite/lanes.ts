@@ -1,7 +1,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { ConnectionId, Instant, WorkerId } from '../../core/ids.ts'
+import type { ConnectionId, WorkerId } from '../../core/ids.ts'
 import type { QueuedMessage } from '../../core/message/message.ts'
 import type { Receipt } from '../../core/ports/channel.ts'
+import type { Clock } from '../../core/ports/clock.ts'
 import type { ClaimedLane, Lanes, Step, StepResult } from '../../core/ports/lanes.ts'
 import { LaneClaims } from './claim-lanes.ts'
 import type { Directory } from './directory.ts'
@@ -20,24 +21,28 @@ interface LanesParts {
   readonly directory: Directory
   readonly counts: WaitingCounts
   readonly tail: LaneTail
+  readonly clock: Clock
 }
 
 /** Dispatching on SQLite: what all lanes do in one turn of the event loop shares one commit. */
 export class SqliteLanes implements Lanes {
   readonly #commits: GroupCommit
   readonly #counts: WaitingCounts
+  readonly #clock: Clock
   readonly #messages: QueuedMessages
   readonly #claims: LaneClaims
   readonly #steps: StepWriter
   readonly #expiry: ExpirySweep
   readonly #receipts: ReceiptWriter
   readonly #beat: StatementSync
+  readonly #living: StatementSync
   readonly #retire: StatementSync
 
-  constructor({ database, commits, directory, counts, tail }: LanesParts) {
+  constructor({ database, commits, directory, counts, tail, clock }: LanesParts) {
     const trim = new LaneTrim(database, tail)
     this.#commits = commits
     this.#counts = counts
+    this.#clock = clock
     this.#messages = new QueuedMessages(database, tail)
     this.#claims = new LaneClaims(database, { directory, messages: this.#messages, tail })
     this.#steps = new StepWriter(database, { claims: this.#claims, directory, trim })
@@ -46,11 +51,16 @@ export class SqliteLanes implements Lanes {
     this.#beat = database.prepare(
       'insert into worker (id, heartbeat_until) values (?, ?) on conflict (id) do update set heartbeat_until = excluded.heartbeat_until',
     )
+    this.#living = database.prepare('select id from worker where heartbeat_until > ?')
     this.#retire = database.prepare('delete from worker where id = ?')
   }
 
-  async heartbeat(worker: WorkerId, _now: Instant, until: Instant): Promise<void> {
-    await this.#commits.submit(() => this.#beat.run(worker, until))
+  heartbeat(worker: WorkerId, lastsMs: number): Promise<readonly WorkerId[]> {
+    return this.#commits.submit(() => {
+      const now = this.#clock.now()
+      this.#beat.run(worker, now + lastsMs)
+      return (this.#living.all(now) as { id: WorkerId }[]).map(({ id }) => id)
+    })
   }
 
   async retire(worker: WorkerId): Promise<void> {
@@ -58,7 +68,7 @@ export class SqliteLanes implements Lanes {
   }
 
   claim(request: Parameters<Lanes['claim']>[0]): Promise<readonly ClaimedLane[]> {
-    return this.#commits.submit(() => this.#claims.claim(request))
+    return this.#commits.submit(() => this.#claims.claim(request, this.#clock.now()))
   }
 
   inspect(lane: { connectionId: ConnectionId; epoch: number }): Promise<ClaimedLane | null> {
@@ -80,8 +90,8 @@ export class SqliteLanes implements Lanes {
     return result
   }
 
-  async expire(now: Instant, limit: number): Promise<number> {
-    const expired = await this.#commits.submit(() => this.#expiry.sweep(now, limit))
+  async expire(limit: number): Promise<number> {
+    const expired = await this.#commits.submit(() => this.#expiry.sweep(this.#clock.now(), limit))
     for (const lane of expired) this.#counts.change(lane.connectionId, lane.accountId, -lane.count)
     return expired.reduce((sum, lane) => sum + lane.count, 0)
   }

@@ -1,8 +1,17 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { AccountId, ConnectionId, Instant } from '../../core/ids.ts'
+import type { AccountId, ConnectionId, Instant, WorkerId } from '../../core/ids.ts'
 import type { Sequence } from '../../core/message/message.ts'
 import type { TimelineKind } from '../../core/message/timeline.ts'
-import type { MediaQueue, MediaToFetch, MediaTrial, Releasable } from '../../core/ports/lanes.ts'
+import type {
+  DueMedia,
+  DueRequest,
+  HeadsMedia,
+  MediaQueue,
+  MediaToFetch,
+  MediaTrial,
+  Releasable,
+  SpooledFile,
+} from '../../core/ports/media-queue.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { WaitingCounts } from './waiting-counts.ts'
 
@@ -15,14 +24,21 @@ const PENDING = `select media.message_sequence as sequence, message.id as messag
 // A next try farther away than any that is planned was planned before the clock was set back: it is due.
 const LONGEST_WAIT_MS = 600_000
 
-type PendingRow = MediaToFetch & { readonly isWanted: 0 | 1 }
+type PendingRow = Omit<MediaToFetch, 'isLaneHeld'> & { readonly isWanted: 0 | 1 }
 
+interface Owner {
+  readonly connection_id: ConnectionId
+  readonly account_id: AccountId
+}
+
+/** One process serves the database, so there is one worker and one spool: every lane is its own, and nobody else fetches. */
 export class SqliteMediaQueue implements MediaQueue {
   readonly #commits: GroupCommit
   readonly #counts: WaitingCounts
   readonly #due: StatementSync
-  readonly #accounts: StatementSync
+  readonly #nextAccount: StatementSync
   readonly #one: StatementSync
+  readonly #isPresent: StatementSync
   readonly #ready: StatementSync
   readonly #isWaiting: StatementSync
   readonly #retry: StatementSync
@@ -31,6 +47,8 @@ export class SqliteMediaQueue implements MediaQueue {
   readonly #note: StatementSync
   readonly #releasable: StatementSync
   readonly #forget: StatementSync
+  readonly #missing: StatementSync
+  readonly #again: StatementSync
   readonly #wanted: StatementSync
   /** Bytes in the spool by account, kept in memory because it is asked for at every look. */
   readonly #spooled: Map<AccountId, number>
@@ -43,15 +61,14 @@ export class SqliteMediaQueue implements MediaQueue {
          and (media.next_try_at <= ?2 or media.next_try_at > ?2 + ${LONGEST_WAIT_MS}) order by media.message_sequence limit ?`,
     )
     // Jumps from account to account, so that a long backlog of one costs no more than one message.
-    this.#accounts = database.prepare(
-      `with recursive busy (id) as (
-         select (select account_id from media where state = 'pending' order by account_id limit 1)
-         union all
-         select (select account_id from media where state = 'pending' and account_id > busy.id order by account_id limit 1)
-           from busy where busy.id is not null)
-       select id from busy where id is not null`,
+    this.#nextAccount = database.prepare(
+      `select account_id as id from media where state = 'pending' and account_id > ? order by account_id limit 1`,
     )
     this.#one = database.prepare(`${PENDING} and media.message_sequence = ?`)
+    this.#isPresent = database.prepare(
+      `select media.connection_id as connectionId from media join message on message.sequence = media.message_sequence
+         where media.message_sequence = ? and media.state = 'ready' and message.state = 'QUEUED'`,
+    )
     this.#ready = database.prepare(
       `update media set state = 'ready', path = ?, size_bytes = ?, sha256 = ?, mime = ?, took_ms = ?, ended_at = ?, tries = tries + 1,
          code = null, words = null where message_sequence = ? and state = 'pending' returning account_id`,
@@ -61,10 +78,18 @@ export class SqliteMediaQueue implements MediaQueue {
       `update media set tries = tries + 1, next_try_at = ?, code = ?, words = ? where message_sequence = ? and state = 'pending'`,
     )
     this.#fail = database.prepare(
-      `update media set state = 'failed', tries = tries + 1, code = ?, words = ?, ended_at = ? where message_sequence = ? and state = 'pending'`,
+      `update media set state = 'failed', tries = tries + 1, code = ?, words = ?, ended_at = ?
+         where message_sequence = ? and state in ('pending', 'ready')`,
     )
+    // Never while it is being handed over: then it may be on its way. And what was handed over once with an unknown fate
+    // may have arrived, so nothing may be said that denies it.
+    const mayHaveArrived = `exists (select 1 from attempt where message_sequence = message.sequence and outcome = 'unknown')`
     this.#failMessage = database.prepare(
-      `update message set state = 'FAILED', reason = ?, words = ?, settled_at = ? where sequence = ? and state = 'QUEUED'
+      `update message set settled_at = ?, words = ?,
+           state = case when ${mayHaveArrived} then 'UNCONFIRMED' else 'FAILED' end,
+           reason = case when ${mayHaveArrived} then 'fate_unknown' else ? end
+         where sequence = ? and state = 'QUEUED' and not exists (select 1 from open_attempt
+           where open_attempt.connection_id = message.connection_id and open_attempt.message_sequence = message.sequence)
          returning connection_id, account_id`,
     )
     this.#note = database.prepare(
@@ -79,7 +104,20 @@ export class SqliteMediaQueue implements MediaQueue {
     this.#forget = database.prepare(
       `update media set state = 'forgotten' where message_sequence = ? and state in ('pending', 'ready') returning account_id, size_bytes`,
     )
-    this.#wanted = database.prepare(`select path from media where state = 'ready'`)
+    this.#missing = database.prepare(
+      `select media.account_id, media.connection_id, media.size_bytes, media.tries, message.state = 'QUEUED' as isWanted,
+           exists (select 1 from open_attempt where open_attempt.connection_id = media.connection_id
+             and open_attempt.message_sequence = media.message_sequence) as isOpen
+         from media join message on message.sequence = media.message_sequence
+         where media.message_sequence = ? and media.path = ? and media.state = 'ready'`,
+    )
+    this.#again = database.prepare(
+      `update media set state = 'pending', next_try_at = ?, path = null where message_sequence = ?`,
+    )
+    this.#wanted = database.prepare(
+      `select message_sequence as sequence, path from media indexed by media_spool
+         where state = 'ready' and message_sequence > ? order by message_sequence limit ?`,
+    )
     const spooled = database
       .prepare(
         `select account_id, sum(size_bytes) as bytes from media indexed by media_spool where state = 'ready' group by account_id`,
@@ -88,25 +126,45 @@ export class SqliteMediaQueue implements MediaQueue {
     this.#spooled = new Map(spooled.map((row) => [row.account_id, row.bytes]))
   }
 
-  async due(request: Parameters<MediaQueue['due']>[0]): Promise<readonly MediaToFetch[]> {
-    const { accountId, now, busy, limit } = request
+  async due(request: DueRequest): Promise<DueMedia> {
+    const media: MediaToFetch[] = []
+    let { after } = request
+    for (let looked = 0; looked < request.accountsAtOnce; looked++) {
+      const account = this.#nextAccount.get(after ?? '') as { id: AccountId } | undefined
+      if (!account) return { media, lookedThrough: null }
+      after = account.id
+      if ((this.#spooled.get(after) ?? 0) < request.quotaBytes) media.push(...(await this.#dueOf(after, request)))
+    }
+    return { media, lookedThrough: after }
+  }
+
+  async #dueOf(accountId: AccountId, { now, busy, perAccount }: DueRequest): Promise<readonly MediaToFetch[]> {
     for (;;) {
-      const rows = this.#due.all(accountId, now, limit + busy.size) as unknown as PendingRow[]
+      const rows = this.#due.all(accountId, now, perAccount + busy.size) as unknown as PendingRow[]
       // Nobody wants the file of a message that was cancelled or has expired meanwhile.
       const unwanted = rows.filter((row) => !row.isWanted).map((row) => row.sequence)
-      if (unwanted.length === 0) return rows.filter((row) => !busy.has(row.sequence)).slice(0, limit)
-      await this.forget(unwanted)
+      if (unwanted.length > 0) await this.forget(unwanted)
+      else
+        return rows
+          .filter((row) => !busy.has(row.sequence))
+          .slice(0, perAccount)
+          .map(toFetch)
     }
   }
 
-  async accountsWithPending(): Promise<readonly AccountId[]> {
-    return (this.#accounts.all() as { id: AccountId }[]).map((row) => row.id)
+  async lookAtHeads(sequences: readonly Sequence[]): Promise<HeadsMedia> {
+    const present = sequences.flatMap((sequence) => {
+      const row = this.#isPresent.get(sequence) as { connectionId: ConnectionId } | undefined
+      return row ? [row.connectionId] : []
+    })
+    return { missing: await this.take(sequences), present }
   }
 
-  async pendingOf(sequences: readonly Sequence[]): Promise<readonly MediaToFetch[]> {
+  async take(sequences: readonly Sequence[]): Promise<readonly MediaToFetch[]> {
     return sequences
       .flatMap((sequence) => this.#one.all(sequence) as unknown as PendingRow[])
       .filter((row) => row.isWanted)
+      .map(toFetch)
   }
 
   async ready(sequence: Sequence, { file, tookMs, at }: Parameters<MediaQueue['ready']>[1]): Promise<boolean> {
@@ -127,13 +185,8 @@ export class SqliteMediaQueue implements MediaQueue {
     })
   }
 
-  async fail(sequence: Sequence, { code, words, at }: MediaTrial): Promise<void> {
-    const failed = await this.#commits.submit(() => {
-      this.#fail.run(code, words, at, sequence)
-      return this.#failMessage.get(code, words, at, sequence) as
-        | { connection_id: ConnectionId; account_id: AccountId }
-        | undefined
-    })
+  async fail(sequence: Sequence, trial: MediaTrial): Promise<void> {
+    const failed = await this.#commits.submit(() => this.#failOne(sequence, trial))
     if (failed) this.#counts.change(failed.connection_id, failed.account_id, -1)
   }
 
@@ -143,28 +196,68 @@ export class SqliteMediaQueue implements MediaQueue {
       path: string
       isSettled: 0 | 1
     }[]
-    const files = rows.filter((row) => row.isSettled)
+    const files = rows.filter((row) => row.isSettled).map(({ sequence, path }) => ({ sequence, path }))
     return { files, lookedThrough: rows.length < limit ? null : (rows.at(-1)?.sequence ?? null) }
   }
 
   async forget(sequences: readonly Sequence[]): Promise<void> {
-    const forgotten = await this.#commits.submit(() =>
-      sequences.map(
-        (sequence) => this.#forget.get(sequence) as { account_id: AccountId; size_bytes: number | null } | undefined,
-      ),
-    )
+    const forgotten = await this.#commits.submit(() => sequences.map((sequence) => this.#forgetOne(sequence)))
     for (const row of forgotten) if (row?.size_bytes) this.#spool(row.account_id, -row.size_bytes)
   }
 
-  async wantedFiles(): Promise<readonly string[]> {
-    return (this.#wanted.all() as { path: string }[]).map((row) => row.path)
+  async lost(
+    files: readonly SpooledFile[],
+    { at, mostTries }: { readonly at: Instant; readonly mostTries: number },
+  ): Promise<readonly ConnectionId[]> {
+    const gone = await this.#commits.submit(() => files.flatMap((file) => this.#loseOne(file, at, mostTries)))
+    for (const row of gone) {
+      this.#spool(row.account_id, -row.size_bytes)
+      if (row.hasFailed) this.#counts.change(row.connection_id, row.account_id, -1)
+    }
+    return [...new Set(gone.filter((row) => row.isWanted).map((row) => row.connection_id))]
   }
 
-  async spoolBytes(accountId: AccountId): Promise<number> {
-    return this.#spooled.get(accountId) ?? 0
+  async wantedFiles(after: Sequence, limit: number): Promise<readonly SpooledFile[]> {
+    const rows = this.#wanted.all(after, limit) as unknown as SpooledFile[]
+    return rows.map(({ sequence, path }) => ({ sequence, path }))
+  }
+
+  async livingWorkers(): Promise<readonly WorkerId[]> {
+    return []
+  }
+
+  #loseOne({ sequence, path }: SpooledFile, at: Instant, mostTries: number) {
+    const row = this.#missing.get(sequence, path) as
+      | (Owner & { size_bytes: number; tries: number; isWanted: 0 | 1; isOpen: 0 | 1 })
+      | undefined
+    // Whoever hands it over may have it open. The next look comes when that is over.
+    if (!row || row.isOpen) return []
+    const trial = { code: 'media_lost', words: `it was fetched ${row.tries} times, and each time the file went`, at }
+    const hasFailed = row.tries >= mostTries && this.#failOne(sequence, trial) !== undefined
+    if (!row.isWanted) this.#forgetOne(sequence)
+    else if (!hasFailed) {
+      const kind: TimelineKind = 'media-lost'
+      this.#again.run(at, sequence)
+      this.#note.run(sequence, at, kind, 'media_lost', null, sequence)
+    }
+    return [{ ...row, hasFailed }]
+  }
+
+  #failOne(sequence: Sequence, { code, words, at }: MediaTrial): Owner | undefined {
+    const failed = this.#failMessage.get(at, words, code, sequence) as Owner | undefined
+    if (failed) this.#fail.run(code, words, at, sequence)
+    return failed
+  }
+
+  #forgetOne(sequence: Sequence) {
+    return this.#forget.get(sequence) as { account_id: AccountId; size_bytes: number | null } | undefined
   }
 
   #spool(accountId: AccountId, bytes: number): void {
     this.#spooled.set(accountId, Math.max(0, (this.#spooled.get(accountId) ?? 0) + bytes))
   }
+}
+
+function toFetch({ isWanted: _, ...row }: PendingRow): MediaToFetch {
+  return { ...row, isLaneHeld: true }
 }

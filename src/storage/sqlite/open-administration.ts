@@ -4,6 +4,7 @@ import type { Administration } from '../../core/ports/administration.ts'
 import { createAdministration } from '../shared/administration.ts'
 import { listChannelMemory, type RememberedEntry, type WantedMemory } from '../shared/list-channel-memory.ts'
 import type { Tables } from '../shared/tables.ts'
+import { sqliteEngine } from './administration-engine.ts'
 import { createSqliteDialect } from './kysely-dialect.ts'
 import { openDatabase } from './open-database.ts'
 
@@ -22,7 +23,7 @@ export function openAdministration(
   const database = openDatabase(path, { create })
   const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(database) })
   return {
-    administration: createAdministration(kysely, now),
+    administration: createAdministration({ database: kysely, engine: sqliteEngine, now }),
     listChannelMemory: (wanted) => listChannelMemory(kysely, wanted),
     close() {
       if (database.isOpen) database.close()

@@ -8,12 +8,16 @@ import type { Receipt } from '../../core/ports/channel.ts'
 export class ReceiptWriter {
   readonly #find: StatementSync
   readonly #isOpen: StatementSync
+  readonly #isTold: StatementSync
   readonly #move: StatementSync
   readonly #note: StatementSync
 
   constructor(database: DatabaseSync) {
     this.#find = database.prepare('select sequence, state, connection_id from message where id = ?')
     this.#isOpen = database.prepare('select 1 from open_attempt where connection_id = ? and message_sequence = ?')
+    this.#isTold = database.prepare(
+      'select 1 from timeline where message_sequence = ? and kind = ? and at = ? and code is ? and words is ? limit 1',
+    )
     this.#move = database.prepare(
       `update message set state = ?, reason = ?, words = ?, published_at = coalesce(published_at, ?), resolved_at = coalesce(resolved_at, ?)
          where sequence = ?`,
@@ -30,20 +34,29 @@ export class ReceiptWriter {
       | undefined
     if (!row) return 'message-unknown'
     if (this.#isOpen.get(row.connection_id, row.sequence)) return 'too-early'
+    if (this.#wasBrought(row.sequence, receipt)) return 'applied'
     const effect = applyReceipt(row.state, receipt)
     if (effect.to) {
       const publishedAt = effect.to === 'FAILED' ? null : receipt.at
       this.#move.run(effect.to, effect.reason, receipt.words, publishedAt, receipt.at, row.sequence)
     }
-    const kind: TimelineKind = effect.contrary ? 'receipt-contrary' : `receipt-${receipt.kind}`
-    this.#note.run(
-      row.sequence,
-      receipt.at,
-      kind,
-      receipt.code,
-      receipt.words ?? (effect.contrary ? receipt.kind : null),
-      row.sequence,
-    )
+    const { at, code } = receipt
+    const { kind, words } = momentOf(receipt, effect.contrary)
+    this.#note.run(row.sequence, at, kind, code, words, row.sequence)
     return 'applied'
   }
+
+  /** Networks repeat themselves, and two workers may report the same. */
+  #wasBrought(sequence: Sequence, receipt: Receipt): boolean {
+    return [false, true].some((contrary) => {
+      const { kind, words } = momentOf(receipt, contrary)
+      return this.#isTold.get(sequence, kind, receipt.at, receipt.code, words) !== undefined
+    })
+  }
+}
+
+/** As it stands in the story of the message. A contrary report names its kind in its words, unless it has some. */
+function momentOf(receipt: Receipt, contrary: boolean): { kind: TimelineKind; words: string | null } {
+  if (contrary) return { kind: 'receipt-contrary', words: receipt.words ?? receipt.kind }
+  return { kind: `receipt-${receipt.kind}`, words: receipt.words }
 }

@@ -171,7 +171,7 @@ export class StepWriter {
   }
 
   #mayOpen(connectionId: Step['connectionId']): boolean {
-    return this.#directory.connectionById(connectionId)?.state === 'active'
+    return this.#directory.maySend(connectionId)
   }
 
   #remember(connectionId: Step['connectionId'], memory: LaneMemory): void {

@@ -1,5 +1,7 @@
 -- Printed from the migrations by `npm run generate`. Do not edit.
 
+CREATE INDEX channel_memory_reminders on channel_memory (kind, remind_at) where remind_at is not null;
+
 CREATE UNIQUE INDEX connection_number on connection (account_id, number) where state <> 'removed';
 
 CREATE INDEX idempotency_age on idempotency (accepted_at);
@@ -53,7 +55,7 @@ CREATE TABLE channel_memory (
   connection_id text not null,
   key text not null,
   value text not null,
-  at integer not null,
+  at integer not null, remind_at integer,
   unique (kind, connection_id, key)
 ) strict;
 
@@ -69,6 +71,12 @@ CREATE TABLE connection (
   created_at integer not null,
   removed_at integer
 ) strict, without rowid;
+
+CREATE TABLE hold (
+  only integer primary key check (only = 1),
+  since integer not null,
+  reason text not null
+) strict;
 
 CREATE TABLE idempotency (
   account_id text not null,
@@ -171,6 +179,12 @@ CREATE TABLE open_attempt (
   words text
 ) strict, without rowid;
 
+CREATE TABLE remembrance (
+  only integer primary key check (only = 1),
+  installation text not null,
+  mark integer not null
+) strict;
+
 CREATE TABLE request (
   sequence integer primary key,
   account_id text not null,
@@ -219,7 +233,7 @@ CREATE TABLE token (
 CREATE TABLE worker (
   id text primary key,
   heartbeat_until integer not null
-) strict, without rowid;
+, host text, pid integer, roles text, version text, started_at integer) strict, without rowid;
 
 CREATE VIEW waiting as
   select lane_entry.connection_id, lane_entry.sequence, message.id, message.account_id, message.type, message.recipient,

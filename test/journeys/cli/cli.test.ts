@@ -108,12 +108,12 @@ describe('the command line as a process', () => {
   })
 
   it('refuses to serve on wrong settings, with all of them in one answer', async () => {
-    writeFileSync(join(folder, '.env'), 'NUNCIO_PORT=x\nNUNCIO_DATABASE_URL=postgres://anna:hunter2@db/x\n')
+    writeFileSync(join(folder, '.env'), 'NUNCIO_PORT=x\nNUNCIO_DATABASE_URL=postgres://anna:hunter2@db\n')
 
     const { code, stdout, stderr } = await cli.run('serve')
 
     assert.deepEqual([code, stdout], [1, ''])
-    assert.match(stderr, /NUNCIO_PORT .*setting_invalid\)\n.*NUNCIO_DATABASE_URL .*PostgreSQL is not built yet/)
+    assert.match(stderr, /NUNCIO_PORT .*setting_invalid\)\n.*NUNCIO_DATABASE_URL .*it names no database/)
     assert.doesNotMatch(stderr, /hunter2/)
   })
 

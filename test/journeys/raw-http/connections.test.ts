@@ -158,6 +158,28 @@ describe('a slow caller', () => {
     })
   })
 
+  it('whose body comes whole while it is being refused has sent nothing all the same', async () => {
+    await withServer({ limits: SHORT_TIMES }, async (server) => {
+      const refusing = Promise.withResolvers<void>()
+      const logged = Promise.withResolvers<boolean>()
+      server.intake.logRefused = () => {
+        refusing.resolve()
+        return logged.promise
+      }
+      const connection = await server.connect()
+      const request = server.write()
+      connection.send(request.subarray(0, -1))
+      await refusing.promise
+      connection.send(request.subarray(-1))
+      // The next request on another connection: by then the last byte has been read.
+      await server.ask({ headers: { 'x-api-key': null } })
+      logged.resolve(true)
+
+      assert.equal((await connection.nextReply())?.status, 408)
+      assert.deepEqual(server.intake.accepted, [])
+    })
+  })
+
   it('who goes away in the middle leaves a line in the API log', async () => {
     await withServer({}, async (server) => {
       const connection = await server.connect()

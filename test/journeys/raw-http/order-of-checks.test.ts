@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { describe, it } from 'vitest'
 import type { Token } from '../../../src/core/token/token.ts'
+import { createToken } from '../../../src/core/token/token-format.ts'
 import { codesOf } from './raw-connection.ts'
 import { GOOD_BODY, type HeaderLines, withServer } from './server-under-test.ts'
 import { ACCOUNT, FROM } from './stub-intake.ts'
@@ -34,7 +36,7 @@ const FLAWS: readonly Flaw[] = [
 
 const PAIRS = FLAWS.flatMap((first, place) => FLAWS.slice(place + 1).map((second) => ({ first, second })))
 
-describe('of two things that are wrong', () => {
+describe.each(['at once', 'later'])('of two things that are wrong, where storage answers %s', (when) => {
   it.each(PAIRS)('$first.code is told before $second.code', async ({ first, second }) => {
     // A full connection is known by its number, so a stranger's number cannot be full as well.
     const from = second.fields && 'from' in second.fields ? STRANGER : FROM
@@ -44,9 +46,11 @@ describe('of two things that are wrong', () => {
       if (both.some(({ isOverRate }) => isOverRate)) await server.ask()
       for (const { full } of both) if (full) server.intake.full.add(full === FROM ? from : full)
       server.isAccepting = !both.some(({ isShuttingDown }) => isShuttingDown)
+      if (when === 'later') server.intake.answerLookUpsLater()
 
       const reply = await server.ask({
-        headers: { 'x-api-key': token, ...first.headers, ...second.headers },
+        // A key of which nothing is known changes nothing, but where a limit refuses it has to be looked up first.
+        headers: { 'x-api-key': token, 'Idempotency-Key': 'new', ...first.headers, ...second.headers },
         body: JSON.stringify({ ...JSON.parse(GOOD_BODY), ...first.fields, ...second.fields }),
       })
 
@@ -54,22 +58,19 @@ describe('of two things that are wrong', () => {
     })
   })
 
-  it('the token is told before anything about the body is known', async () => {
-    await withServer({}, async (server) => {
-      const connection = await server.connect()
-      connection.send(server.write({ headers: { 'x-api-key': null, 'Content-Length': '60000' }, body: '' }))
-
-      assert.equal((await connection.nextReply())?.status, 401)
-    })
-  })
-
-  it('the limit of the account is told before the body has come', async () => {
+  it.each<[string, HeaderLines, number]>([
+    ['the lack of a token', { 'x-api-key': null }, 401],
+    ['an unknown token', { 'x-api-key': createToken(randomBytes) }, 401],
+    ['the limit of the account', {}, 429],
+    ['the limit of the account, under a new key', { 'Idempotency-Key': 'new' }, 429],
+  ])('%s is told before the body has come', async (_, headers, status) => {
     await withServer({}, async (server) => {
       server.intake.full.add(ACCOUNT)
+      if (when === 'later') server.intake.answerLookUpsLater()
       const connection = await server.connect()
-      connection.send(server.write({ headers: { 'Content-Length': '60000' }, body: '' }))
+      connection.send(server.write({ headers: { ...headers, 'Content-Length': '60000' }, body: '' }))
 
-      assert.equal((await connection.nextReply())?.status, 429)
+      assert.equal((await connection.nextReply())?.status, status)
     })
   })
 })

@@ -3,6 +3,7 @@ import type { Clock } from '../../../src/core/ports/clock.ts'
 /** Sockets live in real time, so tests over them do, too. */
 export const realClock: Clock = {
   now: () => Date.now(),
+  wall: () => Date.now(),
   monotonic: () => performance.now(),
   after: (delayMs, call) => {
     const timer = setTimeout(call, delayMs)

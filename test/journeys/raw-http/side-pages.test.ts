@@ -139,3 +139,17 @@ describe('the description of the API', () => {
     })
   })
 })
+
+describe('a process that takes no messages', () => {
+  it('is alive, and knows neither the endpoint nor its description', async () => {
+    await withServer({ intake: null }, async (server) => {
+      const replies = [await get(server, '/health/live'), await server.ask(), await get(server, '/openapi.json')]
+
+      assert.deepEqual(
+        replies.map((reply) => reply?.status),
+        [200, 404, 404],
+      )
+      assert.deepEqual(codesOf(replies[1]!), ['route_not_found'])
+    })
+  })
+})

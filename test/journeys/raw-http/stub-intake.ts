@@ -15,6 +15,11 @@ export interface Held {
   release(as: AcceptResult): void
 }
 
+export interface HeldLookUps {
+  release(): void
+  fail(error: Error): void
+}
+
 /** An intake that keeps everything in memory and does as it is told. */
 export class StubIntake implements Intake {
   readonly accepted: Candidate[] = []
@@ -28,6 +33,10 @@ export class StubIntake implements Intake {
   /** What a repeat finds its message in. */
   stateOfMessages: MessageState = 'QUEUED'
   lookUps = 0
+  /** Which keys were looked up. */
+  readonly keyLookUps: string[] = []
+  /** What look-ups wait for, as where storage is another machine. Null: they are answered at once. */
+  lookUpsWaitFor: Promise<void> | null = null
   readonly #tokens = new Map<string, Token>()
   readonly #keys = new Map<string, { readonly fingerprint: string; readonly messageId: MessageId }>()
 
@@ -59,13 +68,29 @@ export class StubIntake implements Intake {
     return { reached: reached.promise, release: (as) => result.resolve(as) }
   }
 
-  findToken(tokenSha256: Buffer): Token | null {
-    this.lookUps += 1
-    return this.#tokens.get(tokenSha256.toString('hex')) ?? null
+  /** Holds back what is looked up from now on. */
+  holdLookUps(): HeldLookUps {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    this.lookUpsWaitFor = promise
+    // Nobody may have asked yet when it fails.
+    promise.catch(() => {})
+    return { release: resolve, fail: reject }
   }
 
-  namesMessage(accountId: AccountId, key: string): boolean {
-    return this.#keys.has(`${accountId} ${key}`)
+  /** Answers look-ups from now on, but never at once. */
+  answerLookUpsLater(): this {
+    this.lookUpsWaitFor = Promise.resolve()
+    return this
+  }
+
+  findToken(tokenSha256: Buffer): Token | null | Promise<Token | null> {
+    this.lookUps += 1
+    return this.#answer(() => this.#tokens.get(tokenSha256.toString('hex')) ?? null)
+  }
+
+  namesMessage(accountId: AccountId, key: string): boolean | Promise<boolean> {
+    this.keyLookUps.push(key)
+    return this.#answer(() => this.#keys.has(`${accountId} ${key}`))
   }
 
   isBacklogFull(accountId: AccountId, from: string | null): 'connection_backlog_full' | 'account_backlog_full' | null {
@@ -83,6 +108,10 @@ export class StubIntake implements Intake {
     await new Promise(setImmediate)
     if (this.canLog) this.refused.push(request)
     return this.canLog
+  }
+
+  #answer<Found>(find: () => Found): Found | Promise<Found> {
+    return this.lookUpsWaitFor ? this.lookUpsWaitFor.then(() => new Promise(setImmediate)).then(find) : find()
   }
 
   #judge(candidate: Candidate): AcceptResult {

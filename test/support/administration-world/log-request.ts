@@ -14,10 +14,10 @@ interface LoggedRequest {
 }
 
 /** A refused request as the service keeps it; with `messageId` a repeat of that message. */
-export function logRequest(world: AdministrationWorld, request: LoggedRequest): void {
+export async function logRequest(world: AdministrationWorld, request: LoggedRequest): Promise<void> {
   const { messageId = null, body = null, status = messageId ? 200 : 400 } = request
   const errors = request.errors ?? [{ field: null, code: 'body_missing', message: 'The request has no body.' }]
-  world.run(
+  await world.run(
     `insert into request (account_id, token_id, request_id, received_at, took_us, status, code, errors, body, message_id,
        remote_address, user_agent) values (?, ?, ?, ?, 840, ?, ?, ?, ?, ?, '203.0.113.9', 'curl/8')`,
     request.accountId,
@@ -33,10 +33,10 @@ export function logRequest(world: AdministrationWorld, request: LoggedRequest): 
 }
 
 /** Tells which token a message came with, and from where. */
-export function cameWith(world: AdministrationWorld, id: MessageId, tokenId: TokenId): void {
-  world.run(
-    `update message set token_id = ?, remote_address = '203.0.113.9', user_agent = 'curl/8' where id = ?`,
-    tokenId,
-    id,
-  )
+export async function cameWith(world: AdministrationWorld, sequence: number, tokenId: TokenId): Promise<void> {
+  await world.database.rewriteMessage(sequence, {
+    token_id: tokenId,
+    remote_address: '203.0.113.9',
+    user_agent: 'curl/8',
+  })
 }

@@ -1,15 +1,19 @@
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
-import { Kysely } from 'kysely'
 import { DEFAULT_LANE_POLICY } from '../../../src/core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../../src/core/ids.ts'
 import type { Administration } from '../../../src/core/ports/administration.ts'
-import { createAdministration } from '../../../src/storage/shared/administration.ts'
-import type { Tables } from '../../../src/storage/shared/tables.ts'
-import { createSqliteDialect } from '../../../src/storage/sqlite/kysely-dialect.ts'
-import { openDatabase } from '../../../src/storage/sqlite/open-database.ts'
+import { openPostgresWorldDatabase } from './postgres-world-database.ts'
+import { openSqliteWorldDatabase } from './sqlite-world-database.ts'
+import type { EngineName, OpenWorldDatabase, Row, Value, WorldDatabase } from './world-database.ts'
+
+export { ENGINES, type EngineName } from './world-database.ts'
 
 export const NOON = Date.UTC(2026, 0, 15, 12)
+
+const OPENERS: Readonly<Record<EngineName, OpenWorldDatabase>> = {
+  SQLite: openSqliteWorldDatabase,
+  PostgreSQL: openPostgresWorldDatabase,
+}
 
 export interface AcceptedMessage {
   readonly connectionId: ConnectionId
@@ -19,33 +23,43 @@ export interface AcceptedMessage {
   readonly acceptedAt?: number
 }
 
-/** Administration over a database in memory, with what the service would have written beside it. */
+/** Administration over a database of its own, with what the service would have written beside it. */
 export class AdministrationWorld {
-  readonly database: DatabaseSync = openDatabase(':memory:', { create: true })
-  readonly administration: Administration
   now = NOON
+  #database: WorldDatabase | null = null
   #made = 0
 
-  constructor() {
-    const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(this.database) })
-    this.administration = createAdministration(kysely, () => this.now)
-    this.run('insert into worker (id, heartbeat_until) values (?, ?)', 'a living worker', Number.MAX_SAFE_INTEGER)
+  /** To be returned by `beforeEach`, so that the world is closed after the test. */
+  async open(engine: EngineName): Promise<() => Promise<void>> {
+    this.#database = await OPENERS[engine](() => this.now)
+    await this.run('insert into worker (id, heartbeat_until) values (?, ?)', 'a living worker', Number.MAX_SAFE_INTEGER)
+    return () => this.close()
+  }
+
+  close(): Promise<void> {
+    return this.database.close()
+  }
+
+  get database(): WorldDatabase {
+    if (!this.#database) throw new Error('The world has not been opened')
+    return this.#database
+  }
+
+  get administration(): Administration {
+    return this.database.administration
   }
 
   /** As after the service has ended in order. */
-  stopService(): void {
-    this.run('delete from worker')
+  async stopService(): Promise<void> {
+    await this.run('delete from worker')
   }
 
-  run(sql: string, ...values: SQLInputValue[]): void {
-    this.database.prepare(sql).run(...values)
+  run(sql: string, ...values: readonly Value[]): Promise<void> {
+    return this.database.run(sql, ...values)
   }
 
-  all(sql: string, ...values: SQLInputValue[]): Record<string, unknown>[] {
-    return this.database
-      .prepare(sql)
-      .all(...values)
-      .map((row) => ({ ...row }))
+  all(sql: string, ...values: readonly Value[]): Promise<Row[]> {
+    return this.database.all(sql, ...values)
   }
 
   async account(name = 'Acme'): Promise<AccountId> {
@@ -57,33 +71,47 @@ export class AdministrationWorld {
     return (await this.administration.addConnection(wanted, 'test')).id
   }
 
+  /** Many texts that wait, in one go. */
+  async acceptMany(count: number, connectionId: ConnectionId): Promise<void> {
+    const body = JSON.stringify({
+      from: '15550001000',
+      to: '15550100000',
+      message: { type: 'message', message: 'Hello' },
+    })
+    await this.run(
+      `with recursive counted (i) as (select 1 union all select i + 1 from counted where i < ${count})
+       insert into message (id, account_id, connection_id, request_id, body, body_crc, recipient, type, state, accepted_at, took_us)
+       select 'many-' || i, account_id, id, 'request-' || i, ?, ?, '15550100000', 'message', 'QUEUED', ?, 700
+         from connection cross join counted where id = ?`,
+      body,
+      crc32(body),
+      this.now,
+      connectionId,
+    )
+  }
+
   /** A message as the service stores it. Settled ones have left their lane a second after acceptance. */
-  accept(message: AcceptedMessage): { id: MessageId; sequence: number } {
+  async accept(message: AcceptedMessage): Promise<{ id: MessageId; sequence: number }> {
     const id = `message-${++this.#made}` as MessageId
     const { connectionId, state = 'QUEUED', type = 'message', reason = null, acceptedAt = this.now } = message
     const media = { name: 'a.png', url: `https://files.example/${id}.png` }
     const content = type === 'message' ? { type, message: 'Hello' } : { type, media }
     const body = JSON.stringify({ from: '15550001000', to: '15550100000', message: content })
-    const settledAt = state === 'QUEUED' ? null : acceptedAt + 1_000
-    this.run(
-      `insert into message (id, account_id, connection_id, request_id, body, body_crc, recipient, type, state, reason, accepted_at,
-         settled_at, published_at, took_us)
-       select ?, account_id, id, ?, ?, ?, '15550100000', ?, ?, ?, ?, ?, ?, 700 from connection where id = ?`,
+    const [row] = await this.all(
+      `insert into message (id, account_id, connection_id, request_id, body, body_crc, recipient, type, state, accepted_at, took_us)
+       select ?, account_id, id, ?, ?, ?, '15550100000', ?, 'QUEUED', ?, 700 from connection where id = ? returning sequence`,
       id,
       `request-${this.#made}`,
       body,
       crc32(body),
       type,
-      state,
-      reason,
       acceptedAt,
-      settledAt,
-      state === 'PUBLISHED' ? settledAt : null,
       connectionId,
     )
-    const sequence = Number(this.all('select sequence from message where id = ?', id)[0]?.['sequence'])
+    const sequence = Number(row?.['sequence'])
+    if (state !== 'QUEUED') await this.#settle(sequence, { state, reason, at: acceptedAt + 1_000 })
     if (type !== 'message') {
-      this.run(
+      await this.run(
         `insert into media (message_sequence, account_id, connection_id, url, type, state, next_try_at)
          select ?, account_id, id, ?, ?, 'pending', ? from connection where id = ?`,
         sequence,
@@ -96,38 +124,53 @@ export class AdministrationWorld {
     return { id, sequence }
   }
 
+  async #settle(sequence: number, end: { state: string; reason: string | null; at: number }): Promise<void> {
+    await this.run(
+      'update message set state = ?, reason = ?, settled_at = ?, published_at = ? where sequence = ?',
+      end.state,
+      end.reason,
+      end.at,
+      end.state === 'PUBLISHED' ? end.at : null,
+      sequence,
+    )
+  }
+
   /** Opens an attempt, as a worker does before it calls the channel. */
-  openAttempt(
+  async openAttempt(
     connectionId: ConnectionId,
     sequence: number,
     more: { evidenceUntil?: number; number?: number } = {},
-  ): void {
-    this.run(
-      'insert into open_attempt (connection_id, message_sequence, number, epoch, started_at, evidence_until) values (?, ?, ?, 1, ?, ?)',
-      connectionId,
-      sequence,
-      more.number ?? 1,
-      this.now,
-      more.evidenceUntil ?? null,
-    )
+  ): Promise<void> {
+    await this.database.insertOfLane('open_attempt', {
+      connection_id: connectionId,
+      message_sequence: sequence,
+      number: more.number ?? 1,
+      epoch: 1,
+      started_at: this.now,
+      evidence_until: more.evidenceUntil ?? null,
+    })
   }
 
-  lane(connectionId: ConnectionId, wait: { reason?: string; until?: number; owner?: string; words?: string }): void {
-    this.run(
-      'insert or replace into lane (connection_id, owner, epoch, wait_reason, wait_words, wait_until) values (?, ?, 1, ?, ?, ?)',
-      connectionId,
-      wait.owner ?? null,
-      wait.reason ?? null,
-      wait.words ?? null,
-      wait.until ?? null,
-    )
+  async lane(
+    connectionId: ConnectionId,
+    wait: { reason?: string; until?: number; owner?: string; words?: string },
+  ): Promise<void> {
+    await this.run('delete from lane where connection_id = ?', connectionId)
+    await this.database.insertOfLane('lane', {
+      connection_id: connectionId,
+      owner: wait.owner ?? null,
+      epoch: 1,
+      wait_reason: wait.reason ?? null,
+      wait_words: wait.words ?? null,
+      wait_until: wait.until ?? null,
+    })
   }
 
-  changedLanes(): unknown[] {
-    return this.all('select connection_id from lane_change order by position').map((row) => row['connection_id'])
+  changedLanes(): Promise<string[]> {
+    return this.database.changedLanes()
   }
 
-  audit(): string[] {
-    return this.all('select action from audit order by sequence').map((row) => String(row['action']))
+  async audit(): Promise<string[]> {
+    return (await this.all('select action from audit order by sequence')).map((row) => String(row['action']))
   }
 }

@@ -2,7 +2,7 @@ import type { InboxEntry } from '../../../src/app/open-administration.ts'
 import { parseSandboxSettings } from '../../../src/channels/sandbox/settings.ts'
 import { run } from '../../../src/cli/run.ts'
 import type { Surroundings } from '../../../src/cli/surroundings.ts'
-import { readSettings } from '../../../src/config/read-settings.ts'
+import { readSettings, type Settings } from '../../../src/config/read-settings.ts'
 import { AdministrationWorld } from './open-administration-world.ts'
 
 export interface CliAnswer {
@@ -20,6 +20,8 @@ export class CliWorld extends AdministrationWorld {
   answer: () => Response = () => new Response('{}')
   created: boolean[] = []
   served = 0
+  /** The settings of the last call of `serve`. */
+  servedWith: Settings | null = null
   #drawn = 0
 
   async cli(...args: readonly string[]): Promise<CliAnswer> {
@@ -49,13 +51,14 @@ export class CliWorld extends AdministrationWorld {
       heading: (text) => text,
       now: () => this.now,
       drawBytes: (count) => new Uint8Array(count).map((_, index) => index + this.#drawn++),
-      readSettings: () => readSettings({ environment: this.environment, envFile: {} }),
+      readSettings: (commandLine = {}) => readSettings({ commandLine, environment: this.environment, envFile: {} }),
       openAdministration: async (_, { create }) => {
         this.created.push(create)
         return this.#session()
       },
-      serve: async () => {
+      serve: async (settings) => {
         this.served += 1
+        this.servedWith = settings
       },
       migrate: async () => ({ from: 0, to: 1 }),
       fetch: async (url, request) => {

@@ -8,6 +8,7 @@ import type {
   RecordedAttempt,
   SentRequest,
 } from '../ledger/ledger-input.ts'
+import { withClient } from '../postgres/postgres-server.ts'
 import type { NuncioCli } from './nuncio-cli.ts'
 import { waitUntil } from './wait-until.ts'
 
@@ -26,9 +27,18 @@ export async function drain(cli: NuncioCli, deadlineMs: number): Promise<void> {
   await waitUntil('all lanes are empty', isEmpty, { deadlineMs, everyMs: 500 }).catch(() => {})
 }
 
+/** Where to look for what the service knows. */
+export interface Recorded {
+  readonly cli: NuncioCli
+  /** Where the file of SQLite lies, if the data lie nowhere else. */
+  readonly dataDir: string
+  /** The database on PostgreSQL. */
+  readonly databaseUrl?: string
+}
+
 /** All that the service knows, beside what the client knows. */
 export async function collectLedger(
-  { cli, dataDir }: { readonly cli: NuncioCli; readonly dataDir: string },
+  { cli, dataDir, databaseUrl }: Recorded,
   requests: readonly SentRequest[],
 ): Promise<LedgerInput> {
   const messages = await cli.json<Dated<ListedMessage, 'acceptedAt'>[]>('message', 'list')
@@ -37,31 +47,39 @@ export async function collectLedger(
     requests,
     messages: messages.map((message) => ({ ...message, acceptedAt: Date.parse(message.acceptedAt) })),
     inbox: inbox.map((entry) => ({ ...entry, deliveredAt: Date.parse(entry.deliveredAt) })),
-    attempts: readAttempts(dataDir),
+    attempts: databaseUrl === undefined ? readAttempts(dataDir) : await readAttemptsAt(databaseUrl),
   }
 }
 
 /** As JSON carries it: with the moment as ISO 8601. */
 type Dated<Row, Moment extends keyof Row> = Omit<Row, Moment> & Readonly<Record<Moment, string>>
 
-/** Attempts have no command of their own that lists all of them, so they are read where they lie. */
-export function readAttempts(dataDir: string): RecordedAttempt[] {
+// Attempts have no command of their own that lists all of them, so they are read where they lie.
+const ATTEMPTS = `
+  select message.id as "messageId", connection.number as connection, tried.number, tried.started_at as "startedAt",
+      tried.ended_at as "endedAt", tried.outcome
+    from (
+      select message_sequence, number, started_at, ended_at, outcome from attempt
+      union all
+      select message_sequence, number, started_at, null, null from open_attempt
+    ) as tried
+    join message on message.sequence = tried.message_sequence
+    join connection on connection.id = message.connection_id
+    order by tried.started_at, tried.message_sequence`
+
+function readAttempts(dataDir: string): RecordedAttempt[] {
   const database = new DatabaseSync(findDatabase(dataDir), { readOnly: true, timeout: 5_000 })
   try {
-    const rows = database.prepare(`
-      select message.id as messageId, connection.number as connection, tried.*
-      from (
-        select message_sequence, number, started_at as startedAt, ended_at as endedAt, outcome from attempt
-        union all
-        select message_sequence, number, started_at, null, null from open_attempt
-      ) as tried
-      join message on message.sequence = tried.message_sequence
-      join connection on connection.id = message.connection_id
-      order by tried.startedAt, tried.message_sequence`)
-    return rows.all() as unknown as RecordedAttempt[]
+    return database.prepare(ATTEMPTS).all() as unknown as RecordedAttempt[]
   } finally {
     database.close()
   }
+}
+
+async function readAttemptsAt(url: string): Promise<RecordedAttempt[]> {
+  const { rows } = await withClient(url, (client) => client.query<RecordedAttempt>(ATTEMPTS))
+  const toNumber = (moment: unknown) => (moment === null ? null : Number(moment))
+  return rows.map((row) => ({ ...row, startedAt: Number(row.startedAt), endedAt: toNumber(row.endedAt) }))
 }
 
 /** The file that holds the messages, whatever it is called. */

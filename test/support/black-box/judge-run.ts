@@ -2,8 +2,7 @@ import { assertClean } from '../ledger/assert-clean.ts'
 import { assertLedgerSeesFaults } from '../ledger/assert-sees-faults.ts'
 import { checkLedger, type Ledger } from '../ledger/check-ledger.ts'
 import type { LedgerInput, SentRequest } from '../ledger/ledger-input.ts'
-import { collectLedger, drain } from './collect-ledger.ts'
-import type { World } from './world.ts'
+import { collectLedger, drain, type Recorded } from './collect-ledger.ts'
 
 export interface Judgement extends Ledger {
   /** What was compared. */
@@ -13,10 +12,7 @@ export interface Judgement extends Ledger {
 const DRAINED_WITHIN_MS = 90_000
 
 /** The end of every fault run: lets all lanes run empty, then every fault must be absent, and would have been seen. */
-export async function judgeRun(
-  world: Pick<World, 'cli' | 'dataDir'>,
-  requests: readonly SentRequest[],
-): Promise<Judgement> {
+export async function judgeRun(world: Recorded, requests: readonly SentRequest[]): Promise<Judgement> {
   await drain(world.cli, DRAINED_WITHIN_MS)
   const input = await collectLedger(world, requests)
   const ledger = checkLedger(input)

@@ -9,7 +9,7 @@ const PAUSE_WHEN_REFUSED_MS = 25
 const TRIES_AFTER_STOP = 100
 
 export interface LoadPlan {
-  readonly client: SendClient
+  readonly client: Pick<SendClient, 'send'>
   /** Sender numbers; each has a client of its own that sends one message after the other. */
   readonly connections: readonly string[]
   /** Longest pause between two messages of a connection. */

@@ -14,16 +14,23 @@ export interface CliAnswer {
 export class NuncioCli {
   readonly #dataDir: string
   readonly #workDir: string
+  readonly #environment: Readonly<Record<string, string>>
 
-  constructor({ dataDir, workDir }: { readonly dataDir: string; readonly workDir: string }) {
-    this.#dataDir = dataDir
-    this.#workDir = workDir
+  /** `environment`: what the service has beside its data folder, such as the URL of its database. */
+  constructor(place: {
+    readonly dataDir: string
+    readonly workDir: string
+    readonly environment?: Readonly<Record<string, string>>
+  }) {
+    this.#dataDir = place.dataDir
+    this.#workDir = place.workDir
+    this.#environment = place.environment ?? {}
   }
 
   run(...args: readonly string[]): Promise<CliAnswer> {
     const options = {
       cwd: this.#workDir,
-      env: nuncioEnvironment(this.#dataDir),
+      env: nuncioEnvironment(this.#dataDir, this.#environment),
       timeout: LONGEST_CALL_MS,
       maxBuffer: LONGEST_OUTPUT_BYTES,
     }

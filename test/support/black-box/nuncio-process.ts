@@ -11,9 +11,13 @@ const LOG_SHOWN_BYTES = 4_000
 export interface ServiceSettings {
   readonly dataDir: string
   readonly port: number
+  /** Tells several apart that work in the same folder. */
+  readonly name?: string
   /** Where its output goes and where it is started: outside the data, which may be full or broken. */
   readonly workDir: string
   readonly environment?: Readonly<Record<string, string>>
+  /** Further arguments of `serve`, such as `--processes`. */
+  readonly serveArguments?: readonly string[]
   readonly onStart?: (pid: number) => void
 }
 
@@ -56,7 +60,7 @@ export class NuncioProcess {
   /** Starts it without waiting, for runs in which it may fail to start. */
   spawn(): void {
     const log = openSync(this.#logFile, 'a')
-    const child = spawn(process.execPath, [nuncioMain, 'serve'], {
+    const child = spawn(process.execPath, [nuncioMain, 'serve', ...(this.settings.serveArguments ?? [])], {
       cwd: this.settings.workDir,
       env: nuncioEnvironment(this.settings.dataDir, {
         NUNCIO_PORT: String(this.settings.port),
@@ -113,7 +117,7 @@ export class NuncioProcess {
   }
 
   get #logFile(): string {
-    return join(this.settings.workDir, 'service.log')
+    return join(this.settings.workDir, `${this.settings.name ?? 'service'}.log`)
   }
 
   async #askReady(): Promise<number | null> {

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -16,6 +16,8 @@ export interface TestFolder {
 export function openTestFolder(): TestFolder {
   sweepLeftovers()
   const path = mkdtempSync(join(tmpdir(), PREFIX))
+  // PostgreSQL works in it as another user when we are root.
+  chmodSync(path, 0o755)
   writeFileSync(join(path, 'owner'), `${process.pid}\n`)
   return {
     path,
@@ -44,7 +46,7 @@ function readPids(file: string): number[] {
   }
 }
 
-function isRunning(pid: number): boolean {
+export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true

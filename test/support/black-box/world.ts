@@ -11,6 +11,8 @@ export interface WorldPlan {
   /** Further arguments for `connection add`, such as the sandbox's latency. */
   readonly connectionArguments?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
+  /** Further arguments of `serve`, such as `--processes`. */
+  readonly serveArguments?: readonly string[]
   /** Where to work and where the data lies, if not in a folder of its own. Whoever names them clears them away. */
   readonly place?: { readonly workDir: string; readonly dataDir: string }
 }
@@ -36,17 +38,17 @@ export async function openWorld(plan: WorldPlan): Promise<World> {
     workDir,
     port: await findFreePort(),
     environment: plan.environment ?? {},
+    serveArguments: plan.serveArguments ?? [],
     onStart: (pid) => folder?.remember(pid),
   })
-  const cli = new NuncioCli({ dataDir, workDir })
+  const cli = new NuncioCli({ dataDir, workDir, environment: plan.environment ?? {} })
   const close = async () => {
     await service.stop()
     folder?.remove()
   }
   try {
     await service.start()
-    const { token } = await cli.json<{ token: string }>(...TOKEN_CREATE)
-    const connections = await addConnections(cli, plan)
+    const { token, connections } = await prepareSenders(cli, plan)
     const client = new SendClient({ url: service.url, token })
     return { service, cli, client, token, connections, dataDir, workDir, close }
   } catch (error) {
@@ -58,7 +60,15 @@ export async function openWorld(plan: WorldPlan): Promise<World> {
 const TOKEN_CREATE = ['token', 'create', '--name', 'load', '--expires', '7d', '--event', 'messaging.send_message']
 const FIRST_NUMBER = 15_550_002_000
 
-async function addConnections(cli: NuncioCli, plan: WorldPlan): Promise<string[]> {
+type SenderPlan = Pick<WorldPlan, 'connections' | 'connectionArguments'>
+
+/** A token, and as many connections as are wanted. */
+export async function prepareSenders(cli: NuncioCli, plan: SenderPlan) {
+  const { token } = await cli.json<{ token: string }>(...TOKEN_CREATE)
+  return { token, connections: await addConnections(cli, plan) }
+}
+
+async function addConnections(cli: NuncioCli, plan: SenderPlan): Promise<string[]> {
   const numbers = Array.from({ length: plan.connections }, (_, index) => String(FIRST_NUMBER + index))
   for (const number of numbers) {
     await cli.json('connection', 'add', number, '--channel', 'sandbox', ...(plan.connectionArguments ?? []))

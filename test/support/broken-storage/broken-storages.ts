@@ -1,7 +1,8 @@
-import type { ConnectionId, MessageId } from '../../../src/core/ids.ts'
+import type { ConnectionId, MessageId, WorkerId } from '../../../src/core/ids.ts'
 import type { Sequence } from '../../../src/core/message/message.ts'
-import type { AcceptResult } from '../../../src/core/ports/intake.ts'
-import type { ClaimedLane, Lanes, MediaQueue } from '../../../src/core/ports/lanes.ts'
+import type { AcceptResult, Intake } from '../../../src/core/ports/intake.ts'
+import type { ClaimedLane, Lanes } from '../../../src/core/ports/lanes.ts'
+import type { MediaQueue, MediaToFetch } from '../../../src/core/ports/media-queue.ts'
 import type { StorageWorld } from '../../conformance/storage-world.ts'
 
 type Break = (world: StorageWorld) => Partial<StorageWorld>
@@ -37,6 +38,18 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
       },
     }),
   }),
+  'never hears of the deletion of a token': ({ intake }) => {
+    const known = new Map<string, ReturnType<Intake['findToken']>>()
+    return {
+      intake: over(intake, {
+        findToken(sha256) {
+          const hex = sha256.toString('hex')
+          if (!known.has(hex)) known.set(hex, intake.findToken(sha256))
+          return known.get(hex) ?? null
+        },
+      }),
+    }
+  },
   'stores a message for each of two equal requests at once': ({ intake }) => ({
     intake: over(intake, { accept: (candidate) => intake.accept({ ...candidate, idempotency: null }) }),
   }),
@@ -75,6 +88,41 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
       claim: async (request) => (await lanes.claim(request)).map((lane) => ({ ...lane, epoch: 1 })),
     }),
   }),
+  'takes lanes that another worker is to take': ({ lanes }) => ({
+    lanes: over(lanes, { claim: (request) => lanes.claim({ ...request, leave: () => false }) }),
+  }),
+  'asks whether to leave a lane that is not free': ({ lanes }) => {
+    const taken = new Set<ConnectionId>()
+    return {
+      lanes: over(lanes, {
+        async claim(request) {
+          for (const id of taken) request.leave(id)
+          const claimed = await lanes.claim(request)
+          for (const { connectionId } of claimed) taken.add(connectionId)
+          return claimed
+        },
+      }),
+    }
+  },
+  'knows no worker but the one that asks': ({ lanes }) => ({
+    lanes: over(lanes, {
+      async heartbeat(worker, lastsMs) {
+        await lanes.heartbeat(worker, lastsMs)
+        return [worker]
+      },
+    }),
+  }),
+  'takes the dead for living': ({ lanes }) => {
+    const seen = new Set<WorkerId>()
+    return {
+      lanes: over(lanes, {
+        async heartbeat(worker, lastsMs) {
+          for (const living of await lanes.heartbeat(worker, lastsMs)) seen.add(living)
+          return [...seen]
+        },
+      }),
+    }
+  },
   'writes under any epoch': ({ lanes }) => {
     const epochs = new Map<ConnectionId, number>()
     return {
@@ -143,11 +191,56 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
   }),
   'lets go of files that are still needed': ({ mediaQueue }) => ({
     mediaQueue: overMedia(mediaQueue, {
-      async releasable() {
-        const paths = await mediaQueue.wantedFiles()
-        return { files: paths.map((path, index) => ({ sequence: index + 1, path })), lookedThrough: null }
-      },
+      releasable: async () => ({ files: await mediaQueue.wantedFiles(0, 100), lookedThrough: null }),
     }),
+  }),
+  'fetches for messages that nobody wants any more': ({ mediaQueue }) => {
+    const seen = new Map<Sequence, MediaToFetch>()
+    return {
+      mediaQueue: overMedia(mediaQueue, {
+        async due(request) {
+          const due = await mediaQueue.due(request)
+          for (const wanted of due.media) seen.set(wanted.sequence, wanted)
+          return due
+        },
+        take: async (sequences) => sequences.flatMap((sequence) => seen.get(sequence) ?? []),
+      }),
+    }
+  },
+  'looks at the first accounts only': ({ mediaQueue }) => ({
+    mediaQueue: overMedia(mediaQueue, {
+      due: async (request) => ({ ...(await mediaQueue.due({ ...request, after: null })), lookedThrough: null }),
+    }),
+  }),
+  'knows no quota': ({ mediaQueue }) => ({
+    mediaQueue: overMedia(mediaQueue, {
+      due: (request) => mediaQueue.due({ ...request, quotaBytes: Number.MAX_SAFE_INTEGER }),
+    }),
+  }),
+  'takes every head for missing': ({ mediaQueue }) => ({
+    mediaQueue: overMedia(mediaQueue, {
+      lookAtHeads: async (sequences) => ({ ...(await mediaQueue.lookAtHeads(sequences)), present: [] }),
+    }),
+  }),
+  'does not care for lost files': ({ mediaQueue }) => ({
+    mediaQueue: overMedia(mediaQueue, { lost: () => Promise.resolve([]) }),
+  }),
+  'never gives up a file that keeps going missing': ({ mediaQueue }) => ({
+    mediaQueue: overMedia(mediaQueue, {
+      lost: (files, { at }) => mediaQueue.lost(files, { at, mostTries: Number.MAX_SAFE_INTEGER }),
+    }),
+  }),
+  'tells of a repeated report again': ({ lanes }) => {
+    let brought = 0
+    return {
+      lanes: over(lanes, { applyReceipt: (receipt) => lanes.applyReceipt({ ...receipt, at: receipt.at + ++brought }) }),
+    }
+  },
+  'reminds of everything at once': (world) => ({
+    channelMemory(channel) {
+      const memory = world.channelMemory(channel)
+      return over(memory, { due: (kind, _, limit) => memory.due(kind, Number.MAX_SAFE_INTEGER, limit) })
+    },
   }),
   'mixes what channels remember': (world) => {
     const shared = world.channelMemory('shared')

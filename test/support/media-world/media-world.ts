@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { WorkerId } from '../../../src/core/ids.ts'
 import { parseAddressRange } from '../../../src/core/media-address/ip-address.ts'
 import type { MediaType } from '../../../src/core/message/message.ts'
 import type { FetchedMedia, MediaFailure, MediaFetcher } from '../../../src/core/ports/media.ts'
@@ -14,6 +15,9 @@ export const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+M8AAAICAQB7CYV4AAAAAElFTkSuQmCC',
   'base64',
 )
+
+/** Who fetches in this world. */
+export const FETCHER = 'fetcher' as WorkerId
 
 /** Long enough for a busy machine. Tests of a time limit set their own. */
 const PATIENT = { dnsMs: 3_000, connectMs: 3_000, headersMs: 3_000, leastTotalMs: 10_000 }
@@ -71,6 +75,7 @@ export class MediaWorld {
     return createMediaFetcher(
       {
         spoolDir: this.spoolDir,
+        worker: FETCHER,
         maxBytes: { image: 5_000_000, video: 16_000_000, audio: 16_000_000, document: 100_000_000 },
         allowedPrivate: reachable.map((address) => parseAddressRange(address)!),
         dnsServers: [this.dns.address],
@@ -88,8 +93,10 @@ export class MediaWorld {
     return this.fetcher(options).fetch(wanted, options.signal ?? new AbortController().signal)
   }
 
-  /** Names of what lies in the spool. */
+  /** Names of the files that lie in the spool, whoever made them. */
   async spooled(): Promise<readonly string[]> {
-    return (await readdir(this.spoolDir).catch(() => [])).sort((one, other) => one.localeCompare(other))
+    const entries = await readdir(this.spoolDir, { recursive: true, withFileTypes: true }).catch(() => [])
+    const names = entries.filter((entry) => entry.isFile()).map((entry) => entry.name)
+    return names.sort((one, other) => one.localeCompare(other))
   }
 }

@@ -1,0 +1,121 @@
+import type { Settings } from '../config/read-settings.ts'
+import { Dispatcher } from '../core/dispatch/dispatcher.ts'
+import { MediaStage, type MediaStageParts } from '../core/dispatch/media-stage.ts'
+import type { ConnectionId, WorkerId } from '../core/ids.ts'
+import type { MessageType } from '../core/message/message.ts'
+import type { Channel } from '../core/ports/channel.ts'
+import type { Journal } from '../core/ports/journal.ts'
+import { createMediaFetcher } from '../media/create-media-fetcher.ts'
+import { deliverReceipt } from './deliver-receipt.ts'
+import { spoolFolder } from './spool-folder.ts'
+import type { Storage } from './storage.ts'
+import { toRanges } from './to-ranges.ts'
+
+const CALLS_MAY_FINISH_MS = 25_000
+
+export interface DispatchingParts {
+  readonly settings: Settings
+  readonly worker: WorkerId
+  readonly storage: Storage
+  readonly channels: ReadonlyMap<string, Channel>
+  readonly journal: Journal
+}
+
+/** What a process with the role `dispatch` runs: the channels, the fetching of media, and the lanes. */
+export class Dispatching {
+  readonly #storage: Storage
+  readonly #channels: ReadonlyMap<string, Channel>
+  readonly #dispatcher: Dispatcher
+  readonly #media: MediaStage
+  #isRunning = false
+
+  constructor(parts: DispatchingParts) {
+    const { storage, channels } = parts
+    this.#storage = storage
+    this.#channels = channels
+    this.#media = createMediaStage(parts, {
+      onSettled: (connectionId) => this.#dispatcher.change([connectionId]),
+      isAnothers: (connectionId) => this.#dispatcher.isAnothers(connectionId),
+    })
+    this.#dispatcher = new Dispatcher({
+      worker: parts.worker,
+      lanes: storage.lanes,
+      channels,
+      clock: storage.clock,
+      journal: parts.journal,
+      isMediaStalled: () => this.#media.isStalled(),
+      wantMedia: (sequences) => this.#media.want(sequences),
+      pollEveryMs: storage.pollEveryMs,
+      tellOthers: (id) => storage.tellOthers([id]),
+    })
+  }
+
+  get isRunning(): boolean {
+    return this.#isRunning
+  }
+
+  get laneCount(): number {
+    return this.#dispatcher.laneCount
+  }
+
+  async start(): Promise<void> {
+    const events = { receipt: deliverReceipt(this.#storage.lanes, this.#storage.clock) }
+    for (const channel of this.#channels.values()) await channel.start(events)
+    // The heartbeat comes first: whoever shares our spool would take our files for those of a dead worker.
+    await this.#dispatcher.start()
+    await this.#media.start()
+    this.#isRunning = true
+  }
+
+  /** Opens nothing more, lets running calls finish, records them, gives the lanes back. Harmless twice. */
+  async stop(): Promise<void> {
+    this.#isRunning = false
+    await Promise.all([this.#dispatcher.stop(CALLS_MAY_FINISH_MS), this.#media.stop()])
+    for (const channel of this.#channels.values()) await channel.stop()
+  }
+
+  /** A message was accepted here. False when its lane is for another process to serve. */
+  accepted(connectionId: ConnectionId, type: MessageType): boolean {
+    if (type !== 'message') this.#media.wake()
+    return this.#dispatcher.wake(connectionId)
+  }
+
+  /** Messages were accepted by other processes. */
+  woken(connectionIds: readonly ConnectionId[]): void {
+    for (const id of connectionIds) this.#dispatcher.wake(id)
+    this.#media.wake()
+  }
+
+  changed(connectionIds: readonly ConnectionId[]): void {
+    this.#dispatcher.change(connectionIds)
+  }
+
+  dropClaim(connectionId: ConnectionId): void {
+    this.#dispatcher.dropClaim(connectionId)
+  }
+}
+
+function createMediaStage(
+  { settings, worker, storage, journal }: DispatchingParts,
+  lanes: Pick<MediaStageParts, 'onSettled' | 'isAnothers'>,
+): MediaStage {
+  return new MediaStage({
+    queue: storage.mediaQueue,
+    fetcher: createMediaFetcher({
+      spoolDir: spoolFolder(settings),
+      worker,
+      maxBytes: {
+        image: settings.mediaMaxImageBytes,
+        audio: settings.mediaMaxAudioBytes,
+        video: settings.mediaMaxVideoBytes,
+        document: settings.mediaMaxDocumentBytes,
+      },
+      allowedPrivate: toRanges(settings.mediaAllowedPrivate),
+      dnsServers: settings.dnsServers.length > 0 ? settings.dnsServers : null,
+    }),
+    clock: storage.clock,
+    journal,
+    quotaBytes: settings.mediaSpoolBytesPerAccount,
+    ...lanes,
+  })
+}

@@ -1,0 +1,27 @@
+import { describeDatabase } from '../config/database-url.ts'
+import type { Settings } from '../config/read-settings.ts'
+import { ROLES } from '../config/setting-kinds.ts'
+import { firstCurl } from './first-curl.ts'
+import type { Started } from './nuncio.ts'
+
+/** What a person reads when the service has begun to serve. */
+export function greeting({ url, first }: Started, settings: Settings): string {
+  const { roles, processes } = settings
+  const lines = [
+    roles.includes('api') ? `Nuncio serves on ${url}` : `Nuncio runs; health and metrics on ${url}`,
+    `  data      ${settings.dataDir}`,
+    `  storage   ${describeDatabase(settings.database)}`,
+  ]
+  if (roles.length < ROLES.length) lines.push(`  roles     ${roles.join(', ')}`)
+  if (processes > 1) lines.push(`  processes ${processes}`)
+  lines.push('  commands  npm run -s nuncio -- --help')
+  if (first)
+    lines.push(
+      '',
+      'This is the first start: an account, a sandbox number and a token were made. Send the first message:',
+      '',
+      firstCurl(first, url),
+      '',
+    )
+  return `${lines.join('\n')}\n`
+}

@@ -1,0 +1,10 @@
+import { enableCompileCache } from 'node:module'
+
+// Several of them start at once, and would all compile the same files.
+enableCompileCache()
+
+const { endForSupervisor } = await import('../end-for-supervisor.ts')
+const { Nuncio } = await import('../nuncio.ts')
+const { serveAsChild } = await import('./serve-as-child.ts')
+
+serveAsChild((parts) => new Nuncio({ ...parts, onBroken: (error) => endForSupervisor(parts.logger, error) }))

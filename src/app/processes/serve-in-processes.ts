@@ -1,0 +1,46 @@
+import cluster from 'node:cluster'
+import { fileURLToPath } from 'node:url'
+import type { Logger } from 'pino'
+import type { Settings } from '../../config/read-settings.ts'
+import type { FirstStart } from '../first-start.ts'
+import { greeting } from '../greeting.ts'
+import { systemClock } from '../system-clock.ts'
+import { untilStopped } from '../until-stopped.ts'
+import { MetricsRelay } from './metrics-relay.ts'
+import { ProcessGroup } from './process-group.ts'
+import { startChild } from './start-child.ts'
+
+const CHILD = fileURLToPath(new URL('./child-main.ts', import.meta.url))
+
+/** Has several processes serve one port, until they are told to stop and have all ended. */
+export async function serveInProcesses(settings: Settings, logger: Logger): Promise<void> {
+  // Once, and before any of them looks: all of them would find an empty database.
+  const first = settings.roles.includes('api') ? await prepareFirst(settings) : null
+  await runProcesses(settings, logger, { childFile: CHILD, first })
+}
+
+/** `childFile` is the program of a child. Replaced by tests. */
+export async function runProcesses(
+  settings: Settings,
+  logger: Logger,
+  { childFile, first }: { readonly childFile: string; readonly first: FirstStart | null },
+): Promise<void> {
+  cluster.setupPrimary({ exec: childFile, args: [] })
+  const relay = new MetricsRelay(systemClock)
+  const group = new ProcessGroup({
+    count: settings.processes,
+    startChild: (number, events) => startChild({ settings, number }, relay, events),
+    clock: systemClock,
+    logger,
+  })
+  const atOnce = () => void group.kill().then(() => process.exit(1))
+  const stopped = untilStopped({ inOrder: () => group.stop(), atOnce }, logger)
+  const url = await group.start()
+  if (url !== null) process.stdout.write(greeting({ url, first }, settings))
+  await stopped
+}
+
+async function prepareFirst(settings: Settings): Promise<FirstStart | null> {
+  const { prepareFirstStart } = await import('../first-start.ts')
+  return prepareFirstStart(settings, systemClock.now())
+}

@@ -1,0 +1,19 @@
+import type { Logger } from 'pino'
+import type { Settings } from '../config/read-settings.ts'
+import { endForSupervisor } from './end-for-supervisor.ts'
+import { greeting } from './greeting.ts'
+import { Nuncio } from './nuncio.ts'
+import { untilStopped } from './until-stopped.ts'
+
+/** Serves in this process, until it is told to stop and has ended in order. */
+export async function serveAlone(settings: Settings, logger: Logger): Promise<void> {
+  const nuncio = new Nuncio({ settings, logger, onBroken: (error) => endForSupervisor(logger, error) })
+  const stopped = untilStopped({ inOrder: () => nuncio.stop(), atOnce: () => process.exit(1) }, logger)
+  try {
+    process.stdout.write(greeting(await nuncio.start(), settings))
+  } catch (error) {
+    await nuncio.stop()
+    throw error
+  }
+  await stopped
+}

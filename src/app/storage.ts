@@ -1,0 +1,65 @@
+import type { ConnectionId, WorkerId } from '../core/ids.ts'
+import type { MessageType } from '../core/message/message.ts'
+import type { ChannelMemory } from '../core/ports/channel-memory.ts'
+import type { Clock } from '../core/ports/clock.ts'
+import type { Intake } from '../core/ports/intake.ts'
+import type { Lanes } from '../core/ports/lanes.ts'
+import type { MediaQueue } from '../core/ports/media-queue.ts'
+import type { RefusalCode } from '../core/refusals.ts'
+
+/** What an engine is told about the process that opens it. */
+export interface StorageOptions {
+  /** Who we are, as `nuncio workers` shows it. */
+  readonly worker: {
+    readonly id: WorkerId
+    readonly host: string
+    readonly pid: number
+    readonly roles: readonly string[]
+    readonly version: string
+  }
+  /** How many messages may wait; 0 means no limit. */
+  readonly limits: { readonly maxWaitingPerConnection: number; readonly maxWaitingPerAccount: number }
+  /** Why a channel does not take messages of a type; null when it does. */
+  readonly refusedByChannel: (channel: string, type: MessageType) => RefusalCode | null
+  /** The data can no longer be trusted: this process should end and a fresh one be started. */
+  readonly onBroken: (error: unknown) => void
+  /** Housekeeping failed; it is tried again by itself. */
+  readonly onTrouble: (error: unknown) => void
+}
+
+/** What others have done to lanes. Being told only saves time: who is not told finds out at the next look. */
+export interface StorageEvents {
+  /** Somebody changed these connections or what waits on them: believe nothing that was loaded. */
+  readonly lanesChanged: (ids: readonly ConnectionId[]) => void
+  /** Another process accepted messages for these connections. */
+  readonly lanesWoken: (ids: readonly ConnectionId[]) => void
+}
+
+/** What `app` needs of a storage engine. Each engine satisfies it as it is. */
+export interface Storage {
+  readonly intake: Intake
+  readonly lanes: Lanes
+  readonly mediaQueue: MediaQueue
+  /** Time as all processes on this database agree on it. */
+  readonly clock: Clock
+  /** How often to look for lanes that nobody told of, in milliseconds. */
+  readonly pollEveryMs: number
+  channelMemory(channel: string): ChannelMemory
+  /** True as long as nobody has made an account. */
+  isEmpty(): Promise<boolean>
+  /** Begins to watch what others do, and its own housekeeping. To be called once. */
+  start(events: StorageEvents): Promise<void>
+  /**
+   * Messages were accepted here for lanes that this process does not hold. Tells the processes that may hold them, soon
+   * and many at once. Cheap: called for every such acceptance.
+   */
+  tellOthers(ids: readonly ConnectionId[]): void
+  /** How many living processes accept on this database, this one included if it does; never less than 1. */
+  acceptingProcesses(): number
+  /** Whether a message could be stored right now. */
+  isWritable(): Promise<boolean>
+  /** How many messages wait in all lanes, as far as this process knows. */
+  waiting(): number
+  /** Harmless twice. */
+  close(): Promise<void>
+}

@@ -1,0 +1,88 @@
+import { resolve } from 'node:path'
+import type { Parsed, SettingKind } from './setting-kinds.ts'
+
+export type DatabaseChoice =
+  | { readonly engine: 'sqlite'; readonly path: string }
+  | { readonly engine: 'postgres'; readonly url: string }
+
+const POSTGRES_FORM = 'postgres://user:password@host:port/database'
+const MASK = '********'
+
+/** Null when nothing is given: then the database lies in the data folder. */
+export const databaseUrl: SettingKind<DatabaseChoice | null> = {
+  rule: `sqlite:PATH or ${POSTGRES_FORM}`,
+  parse(text) {
+    if (isPostgres(text)) {
+      const wrong = faultOfPostgresUrl(text)
+      return wrong === null ? { value: { engine: 'postgres', url: text } } : { wrong }
+    }
+    const path = /^sqlite:(?:\/\/(?=\/))?(.+)$/i.exec(text)?.[1]
+    // A database in memory would lose with the process what was answered with 200 (G1).
+    if (!path || path.includes('\0') || path.includes(':memory:')) {
+      return { wrong: `it must be sqlite:PATH with the path of a file, or ${POSTGRES_FORM}.` }
+    }
+    return { value: { engine: 'sqlite', path: resolve(path) } }
+  },
+  show: withoutPassword,
+}
+
+/** A further way to a database on PostgreSQL; null when nothing is given. */
+export const postgresUrl: SettingKind<string | null> = {
+  rule: POSTGRES_FORM,
+  parse(text): Parsed<string | null> {
+    const wrong = isPostgres(text) ? faultOfPostgresUrl(text) : `it must be ${POSTGRES_FORM}.`
+    return wrong === null ? { value: text } : { wrong }
+  },
+  show: withoutPassword,
+}
+
+/** Where the database is, in words for people: never a user name or a password. */
+export function describeDatabase(database: DatabaseChoice): string {
+  if (database.engine === 'sqlite') return `SQLite, ${database.path}`
+  const { host, pathname, searchParams } = new URL(database.url)
+  return `PostgreSQL, ${host || (searchParams.get('host') ?? '')}${decodeURIComponent(pathname)}`
+}
+
+function isPostgres(text: string): boolean {
+  return /^postgres(ql)?:/i.test(text)
+}
+
+/**
+ * What is wrong with it, as the end of a sentence that must not repeat any of it. A password with a `/`, `?` or `#` of
+ * its own would end the host too early: what then looks like a database or its options is half a password.
+ */
+function faultOfPostgresUrl(text: string): string | null {
+  const url = URL.canParse(text) ? new URL(text) : null
+  const unescaped =
+    'a sign in its user name or password has a meaning in URLs: write / as %2F, ? as %3F, # as %23, @ as %40 and % as %25.'
+  if (/^[^:]+:\/\/[^@]*[/?#][^@]*@/.test(text) || text.includes('#') || text.split('@').length > 2) return unescaped
+  if (!url || !/^postgres(ql)?:\/\//i.test(text)) return `it must be ${POSTGRES_FORM}.`
+  if (![url.username, url.password, url.pathname].every(isDecodable)) return unescaped
+  if (!url.hostname && !url.searchParams.get('host')) return `it names no host: it must be ${POSTGRES_FORM}.`
+  if (url.hostname.includes(',')) return 'it names several hosts: name one, or an address that leads to the primary.'
+  if (!/^\/[^/]+$/.test(url.pathname)) return `it names no database: it must be ${POSTGRES_FORM}.`
+  return null
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Of a URL that is wrong nobody can say where its password ends, so that nothing of it is shown. */
+function withoutPassword(text: string): string {
+  if (!isPostgres(text)) return /^sqlite:/i.test(text) || !/[@:]/.test(text) ? text : MASK
+  if (faultOfPostgresUrl(text) !== null) return `postgres://${MASK}`
+  const url = new URL(text)
+  const user = url.username === '' ? '' : `${url.username}${url.password === '' ? '' : `:${MASK}`}@`
+  const options = [...url.searchParams].map(([name, value]) => `${name}=${isSecretOption(name) ? MASK : value}`)
+  return `${url.protocol}//${user}${url.host}${url.pathname}${options.length === 0 ? '' : `?${options.join('&')}`}`
+}
+
+function isSecretOption(name: string): boolean {
+  return /pass|secret|key/i.test(name)
+}

@@ -1,0 +1,129 @@
+import type { AccountId, ConnectionId, Instant, MessageId, WorkerId } from '../ids.ts'
+import type { MediaFile, MediaType, Sequence } from '../message/message.ts'
+
+/** An attachment that is still to be fetched. */
+export interface MediaToFetch {
+  readonly sequence: Sequence
+  readonly messageId: MessageId
+  readonly accountId: AccountId
+  readonly connectionId: ConnectionId
+  readonly url: string
+  readonly type: MediaType
+  readonly tries: number
+  readonly nextTryAt: Instant
+  /** True when this worker holds the lane, false when no living worker does. */
+  readonly isLaneHeld: boolean
+}
+
+/** A try that did not bring the file. */
+export interface MediaTrial {
+  /** One of MEDIA_FAILURES. */
+  readonly code: string
+  readonly words: string
+  readonly at: Instant
+}
+
+export interface DueRequest {
+  readonly now: Instant
+  /** Fetches that this worker is busy with. They are left out. */
+  readonly busy: ReadonlySet<Sequence>
+  /** The account to go on after; null begins with the first. */
+  readonly after: AccountId | null
+  readonly accountsAtOnce: number
+  readonly perAccount: number
+  /** Accounts whose files in this spool fill this much are left out. */
+  readonly quotaBytes: number
+}
+
+export interface DueMedia {
+  /** Account by account. */
+  readonly media: readonly MediaToFetch[]
+  /** The account to go on after; null when there are no more. More may remain even though there is no media in here. */
+  readonly lookedThrough: AccountId | null
+}
+
+export interface HeadsMedia {
+  /** Not in the spool yet, whoever fetches it. */
+  readonly missing: readonly MediaToFetch[]
+  /** Connections whose message has its file in the spool. */
+  readonly present: readonly ConnectionId[]
+}
+
+/** A file in a spool that belongs to a message. */
+export interface SpooledFile {
+  readonly sequence: Sequence
+  readonly path: string
+}
+
+export interface Releasable {
+  readonly files: readonly SpooledFile[]
+  /** Where to go on; null at the end of the spool. */
+  readonly lookedThrough: Sequence | null
+}
+
+/**
+ * What the media stage of one worker needs of storage. Each worker has its own, which knows the worker and the spool
+ * that its files lie in. A file in another spool is not there: only the processes that share a data folder can read it.
+ *
+ *   to fetch ── take ──▶ fetched by one worker ── ready ──▶ in the spool ── forget ──▶ gone
+ *      ▲                    │ retry, or the worker died         │ lost, or its lane went to a worker of another spool
+ *      └────────────────────┴───────────────────────────────────┘
+ *
+ * A fetch belongs to the worker that took it for as long as that worker's heartbeat holds and nobody took it over, so
+ * that two workers never fetch the same file at once. `ready`, `retry` and `fail` of a worker to which it no longer
+ * belongs write nothing.
+ */
+export interface MediaQueue extends SpoolRecords {
+  /**
+   * What may be fetched now, of several accounts in turn: its message waits, its file is not in the spool, the time of
+   * its next try has come, nobody else alive fetches it, and its lane is held by this worker or by nobody alive. Of each
+   * account what is in lanes of this worker comes first, and of both the oldest. Takes nothing.
+   */
+  due(request: DueRequest): Promise<DueMedia>
+  /**
+   * What the heads of lanes want for. A head whose file lies in another spool shows that its lane has come from there: the
+   * next hundreds of files of that lane are to be fetched into this spool from now on, with all tries anew, unless they
+   * lie here from an earlier time; the other spool keeps its own until the messages are settled. Neither missing nor present: what is settled, and what is in a
+   * lane that another living worker holds.
+   */
+  lookAtHeads(sequences: readonly Sequence[]): Promise<HeadsMedia>
+  /**
+   * Takes these fetches, except those that are no longer wanted, or that another living worker is at, and returns them as
+   * they are now. What a worker of another spool is at is taken over if this worker holds the lane: that file would be
+   * of no use here. Of two that ask at once, one gets it.
+   */
+  take(sequences: readonly Sequence[]): Promise<readonly MediaToFetch[]>
+  /** False when the file is not wanted: the message no longer waits, or the fetch is no longer this worker's. */
+  ready(
+    sequence: Sequence,
+    fetched: { readonly file: MediaFile; readonly tookMs: number; readonly at: Instant },
+  ): Promise<boolean>
+  /** Gives the fetch back, to be taken again by anybody from `nextTryAt` on. */
+  retry(sequence: Sequence, failed: MediaTrial & { readonly nextTryAt: Instant }): Promise<void>
+  /**
+   * Fails the message with this reason, if it still waits and is not being handed over. One that was handed over before with
+   * an unknown fate becomes UNCONFIRMED instead (G5).
+   */
+  fail(sequence: Sequence, failed: MediaTrial): Promise<void>
+}
+
+/** What storage knows of one spool, for whoever tidies it up. */
+export interface SpoolRecords {
+  /** Looks at the next `limit` files after this message, and names those whose message is settled: they can go. */
+  releasable(after: Sequence, limit: number): Promise<Releasable>
+  /** Forgets the files of these messages in this spool. Those of messages that still wait must not be named. */
+  forget(sequences: readonly Sequence[]): Promise<void>
+  /**
+   * These files were looked for and are not there. They are fetched again if their message still waits, each at most
+   * until it has been fetched `mostTries` times: then its message fails with `media_lost`, as by `fail`. A file that has
+   * another path by now, or whose message is being handed over, is left alone. Returns the connections whose messages this has changed.
+   */
+  lost(
+    files: readonly SpooledFile[],
+    when: { readonly at: Instant; readonly mostTries: number },
+  ): Promise<readonly ConnectionId[]>
+  /** The next `limit` files after this message that must be kept. */
+  wantedFiles(after: Sequence, limit: number): Promise<readonly SpooledFile[]>
+  /** The workers whose heartbeat holds. This worker may be missing. */
+  livingWorkers(): Promise<readonly WorkerId[]>
+}

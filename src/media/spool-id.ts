@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto'
+import { constants, copyFile, link, mkdir, open, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { SpoolId } from '../core/ids.ts'
+import { SpoolUnavailable } from '../core/ports/media.ts'
+
+const FILE = 'spool-id'
+const ID = /^spool-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\n$/
+// Only where the file system knows no second names can a file be seen half written, and then for an instant.
+const LOOKS = 20
+const LOOK_AGAIN_AFTER_MS = 50
+
+/**
+ * The id of the spool in a folder, made by whoever comes first. All who open it get the same, however many come at once:
+ * a storage that several machines share tells by it which of them can read a file.
+ */
+export async function openSpoolId(folder: string): Promise<SpoolId> {
+  try {
+    return (await read(folder)) ?? (await make(folder))
+  } catch (cause) {
+    if (cause instanceof SpoolUnavailable) throw cause
+    const { code } = cause as NodeJS.ErrnoException
+    throw new SpoolUnavailable(`The media spool ${folder} cannot be used (${code ?? 'unknown error'}).`, { cause })
+  }
+}
+
+async function make(folder: string): Promise<SpoolId> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const own = join(folder, `${FILE}.${randomUUID()}`)
+  try {
+    await writeWhole(own, `spool-${randomUUID()}\n`)
+    await publish(own, join(folder, FILE))
+    await syncFolder(folder)
+  } finally {
+    await rm(own, { force: true })
+  }
+  const id = await read(folder)
+  if (id === null) throw new SpoolUnavailable(`Somebody removes files from the media spool ${folder}.`)
+  return id
+}
+
+/** Null when there is none. */
+async function read(folder: string): Promise<SpoolId | null> {
+  const path = join(folder, FILE)
+  try {
+    for (let looks = 0; looks < LOOKS; looks++) {
+      const text = await readFile(path, 'utf8')
+      if (ID.test(text)) return text.trimEnd() as SpoolId
+      await pause(LOOK_AGAIN_AFTER_MS)
+    }
+  } catch (error) {
+    if (isError(error, 'ENOENT')) return null
+    throw error
+  }
+  throw new SpoolUnavailable(`${path} is damaged. Remove it: a new one is made at the next start.`)
+}
+
+/** Gives the file its name unless another has it. A second name appears at once and whole, and never replaces the first. */
+async function publish(own: string, name: string): Promise<void> {
+  try {
+    await link(own, name).catch((error: unknown) => {
+      if (isError(error, 'EEXIST')) throw error
+      return copyFile(own, name, constants.COPYFILE_EXCL)
+    })
+  } catch (error) {
+    if (!isError(error, 'EEXIST')) throw error
+  }
+}
+
+async function writeWhole(path: string, text: string): Promise<void> {
+  const handle = await open(path, 'wx', 0o600)
+  try {
+    await handle.writeFile(text)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+function isError(error: unknown, code: string): boolean {
+  return (error as NodeJS.ErrnoException).code === code
+}

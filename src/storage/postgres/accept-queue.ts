@@ -1,0 +1,283 @@
+import type { AcceptResult, Candidate } from '../../core/ports/intake.ts'
+import { StorageUnavailable } from '../../core/ports/lanes.ts'
+import type { Patience, Verdict } from './accept-batch.ts'
+import { StatementRefused } from './link.ts'
+import type { Slot } from './slot.ts'
+import { laneName, TakenLocks, tokenName } from './taken-locks.ts'
+
+// Half of a block of 1,024 sequence numbers. More would save little: the fixed cost of a batch is that of some 15 rows.
+const MOST_PER_BATCH = 512
+// A body may have 64 KiB, and a batch is held several times over while it is sent and written.
+const MOST_CHARACTERS_PER_BATCH = 4_000_000
+// What probes locks that are taken: few of each, so that one busy sender leaves room for the others.
+const MOST_PER_TAKEN_LANE = 8
+const MOST_PER_TAKEN_TOKEN = 64
+
+// A batch of another process is waited for that long; even with a slow disk it commits in less.
+const PATIENT_LOCK_MS = 500
+// While somebody is known to hold a lock, others whom it may hit as well wait for less.
+const WARY_LOCK_MS = 100
+const IMPATIENT_LOCK_MS = 40
+const PROBE_AGAIN_AFTER_MS = 40
+
+// The caller hears after 5 s that the fate is unknown. Nothing may be handed over when there is no time left to learn
+// its fate, so what has waited that long is refused as what it is: not accepted.
+const HANDED_OVER_WITHIN_MS = 3_000
+const LOOK_FOR_OVERDUE_EVERY_MS = 500
+const CONNECT_AGAIN_AFTER_MS = 100
+
+interface Job {
+  readonly candidate: Candidate
+  readonly since: number
+  readonly resolve: (result: AcceptResult) => void
+  readonly reject: (error: unknown) => void
+}
+
+type How = Patience & { readonly slot: Slot }
+
+export interface AcceptQueueParts {
+  /** One batch is on its way over each of them. */
+  readonly slots: readonly Slot[]
+  /** Writes all of them or none. One verdict for each, in the same order. */
+  readonly run: (candidates: readonly Candidate[], how: How) => Promise<readonly Verdict[]>
+}
+
+/**
+ * Decides who goes to the database together, and when.
+ *
+ *   FRESH ──(end of turn, a way is free)──▶ a patient batch ──▶ answered
+ *     ▲                                        │ a lock is taken for too long
+ *     │ got through                            ▼
+ *   HINDERED ◀──(its own lock is taken)── an impatient batch ──▶ answered
+ *     └──────────(a few now and then)──────────▲
+ *   both ── 3 s are over ──▶ not accepted
+ *
+ * - Who is found to be hindered goes apart from then on: a lock that somebody holds for long must not stop the others.
+ * - A way is connected before anybody is taken for it, and a batch is encoded and sent in the same turn. So whoever has
+ *   not been taken is surely not accepted.
+ */
+export class AcceptQueue {
+  readonly #parts: AcceptQueueParts
+  readonly #taken = new TakenLocks()
+  readonly #free: number[]
+  #fresh: Job[] = []
+  #hindered: Job[] = []
+  #isProbing = false
+  #isScheduled = false
+  #isWatching = false
+
+  constructor(parts: AcceptQueueParts) {
+    this.#parts = parts
+    this.#free = parts.slots.map((_, way) => parts.slots.length - 1 - way)
+  }
+
+  /** Rejects only for what cannot be written at all. */
+  submit(candidate: Candidate): Promise<AcceptResult> {
+    return new Promise((resolve, reject) => {
+      const since = performance.now()
+      const queue = this.#taken.hinder(candidate, since) ? this.#hindered : this.#fresh
+      queue.push({ candidate, since, resolve, reject })
+      this.#schedule()
+      this.#watch()
+    })
+  }
+
+  /** Resolves once nothing is on its way any more. */
+  async idle(): Promise<void> {
+    while (this.#fresh.length + this.#hindered.length > 0 || this.#free.length < this.#parts.slots.length) {
+      await new Promise<void>((resolve) => setTimeout(resolve, 1))
+    }
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#free.length === 0) return
+    this.#isScheduled = true
+    setImmediate(() => {
+      this.#isScheduled = false
+      this.#start()
+    })
+  }
+
+  #start(): void {
+    while (this.#fresh.length > 0 || (this.#hindered.length > 0 && !this.#isProbing)) {
+      const way = this.#free.pop()
+      if (way === undefined) return
+      if (!this.#slot(way).link.isConnected) void this.#connect(way)
+      else if (this.#hindered.length > 0 && !this.#isProbing) void this.#probe(way)
+      else void this.#goOver(way)
+    }
+  }
+
+  async #connect(way: number): Promise<void> {
+    try {
+      await this.#slot(way).link.connect()
+    } catch (error) {
+      if (this.#parts.slots.some(({ link }) => link.isConnected)) {
+        setTimeout(() => this.#release(way), CONNECT_AGAIN_AFTER_MS)
+        return
+      }
+      answerUnavailable([...this.#fresh, ...this.#hindered], error)
+      this.#fresh = []
+      this.#hindered = []
+    }
+    this.#release(way)
+  }
+
+  async #goOver(way: number): Promise<void> {
+    const count = countForBatch(this.#fresh)
+    const taken = this.#fresh.slice(0, count)
+    this.#fresh = this.#fresh.slice(count)
+    const lockMs = this.#taken.isEmpty ? PATIENT_LOCK_MS : WARY_LOCK_MS
+    await this.#carry(this.#stillWanted(taken), { slot: this.#slot(way), isPatient: true, lockMs })
+    this.#release(way)
+  }
+
+  /** Whether those may go whose locks were taken. One batch at a time, so that one way is always for the others. */
+  async #probe(way: number): Promise<void> {
+    this.#isProbing = true
+    const { probes, others } = fewOfEach(this.#stillWanted(this.#hindered))
+    this.#hindered = others
+    await this.#carry(probes, { slot: this.#slot(way), isPatient: false, lockMs: IMPATIENT_LOCK_MS })
+    setTimeout(() => {
+      this.#isProbing = false
+      this.#schedule()
+    }, PROBE_AGAIN_AFTER_MS)
+    this.#release(way)
+  }
+
+  #release(way: number): void {
+    this.#free.push(way)
+    if (this.#fresh.length + this.#hindered.length > 0) this.#schedule()
+  }
+
+  /** Never rejects. */
+  async #carry(jobs: readonly Job[], how: How): Promise<void> {
+    if (jobs.length === 0) return
+    try {
+      const verdicts = await this.#parts.run(
+        jobs.map((job) => job.candidate),
+        how,
+      )
+      this.#settle(jobs, verdicts, how)
+    } catch (error) {
+      await this.#carryOn(jobs, how, error)
+    }
+  }
+
+  /** After the batch was refused as a whole. */
+  async #carryOn(jobs: readonly Job[], how: How, error: unknown): Promise<void> {
+    if (!(error instanceof StatementRefused)) return answerUnavailable(jobs, error)
+    if (error.kind === 'contended' && how.isPatient) {
+      return this.#carry(this.#stillWanted(jobs), { ...how, isPatient: false, lockMs: IMPATIENT_LOCK_MS })
+    }
+    if (jobs.length === 1) {
+      if (error.kind === 'data') for (const job of jobs) job.reject(error)
+      else {
+        for (const { candidate } of jobs) this.#taken.note(candidate, 'lane', performance.now())
+        this.#standBack(jobs)
+      }
+      return
+    }
+    // One bad row never fails the others, and neither does a key that somebody else is just binding.
+    const middle = jobs.length >> 1
+    await this.#carry(this.#stillWanted(jobs.slice(0, middle)), how)
+    await this.#carry(this.#stillWanted(jobs.slice(middle)), how)
+  }
+
+  #settle(jobs: readonly Job[], verdicts: readonly Verdict[], { isPatient }: Patience): void {
+    const now = performance.now()
+    const hindered: Job[] = []
+    const undecided: Job[] = []
+    for (const [at, job] of jobs.entries()) {
+      const verdict = verdicts[at] as Verdict
+      if (verdict.kind === 'hindered') {
+        this.#taken.note(job.candidate, verdict.by, now)
+        hindered.push(job)
+        continue
+      }
+      if (!isPatient) this.#taken.forget(job.candidate)
+      if (verdict.kind === 'undecided') undecided.push(job)
+      else job.resolve(verdict)
+    }
+    this.#standBack(hindered)
+    if (!isPatient) this.#freeHindered(now)
+    if (undecided.length > 0) this.#fresh = [...this.#stillWanted(undecided), ...this.#fresh]
+  }
+
+  /** Before those who came after them. */
+  #standBack(jobs: readonly Job[]): void {
+    const wanted = this.#stillWanted(jobs)
+    if (wanted.length > 0) this.#hindered = [...wanted, ...this.#hindered]
+  }
+
+  /** One of them got through, so the others of its lane will. */
+  #freeHindered(now: number): void {
+    const { yes = [], no = [] } = Object.groupBy(this.#hindered, (job) =>
+      this.#taken.hinder(job.candidate, now) ? 'yes' : 'no',
+    )
+    if (no.length === 0) return
+    this.#hindered = yes
+    this.#fresh = [...no, ...this.#fresh]
+  }
+
+  /** Answers those who have waited for too long, and returns the others. */
+  #stillWanted(jobs: readonly Job[]): readonly Job[] {
+    const overdueBefore = performance.now() - HANDED_OVER_WITHIN_MS
+    if (jobs.every((job) => job.since > overdueBefore)) return jobs
+    for (const job of jobs) {
+      if (job.since <= overdueBefore) job.resolve({ kind: 'unavailable', code: 'not_accepted' })
+    }
+    return jobs.filter((job) => job.since > overdueBefore)
+  }
+
+  #watch(): void {
+    if (this.#isWatching) return
+    this.#isWatching = true
+    setTimeout(() => {
+      this.#isWatching = false
+      this.#fresh = [...this.#stillWanted(this.#fresh)]
+      this.#hindered = [...this.#stillWanted(this.#hindered)]
+      if (this.#fresh.length + this.#hindered.length > 0) this.#watch()
+    }, LOOK_FOR_OVERDUE_EVERY_MS)
+  }
+
+  #slot(way: number): Slot {
+    return this.#parts.slots[way] as Slot
+  }
+}
+
+function countForBatch(jobs: readonly Job[]): number {
+  let characters = 0
+  for (const [at, { candidate }] of jobs.entries()) {
+    characters += candidate.body.length
+    if (at === MOST_PER_BATCH || (at > 0 && characters > MOST_CHARACTERS_PER_BATCH)) return at
+  }
+  return jobs.length
+}
+
+function fewOfEach(jobs: readonly Job[]): { readonly probes: readonly Job[]; readonly others: Job[] } {
+  const counts = new Map<string, number>()
+  const probes: Job[] = []
+  const others: Job[] = []
+  for (const job of jobs) {
+    const lane = laneName(job.candidate)
+    const token = tokenName(job.candidate)
+    const ofLane = counts.get(lane) ?? 0
+    const ofToken = counts.get(token) ?? 0
+    if (ofLane === MOST_PER_TAKEN_LANE || ofToken === MOST_PER_TAKEN_TOKEN || probes.length === MOST_PER_BATCH) {
+      others.push(job)
+      continue
+    }
+    counts.set(lane, ofLane + 1).set(token, ofToken + 1)
+    probes.push(job)
+  }
+  return { probes, others }
+}
+
+function answerUnavailable(jobs: readonly Job[], error: unknown): void {
+  for (const job of jobs) {
+    if (error instanceof StorageUnavailable)
+      job.resolve({ kind: 'unavailable', code: error.unknown ? 'commit_unknown' : 'not_accepted' })
+    else job.reject(error)
+  }
+}

@@ -1,0 +1,138 @@
+import type { AccountId, TokenId } from '../../core/ids.ts'
+import { IDEMPOTENCY_KEPT_MS } from '../../core/message/idempotency.ts'
+import type { Clock } from '../../core/ports/clock.ts'
+import type { AcceptResult, Candidate, Intake, RefusedRequest } from '../../core/ports/intake.ts'
+import type { Token } from '../../core/token/token.ts'
+import { acceptBatch, KnownChannels, type RefusedByChannel, type Verdict } from './accept-batch.ts'
+import { AcceptQueue, type AcceptQueueParts } from './accept-queue.ts'
+import { AcceptanceNotes } from './acceptance-notes.ts'
+import { Backlog, type BacklogLimits } from './backlog.ts'
+import { Batches } from './batches.ts'
+import { textArray } from './binary-arrays.ts'
+import type { Link } from './link.ts'
+import { RequestLog } from './request-log.ts'
+import type { Slot } from './slot.ts'
+import { TokenCache } from './token-cache.ts'
+
+export type IntakeLimits = BacklogLimits
+
+export interface PostgresIntakeParts {
+  /** One accepting batch is on its way over each of them. */
+  readonly slots: readonly Slot[]
+  /** For what must be known before a request can be judged. */
+  readonly lookUps: Link
+  /** For the API log, and for what nobody waits for. */
+  readonly background: Link
+  readonly clock: Clock
+  readonly limits: IntakeLimits
+  /** What a channel can never send; null when it can. Asked once for each channel and type. */
+  readonly refusedByChannel: RefusedByChannel
+  /** How many processes accept on this database, this one included. */
+  readonly acceptingProcesses: () => number
+}
+
+interface NamedKey {
+  readonly accountId: AccountId
+  readonly key: string
+}
+
+/** Accepting on PostgreSQL: one statement for many messages, two of them on their way at once. */
+export class PostgresIntake implements Intake {
+  readonly #parts: PostgresIntakeParts
+  readonly #tokens: TokenCache
+  readonly #keys: Batches<NamedKey, boolean>
+  readonly #backlog: Backlog
+  readonly #queue: AcceptQueue
+  readonly #log: RequestLog
+  readonly #notes: AcceptanceNotes
+  readonly #channels: KnownChannels
+  #refusedMonotonic = Number.NEGATIVE_INFINITY
+
+  constructor(parts: PostgresIntakeParts) {
+    const { slots, lookUps, background, clock } = parts
+    this.#parts = parts
+    this.#tokens = new TokenCache(clock, lookUps)
+    this.#keys = new Batches({ ways: 1, mostPerBatch: 500, run: (keys) => nameMessages(lookUps, keys) })
+    this.#backlog = new Backlog({ ...parts, link: background })
+    this.#queue = new AcceptQueue({ slots, run: (candidates, how) => this.#acceptBatch(candidates, how) })
+    this.#log = new RequestLog(clock, background)
+    this.#notes = new AcceptanceNotes(background)
+    this.#channels = new KnownChannels(parts.refusedByChannel)
+  }
+
+  /** Milliseconds since something could last not be stored; infinite if that never happened. */
+  get msSinceRefusal(): number {
+    return performance.now() - this.#refusedMonotonic
+  }
+
+  findToken(tokenSha256: Buffer): Token | Promise<Token | null> {
+    return this.#tokens.find(tokenSha256)
+  }
+
+  /** A token was changed, by whomever. Whoever is not told finds out a second later. */
+  forgetTokens(): void {
+    this.#tokens.forgetAll()
+  }
+
+  namesMessage(accountId: AccountId, key: string): Promise<boolean> {
+    return this.#keys.submit({ accountId, key })
+  }
+
+  isBacklogFull(accountId: AccountId, from: string | null): ReturnType<Backlog['isFull']> {
+    return this.#backlog.isFull(accountId, from)
+  }
+
+  async accept(candidate: Candidate): Promise<AcceptResult> {
+    requireWritable(candidate)
+    const result = await this.#queue.submit(candidate)
+    if (result.kind === 'unavailable') this.#refusedMonotonic = performance.now()
+    return result
+  }
+
+  async logRefused(request: RefusedRequest): Promise<boolean> {
+    const isKept = await this.#log.keep(request)
+    if (isKept) this.#notes.used(request.tokenId, request.facts.receivedAt)
+    else this.#refusedMonotonic = performance.now()
+    return isKept
+  }
+
+  /** To be called when nothing is asked any more. Harmless twice. */
+  async close(): Promise<void> {
+    await this.#queue.idle()
+    await this.#notes.close()
+  }
+
+  async #acceptBatch(...[candidates, how]: Parameters<AcceptQueueParts['run']>): Promise<readonly Verdict[]> {
+    const done = await acceptBatch({ clock: this.#parts.clock, channels: this.#channels }, candidates, how)
+    const tokenIds = new Set<TokenId>()
+    for (const [at, verdict] of done.verdicts.entries()) {
+      const candidate = candidates[at]
+      if (verdict.kind !== 'accepted' || !candidate) continue
+      tokenIds.add(candidate.tokenId)
+      this.#backlog.accept(candidate.accountId, candidate.from)
+    }
+    if (tokenIds.size > 0) this.#notes.committed(done)
+    const now = this.#parts.clock.now()
+    for (const tokenId of tokenIds) this.#notes.used(tokenId, now)
+    return done.verdicts
+  }
+}
+
+/** Otherwise it would be found out in the middle of a batch, where nobody knows any more whose fault it is. */
+function requireWritable({ facts, tokenId, accountId, from, to, content, body, idempotency }: Candidate): void {
+  const texts = [facts.requestId, facts.remoteAddress, facts.userAgent ?? '', tokenId, accountId, from, to, body]
+  if (content.type !== 'message') texts.push(content.url)
+  if (idempotency) texts.push(idempotency.key, idempotency.fingerprint)
+  if (!texts.every((text) => typeof text === 'string'))
+    throw new TypeError('A message holds something that is no text.')
+}
+
+async function nameMessages(link: Link, keys: readonly NamedKey[]): Promise<boolean[]> {
+  const [row] = await link.ask('select name_messages($1, $2, $3) as names', [
+    textArray(keys.map(({ accountId }) => accountId)),
+    textArray(keys.map(({ key }) => key)),
+    IDEMPOTENCY_KEPT_MS,
+  ])
+  const names = row?.['names'] as string
+  return keys.map((_, at) => names[at] === 't')
+}

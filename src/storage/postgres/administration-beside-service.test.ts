@@ -1,0 +1,359 @@
+import assert from 'node:assert/strict'
+import { Kysely } from 'kysely'
+import type { Client, Pool } from 'pg'
+import pg from 'pg'
+import { afterEach, beforeEach, describe, it } from 'vitest'
+import { openMigratedDatabase } from '../../../test/support/administration-world/migrated-database.ts'
+import { waitUntil } from '../../../test/support/black-box/wait-until.ts'
+import type { TestDatabase } from '../../../test/support/postgres/test-database.ts'
+import { DEFAULT_LANE_POLICY } from '../../core/connection/lane-policy.ts'
+import type { AccountId, ConnectionId, MessageId } from '../../core/ids.ts'
+import type { Administration } from '../../core/ports/administration.ts'
+import { createAdministration } from '../shared/administration.ts'
+import type { Engine } from '../shared/engine.ts'
+import { snapshot } from '../shared/store.ts'
+import type { Tables } from '../shared/tables.ts'
+import { postgresEngine } from './administration-engine.ts'
+import { createPostgresDialect, openPool } from './kysely-dialect.ts'
+
+let database: TestDatabase
+let pool: Pool
+let administration: Administration
+/** In the part of a service that is in the middle of a transaction. */
+let service: Client
+let looker: Client
+let account: AccountId
+let connection: ConnectionId
+let made = 0
+
+beforeEach(async () => {
+  database = await openMigratedDatabase()
+  pool = openPool(database.url)
+  administration = administrationWith(postgresEngine)
+  service = await connect()
+  looker = await connect()
+  account = (await administration.createAccount('Acme', 'test')).id
+  connection = await addConnection()
+})
+
+afterEach(async () => {
+  await pool.end()
+  await service.end()
+  await looker.end()
+  await database.drop()
+})
+
+async function connect(): Promise<Client> {
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  return client
+}
+
+function kysely(): Kysely<Tables> {
+  return new Kysely<Tables>({ dialect: createPostgresDialect(pool, database.url) })
+}
+
+function administrationWith(engine: Engine): Administration {
+  return createAdministration({ database: kysely(), engine, now: () => Date.now() })
+}
+
+async function addConnection(number = '15550001000'): Promise<ConnectionId> {
+  const wanted = { accountId: account, number, channel: 'sandbox', policy: DEFAULT_LANE_POLICY, channelSettings: {} }
+  return (await administration.addConnection(wanted, 'test')).id
+}
+
+/** As the service stores a message that was accepted. */
+async function accept(client: Client = looker): Promise<{ id: MessageId; sequence: string }> {
+  const id = `message-${++made}`
+  const { rows } = await client.query<{ sequence: string }>(
+    `with locked as (select lock_lane_of($1))
+     insert into queued (sequence, id, account_id, connection_id, body, body_crc, recipient, type, accepted_at)
+       select next_block(), $2, $3, $1, '{}', 0, '15550100000', 'message', 1 from locked returning sequence`,
+    [connection, id, account],
+  )
+  return { id: id as MessageId, sequence: rows[0]!.sequence }
+}
+
+async function settle(sequence: string, state: string, client: Client = looker): Promise<void> {
+  await client.query('select end_queued($1, $2, $3, null, null, 2)', [account, sequence, state])
+}
+
+async function open(sequence: string, client: Client = looker): Promise<void> {
+  await client.query('select 1 from queued where sequence = $1 for no key update', [sequence])
+  await client.query(
+    `insert into open_attempt (connection_id, account_id, message_sequence, number, epoch, started_at)
+       values ($1, $2, $3, 1, 1, 1)`,
+    [connection, account, sequence],
+  )
+}
+
+async function stateOf(id: MessageId): Promise<string> {
+  return (await administration.explainMessage(id)).message.state
+}
+
+async function actions(): Promise<string[]> {
+  const { rows } = await looker.query<{ action: string }>('select action from audit order by sequence')
+  return rows.map(({ action }) => action)
+}
+
+/** Resolves once somebody waits for a lock that the service holds. */
+function somebodyWaits(): Promise<void> {
+  return waitUntil('a change waits for the service', async () => {
+    const { rows } = await looker.query('select from pg_locks where not granted')
+    return rows.length > 0
+  })
+}
+
+describe('removing a connection while a message is being accepted for it', () => {
+  it('G7: waits for the message, and cancels it with the others', async () => {
+    await service.query('begin')
+    const { id } = await accept(service)
+
+    const removing = administration.removeConnection(connection, true, 'test')
+    await somebodyWaits()
+    await service.query('commit')
+
+    assert.equal(await removing, 1)
+    assert.equal(await stateOf(id), 'CANCELLED')
+  })
+
+  it('is refused for that message', async () => {
+    await service.query('begin')
+    await accept(service)
+
+    const removing = administration.removeConnection(connection, false, 'test')
+    await Promise.all([
+      somebodyWaits().then(() => service.query('commit')),
+      assert.rejects(removing, { code: 'connection_has_waiting' }),
+    ])
+  })
+
+  it('would leave it behind without the lock of the lane', async () => {
+    const careless = administrationWith({
+      ...postgresEngine,
+      lockLane: async () => {},
+      lockLastWaiting: async () => {},
+    })
+    await service.query('begin')
+    const { id } = await accept(service)
+
+    const removing = careless.removeConnection(connection, true, 'test')
+    await somebodyWaits()
+    await service.query('commit')
+
+    assert.equal(await removing, 0)
+    assert.equal(await stateOf(id), 'QUEUED')
+  })
+})
+
+describe('removing a connection while its lane moves on', () => {
+  it('G5: cancels a message too that goes back into the line at this moment', async () => {
+    const { id, sequence } = await accept()
+    await open(sequence)
+    await service.query('begin')
+    await service.query('delete from open_attempt')
+    await service.query('update queued set attempts = 1 where sequence = $1', [sequence])
+
+    const removing = administration.removeConnection(connection, true, 'test')
+    await somebodyWaits()
+    await service.query('commit')
+
+    assert.equal(await removing, 1)
+    assert.equal(await stateOf(id), 'CANCELLED')
+  })
+
+  it('gives way to the step from one message to the next, and does not block it', async () => {
+    const messages = [await accept(), await accept(), await accept()]
+    const [first, second, third] = messages as [(typeof messages)[0], (typeof messages)[0], (typeof messages)[0]]
+    await open(first.sequence)
+    await service.query('begin')
+    await service.query('select 1 from queued where sequence = $1 for no key update', [second.sequence])
+
+    const removing = administration.removeConnection(connection, true, 'test')
+    await somebodyWaits()
+    await service.query('update open_attempt set message_sequence = $1', [second.sequence])
+    await settle(first.sequence, 'PUBLISHED', service)
+    await service.query('commit')
+
+    assert.equal(await removing, 1)
+    assert.deepEqual(await Promise.all([first, second, third].map(({ id }) => stateOf(id))), [
+      'PUBLISHED',
+      'SENDING',
+      'CANCELLED',
+    ])
+  })
+})
+
+describe('cancelling a message that the service takes up at this moment', () => {
+  it('G4: is refused when it is being handed over', async () => {
+    const { id, sequence } = await accept()
+    await service.query('begin')
+    await open(sequence, service)
+
+    const cancelling = administration.cancelMessage(id, 'test')
+    await Promise.all([
+      somebodyWaits().then(() => service.query('commit')),
+      assert.rejects(cancelling, { code: 'message_not_waiting', message: /handed over/ }),
+    ])
+
+    assert.equal(await stateOf(id), 'SENDING')
+    assert.ok(!(await actions()).includes('message.cancel'))
+  })
+
+  it('is refused when it has ended', async () => {
+    const { id, sequence } = await accept()
+    await service.query('begin')
+    await settle(sequence, 'PUBLISHED', service)
+
+    const cancelling = administration.cancelMessage(id, 'test')
+    await Promise.all([
+      somebodyWaits().then(() => service.query('commit')),
+      assert.rejects(cancelling, { code: 'message_not_waiting', message: /PUBLISHED/ }),
+    ])
+
+    assert.equal(await stateOf(id), 'PUBLISHED')
+  })
+
+  it.each([
+    ['is being handed over', (sequence: string) => open(sequence)],
+    ['has ended', (sequence: string) => settle(sequence, 'PUBLISHED')],
+  ])('is noticed by the database itself when it %s after it was found waiting', async (_, takeUp) => {
+    const { id, sequence } = await accept()
+    const late: Engine = {
+      ...postgresEngine,
+      // As if nothing were locked: it moves on right before it is written.
+      lockMessage: async () => {},
+    }
+    const store = { database: kysely(), engine: late, now: () => 1 }
+
+    await store.database.transaction().execute(async (tables) => {
+      await tables.selectFrom('message').selectAll().execute()
+      await takeUp(sequence)
+      const { numUpdatedRows } = await tables
+        .updateTable('message')
+        .set({ state: 'CANCELLED', settled_at: 3 })
+        .where('id', '=', id)
+        .where('state', '=', 'QUEUED')
+        .executeTakeFirstOrThrow()
+
+      assert.equal(numUpdatedRows, 0n)
+    })
+  })
+})
+
+describe('retrying and resolving while a report of the network arrives', () => {
+  it('G5: refuses to send again what the report says has arrived', async () => {
+    const { id, sequence } = await accept()
+    await settle(sequence, 'FAILED')
+    await service.query('begin')
+    await service.query(`update settled set state = 'PUBLISHED', published_at = 3 where sequence = $1`, [sequence])
+
+    const retrying = administration.retryMessage(id, 'test')
+    await Promise.all([
+      somebodyWaits().then(() => service.query('commit')),
+      assert.rejects(retrying, { code: 'message_not_ended' }),
+    ])
+
+    assert.equal((await looker.query('select from queued')).rowCount, 0)
+  })
+
+  it('does not write over what the report has made of a message', async () => {
+    const { id, sequence } = await accept()
+    await settle(sequence, 'UNCONFIRMED')
+    await service.query('begin')
+    await service.query(`update settled set state = 'DELIVERED', published_at = 3 where sequence = $1`, [sequence])
+
+    const resolving = administration.resolveMessage(id, 'arrived', 'test')
+    await Promise.all([
+      somebodyWaits().then(() => service.query('commit')),
+      assert.rejects(resolving, { code: 'message_not_unconfirmed' }),
+    ])
+
+    assert.equal(await stateOf(id), 'DELIVERED')
+  })
+
+  it('tells of both in the timeline', async () => {
+    const { id, sequence } = await accept()
+    await settle(sequence, 'FAILED')
+    await service.query('begin')
+    await service.query(
+      `insert into timeline (message_sequence, position, at, kind) values ($1, 1, 3, 'receipt-failed')`,
+      [sequence],
+    )
+
+    const retrying = administration.retryMessage(id, 'test')
+    await somebodyWaits()
+    await service.query('commit')
+    await retrying
+
+    const { rows } = await looker.query(
+      'select position, kind from timeline where message_sequence = $1 order by position',
+      [sequence],
+    )
+    assert.deepEqual(rows, [
+      { position: 1, kind: 'receipt-failed' },
+      { position: 2, kind: 'sent-again' },
+    ])
+  })
+})
+
+describe('several people who change things at once', () => {
+  it.each([
+    ['account', () => administration.createAccount('Twice', 'test')],
+    ['connection', () => addConnection('15550002000')],
+    ['token', () => createToken()],
+  ])('get one %s of a name, and the same refusal as later', async (kind, make) => {
+    const results = await Promise.allSettled([make(), make(), make()])
+
+    const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason.code] : []))
+    assert.deepEqual(refused, [`${kind}_exists`, `${kind}_exists`])
+  })
+
+  it('put each copy at the end of the line, in the order in which they were made', async () => {
+    const { id, sequence } = await accept()
+    await settle(sequence, 'FAILED')
+    const other = await accept()
+    await settle(other.sequence, 'EXPIRED')
+    const waiting = await accept()
+
+    await Promise.all([administration.retryMessage(id, 'test'), administration.retryMessage(other.id, 'test')])
+
+    const { rows } = await looker.query('select resend_of from queued order by sequence')
+    assert.deepEqual(
+      rows.map((row) => row.resend_of),
+      [null, ...[sequence, other.sequence].filter((old) => rows.slice(1).some((row) => row.resend_of === old))],
+    )
+    assert.equal(rows.length, 3)
+    assert.equal((await administration.explainMessage(waiting.id)).position, 1)
+  })
+
+  it('read a story as it was at one moment', async () => {
+    await accept()
+    const store = { database: kysely(), engine: postgresEngine, now: () => 1 }
+
+    const counts = await snapshot(store, async (tables) => {
+      const count = async () => (await tables.selectFrom('message').select('id').execute()).length
+      const before = await count()
+      await accept()
+      return [before, await count()]
+    })
+
+    assert.deepEqual(counts, [1, 1])
+  })
+})
+
+function createToken() {
+  return administration.createToken(
+    {
+      accountId: account,
+      name: 'shop',
+      events: ['messaging.send_message'],
+      expiresAt: 9_000_000_000_000,
+      connectionIds: null,
+      sourceRanges: null,
+      sha256: Buffer.alloc(32, ++made),
+      prefix: `prefix-${made}`,
+    },
+    'test',
+  )
+}

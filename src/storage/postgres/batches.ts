@@ -1,0 +1,114 @@
+import { StorageUnavailable } from '../../core/ports/lanes.ts'
+import { StatementRefused } from './link.ts'
+
+interface Job<Given, Result> {
+  readonly given: Given
+  readonly resolve: (result: Result) => void
+  readonly reject: (error: unknown) => void
+}
+
+export interface BatchesOptions<Given, Result> {
+  /** How many batches may be on their way at once; the lane is the number of the way, from 0. */
+  readonly ways: number
+  readonly mostPerBatch: number
+  /** How much each of them is; a batch has at most so much, but for one that has more alone. */
+  readonly size?: { readonly of: (given: Given) => number; readonly mostPerBatch: number }
+  /** Writes all of them or none. One result for each, in the same order. */
+  readonly run: (given: readonly Given[], way: number) => Promise<readonly Result[]>
+}
+
+const CONTENDED_RETRIES = 3
+
+/**
+ * Lets all who ask in one turn of the event loop share one statement, and whoever comes while all ways are taken share
+ * the next.
+ *
+ *   submit ──▶ queued ──(end of turn, a way is free)──▶ one statement ──▶ resolved
+ *                ▲                                        │ a bad value: halved, until the bad one stands alone
+ *                └───────── refused for want of a lock ───┤
+ *                                                         └ storage away: all of it rejected
+ */
+export class Batches<Given, Result> {
+  readonly #options: BatchesOptions<Given, Result>
+  readonly #free: number[]
+  #queue: Job<Given, Result>[] = []
+  #isScheduled = false
+
+  constructor(options: BatchesOptions<Given, Result>) {
+    this.#options = options
+    this.#free = Array.from({ length: options.ways }, (_, way) => options.ways - 1 - way)
+  }
+
+  submit(given: Given): Promise<Result> {
+    return new Promise<Result>((resolve, reject) => {
+      this.#queue.push({ given, resolve, reject })
+      this.#schedule()
+    })
+  }
+
+  /** Resolves once nothing is on its way any more. */
+  async idle(): Promise<void> {
+    while (this.#queue.length > 0 || this.#free.length < this.#options.ways) {
+      await new Promise<void>((resolve) => setTimeout(resolve, 1))
+    }
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#free.length === 0) return
+    this.#isScheduled = true
+    setImmediate(() => {
+      this.#isScheduled = false
+      this.#start()
+    })
+  }
+
+  #start(): void {
+    while (this.#queue.length > 0) {
+      const way = this.#free.pop()
+      if (way === undefined) return
+      const count = this.#countForBatch()
+      const jobs = this.#queue.slice(0, count)
+      this.#queue = this.#queue.slice(count)
+      void this.#carry(jobs, way).finally(() => {
+        this.#free.push(way)
+        if (this.#queue.length > 0) this.#schedule()
+      })
+    }
+  }
+
+  #countForBatch(): number {
+    const { mostPerBatch, size } = this.#options
+    if (!size) return Math.min(this.#queue.length, mostPerBatch)
+    let sum = 0
+    for (const [at, { given }] of this.#queue.entries()) {
+      sum += size.of(given)
+      if (at === mostPerBatch || (at > 0 && sum > size.mostPerBatch)) return at
+    }
+    return this.#queue.length
+  }
+
+  async #carry(jobs: readonly Job<Given, Result>[], way: number, retries = CONTENDED_RETRIES): Promise<void> {
+    try {
+      const results = await this.#options.run(
+        jobs.map((job) => job.given),
+        way,
+      )
+      for (const [at, job] of jobs.entries()) job.resolve(results[at] as Result)
+    } catch (error) {
+      if (!(error instanceof StatementRefused)) return rejectAll(jobs, error)
+      if (error.kind === 'contended') {
+        if (retries > 0) return this.#carry(jobs, way, retries - 1)
+        return rejectAll(jobs, new StorageUnavailable('somebody else holds a lock', false, { cause: error }))
+      }
+      if (jobs.length === 1) return rejectAll(jobs, error)
+      // One bad row never fails the others.
+      const middle = jobs.length >> 1
+      await this.#carry(jobs.slice(0, middle), way)
+      await this.#carry(jobs.slice(middle), way)
+    }
+  }
+}
+
+function rejectAll(jobs: readonly Job<unknown, never>[] | readonly Job<never, never>[], error: unknown): void {
+  for (const job of jobs) job.reject(error)
+}

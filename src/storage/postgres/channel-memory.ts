@@ -1,0 +1,82 @@
+import type { ConnectionId, Instant } from '../../core/ids.ts'
+import type { ChannelMemory, MemoryEntry } from '../../core/ports/channel-memory.ts'
+import { Batches } from './batches.ts'
+import { bigintArray, textArray } from './binary-arrays.ts'
+import type { Link, Row } from './link.ts'
+
+const COLUMNS = 'position, connection_id, key, value, at'
+
+interface NewEntry {
+  readonly kind: string
+  readonly connectionId: ConnectionId
+  readonly key: string
+  readonly value: string
+  readonly at: Instant
+  readonly remindAt: Instant | null
+}
+
+/** What channels remember. One for all of them: `of` gives each its own part. */
+export class PostgresChannelMemory {
+  readonly #link: Link
+  readonly #additions: Batches<NewEntry, boolean>
+
+  constructor(link: Link) {
+    this.#link = link
+    this.#additions = new Batches({ ways: 1, mostPerBatch: 500, run: (entries) => this.#add(entries) })
+  }
+
+  of(channel: string): ChannelMemory {
+    const scoped = (kind: string) => `${channel}.${kind}`
+    return {
+      add: (kind, entry) => this.#additions.submit({ ...entry, kind: scoped(kind), remindAt: entry.remindAt ?? null }),
+      find: async (kind, connectionId, key) => {
+        const [row] = await this.#link.ask(
+          `select ${COLUMNS} from channel_memory where kind = $1 and connection_id = $2 and key = $3`,
+          [scoped(kind), connectionId, key],
+        )
+        return row ? toEntry(row) : null
+      },
+      list: async (kind, { connectionId, after, limit }) => {
+        const rows = await this.#link.ask(
+          `select ${COLUMNS} from channel_memory
+             where kind = $1 and position > $2 and ($3::text is null or connection_id = $3) order by position limit $4`,
+          [scoped(kind), after, connectionId, limit],
+        )
+        return rows.map(toEntry)
+      },
+      due: async (kind, now, limit) => {
+        const rows = await this.#link.ask(
+          `select ${COLUMNS} from channel_memory where kind = $1 and remind_at <= $2 order by remind_at, position limit $3`,
+          [scoped(kind), now, limit],
+        )
+        return rows.map(toEntry)
+      },
+      remove: async (kind, position) => {
+        await this.#link.ask('delete from channel_memory where kind = $1 and position = $2', [scoped(kind), position])
+      },
+    }
+  }
+
+  async #add(entries: readonly NewEntry[]): Promise<readonly boolean[]> {
+    const added = await this.#link.ask('select * from remember_entries($1, $2, $3, $4, $5, $6) as i', [
+      textArray(entries.map(({ kind }) => kind)),
+      textArray(entries.map(({ connectionId }) => connectionId)),
+      textArray(entries.map(({ key }) => key)),
+      textArray(entries.map(({ value }) => value)),
+      bigintArray(entries.map(({ at }) => at)),
+      bigintArray(entries.map(({ remindAt }) => remindAt)),
+    ])
+    const numbers = new Set(added.map((row) => row['i']))
+    return entries.map((_, at) => numbers.has(at + 1))
+  }
+}
+
+function toEntry(row: Row): MemoryEntry {
+  return {
+    position: row['position'] as number,
+    connectionId: row['connection_id'] as ConnectionId,
+    key: row['key'] as string,
+    value: row['value'] as string,
+    at: row['at'] as number,
+  }
+}

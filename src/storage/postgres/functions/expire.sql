@@ -1,0 +1,48 @@
+-- Settles what has outlived its lane's time to live, wherever it stands in the lane. The time to live belongs to the
+-- connection and not to the message, so each lane's oldest message expires first: the front of a lane is looked at, up
+-- to the first that may live on.
+create function expire_messages(most integer, default_lasts_ms bigint) returns integer language plpgsql
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off
+  set plan_cache_mode = force_generic_plan set jit = off
+as $$
+declare
+  now constant bigint := now_ms();
+  found_count integer := 0;
+  a_lane record;
+  a_message record;
+  may_have_arrived boolean;
+begin
+  perform make_durable(2000);
+  for a_lane in
+    with recursive busy (id) as (
+      (select q.connection_id from queued q order by q.connection_id limit 1)
+      union all
+      select (select q.connection_id from queued q where q.connection_id > busy.id order by q.connection_id limit 1)
+        from busy where busy.id is not null
+    )
+    select f.id, f.lasts_ms from (
+      select b.id, coalesce((c.policy::jsonb ->> 'timeToLiveMs')::bigint, default_lasts_ms) as lasts_ms,
+          (select q.accepted_at from queued q where q.connection_id >= b.id and q.connection_id <= b.id
+            order by q.connection_id, q.sequence limit 1) as oldest
+        from busy b cross join lateral (select connection.policy from connection where connection.id = b.id offset 0) c) f
+      where f.oldest <= now - f.lasts_ms
+  loop
+    for a_message in
+      -- What somebody else has locked is being opened, ended or cancelled.
+      select q.account_id, q.sequence, q.accepted_at from queued q where q.connection_id >= a_lane.id and q.connection_id <= a_lane.id
+        order by q.connection_id, q.sequence limit most - found_count for update skip locked
+    loop
+      exit when a_message.accepted_at > now - a_lane.lasts_ms;
+      -- Looked for after the message was locked: whoever opens locks it first.
+      continue when exists (select from open_attempt o where o.connection_id = a_lane.id and o.message_sequence = a_message.sequence);
+      -- What was handed over once with an unknown fate may have arrived: nobody may say that it expired.
+      may_have_arrived := exists (select from ended_attempt a where a.message_sequence = a_message.sequence and a.outcome = 'unknown');
+      perform end_queued(a_message.account_id, a_message.sequence, case when may_have_arrived then 'UNCONFIRMED' else 'EXPIRED' end,
+        case when may_have_arrived then 'fate_unknown' else 'time_to_live_over' end, null, now);
+      found_count := found_count + 1;
+    end loop;
+    exit when found_count >= most;
+  end loop;
+  return found_count;
+end
+$$;

@@ -1,0 +1,70 @@
+-- What accepting needs beside `accept_batch`.
+
+-- Which of these keys name a message, as one letter each.
+create function name_messages(account_ids text[], keys text[], key_lasts_ms bigint) returns text language plpgsql
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+begin
+  return (
+    select string_agg(case when k.key is null then 'f' else 't' end, '' order by s.i)
+      from unnest(account_ids, keys) with ordinality s (account_id, key, i)
+      left join idempotency k on k.account_id = s.account_id and k.key = s.key and k.accepted_at > now_ms() - key_lasts_ms
+  );
+end
+$$;
+
+-- How many messages wait, in the lane with this number or (without one) in the whole account, up to a limit. Takes no
+-- longer than told, but for the last count that it began: what it did not get to stays empty.
+create function count_waiting(account_ids text[], numbers text[], limits bigint[], within_ms integer) returns text language plpgsql
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+declare
+  ends_at constant timestamptz := clock_timestamp() + make_interval(secs => within_ms / 1000.0);
+  counts bigint[] := array_fill(null::bigint, array[cardinality(account_ids)]);
+begin
+  for i in 1 .. cardinality(account_ids) loop
+    exit when i > 1 and clock_timestamp() > ends_at;
+    if numbers[i] is null then
+      counts[i] := (select count(*) from (select from queued where account_id = account_ids[i] limit limits[i]) q);
+    else
+      counts[i] := (select count(*) from (
+        select from queued where connection_id = (
+            select id from connection where account_id = account_ids[i] and number = numbers[i] and state <> 'removed')
+          limit limits[i]) q);
+    end if;
+  end loop;
+  return array_to_string(counts, ',', '');
+end
+$$;
+
+-- Requests with a known token that were refused.
+create function log_requests(
+  lock_ms integer, account_ids text[], token_ids text[], request_ids text[], received bigint[], took bigint[], statuses integer[],
+  codes text[], faults text[], bodies text[], addresses text[], agents text[]
+) returns void language plpgsql as $$
+begin
+  perform make_durable(lock_ms);
+  insert into request (account_id, token_id, request_id, received_at, took_us, status, code, errors, body, remote_address, user_agent)
+    select * from unnest(account_ids, token_ids, request_ids, received, took, statuses, codes, faults, bodies, addresses, agents);
+end
+$$;
+
+-- What is only told to people, and so not worth a flush of the disk: how long commits took, and when tokens were last
+-- used, to the minute. A token that somebody is changing right now is left alone.
+create function note_acceptances(
+  last_sequences bigint[], first_sequences bigint[], took bigint[], token_ids text[], used_at bigint[]
+) returns void language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+begin
+  perform set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '500', true);
+  insert into accept_commit (last_sequence, first_sequence, took_us)
+    select * from unnest(last_sequences, first_sequences, took)
+    on conflict do nothing;
+  with mine as (
+    select t.id, s.at from unnest(token_ids, used_at) s (id, at) join token t on t.id = s.id
+      where t.last_used_at is null or t.last_used_at < s.at
+      order by t.id for no key update of t skip locked
+  )
+  update token t set last_used_at = m.at from mine m where t.id = m.id;
+end
+$$;

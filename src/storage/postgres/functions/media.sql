@@ -1,0 +1,212 @@
+-- An attachment that is still to be fetched, as a worker wants it.
+create type wanted_media as (
+  sequence bigint, message_id text, account_id text, connection_id text, url text, type text, tries integer, next_try_at bigint,
+  is_lane_held boolean
+);
+
+-- A heartbeat that lies far in the future was written before the clock of the database was set back: it says nothing.
+create function lives(a_worker text) returns boolean language sql stable as $$
+  select exists (select from worker where id = a_worker and heartbeat_until > now_ms() and heartbeat_until <= now_ms() + 60000)
+$$;
+
+-- Whether a worker may fetch for this lane: its own, or nobody's.
+create function may_fetch_for(a_worker text, owner text) returns boolean language sql stable as $$
+  select owner is null or owner = a_worker or not lives(owner)
+$$;
+
+-- What may be fetched of one account. Looks at the oldest that wait to be fetched; forgets those whose message does not
+-- wait any more, because they would be in the way at every look.
+create function due_media(a_worker text, an_account text, now bigint, longest_wait_ms bigint, busy bigint[], most integer)
+  returns setof wanted_media language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+declare
+  looked_at constant integer := 500;
+begin
+  loop
+    with oldest as (
+      select m.account_id, m.message_sequence from media m where m.account_id = an_account and m.state = 'pending'
+        order by m.message_sequence limit looked_at
+    )
+    update media m set state = 'forgotten', fetcher = null from oldest o
+      where m.account_id = o.account_id and m.message_sequence = o.message_sequence and m.state = 'pending'
+        and not exists (select from queued q where q.account_id = o.account_id and q.sequence = o.message_sequence);
+    exit when not found;
+  end loop;
+  return query
+  select m.message_sequence, q.id, m.account_id, m.connection_id, m.url, m.type, m.tries, m.next_try_at,
+      coalesce(l.owner = a_worker, false)
+    from (
+      select * from media p where p.account_id = an_account and p.state = 'pending' order by p.message_sequence limit looked_at
+    ) m
+    join queued q on q.account_id = m.account_id and q.sequence = m.message_sequence
+    left join lane l on l.connection_id = m.connection_id
+    where (m.next_try_at <= now or m.next_try_at > now + longest_wait_ms) and m.message_sequence <> all (busy)
+      and (m.fetcher is null or m.fetcher = a_worker or not lives(m.fetcher)) and may_fetch_for(a_worker, l.owner)
+    order by coalesce(l.owner = a_worker, false) desc, m.message_sequence limit most;
+end
+$$;
+
+create function spool_bytes(a_spool text, an_account text) returns bigint language sql stable as $$
+  select coalesce((select sum(size_bytes) from media where spool = a_spool and account_id = an_account and state = 'ready'), 0)::bigint
+    + coalesce((select sum(size_bytes) from stray_file where spool = a_spool and account_id = an_account), 0)::bigint
+$$;
+
+-- Takes these fetches for a worker and returns them. A fetch of a worker of another spool is taken over by whoever holds
+-- the lane: that file would be of no use to it.
+create function take_media(a_worker text, a_spool text, sequences bigint[]) returns setof wanted_media language plpgsql
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+begin
+  perform make_durable(2000);
+  return query
+  update media m set fetcher = a_worker
+    from queued q left join lane l on l.connection_id = q.connection_id
+    where m.message_sequence = any (sequences) and m.state = 'pending'
+      and q.account_id = m.account_id and q.sequence = m.message_sequence
+      and may_fetch_for(a_worker, l.owner)
+      and (m.fetcher is null or m.fetcher = a_worker or not lives(m.fetcher)
+        or (l.owner = a_worker and (select w.spool from worker w where w.id = m.fetcher) is distinct from a_spool))
+    returning m.message_sequence, q.id, m.account_id, m.connection_id, m.url, m.type, m.tries, m.next_try_at,
+      coalesce(l.owner = a_worker, false);
+end
+$$;
+
+-- What the heads of lanes want for. A head whose file lies in another spool shows that its lane has come from there: that
+-- file and the next of its lane are fetched anew. Null connections in `present`: still missing.
+create function look_at_heads(a_worker text, a_spool text, sequences bigint[], moved_at_once integer, now bigint)
+  returns table (media wanted_media, is_present boolean) language plpgsql
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+begin
+  perform make_durable(2000);
+  with heads as (
+    select m.account_id, m.connection_id, m.message_sequence
+      from media m join queued q on q.account_id = m.account_id and q.sequence = m.message_sequence
+      left join lane l on l.connection_id = m.connection_id
+      where m.message_sequence = any (sequences) and m.state = 'ready' and m.spool is distinct from a_spool
+        and may_fetch_for(a_worker, l.owner)
+  ), elsewhere as (
+    select o.account_id, o.message_sequence, o.spool, o.path, o.size_bytes
+      from heads h cross join lateral (
+        select m.account_id, m.message_sequence, m.spool, m.path, m.size_bytes
+          from (select q.account_id, q.sequence from queued q where q.connection_id = h.connection_id and q.sequence >= h.message_sequence
+              order by q.sequence limit moved_at_once) q
+          join media m on m.account_id = q.account_id and m.message_sequence = q.sequence
+          where m.state = 'ready' and m.spool is distinct from a_spool for update of m
+      ) o
+  ), kept as (
+    insert into stray_file (spool, message_sequence, account_id, path, size_bytes)
+      select e.spool, e.message_sequence, e.account_id, e.path, e.size_bytes from elsewhere e where e.spool is not null
+      on conflict (spool, message_sequence) do update set path = excluded.path, size_bytes = excluded.size_bytes
+  )
+  update media m set state = 'pending', tries = 0, next_try_at = now, code = null, words = null, path = null, spool = null, fetcher = null
+    from elsewhere e where m.account_id = e.account_id and m.message_sequence = e.message_sequence;
+  return query
+  select row(m.message_sequence, q.id, m.account_id, m.connection_id, m.url, m.type, m.tries, m.next_try_at,
+      coalesce(l.owner = a_worker, false))::wanted_media, m.state = 'ready'
+    from media m join queued q on q.account_id = m.account_id and q.sequence = m.message_sequence
+    left join lane l on l.connection_id = m.connection_id
+    where m.message_sequence = any (sequences) and m.state in ('pending', 'ready') and may_fetch_for(a_worker, l.owner);
+end
+$$;
+
+create function media_is_ready(a_worker text, a_spool text, a_sequence bigint, a_path text, bytes bigint, a_sha256 text, a_mime text,
+  took bigint, at bigint) returns boolean language plpgsql set enable_seqscan = off as $$
+begin
+  perform make_durable(2000);
+  update media m set state = 'ready', path = a_path, spool = a_spool, size_bytes = bytes, sha256 = a_sha256, mime = a_mime, took_ms = took,
+      ended_at = at, tries = tries + 1, code = null, words = null, fetcher = null
+    where m.message_sequence = a_sequence and m.state = 'pending' and m.fetcher = a_worker
+      and exists (select from queued q where q.account_id = m.account_id and q.sequence = m.message_sequence);
+  return found;
+end
+$$;
+
+create function retry_media(a_worker text, a_sequence bigint, a_code text, some_words text, at bigint, next_at bigint) returns void
+  language plpgsql set enable_seqscan = off as $$
+begin
+  perform make_durable(2000);
+  update media m set tries = tries + 1, next_try_at = next_at, code = a_code, words = some_words, fetcher = null
+    where m.message_sequence = a_sequence and m.state = 'pending' and m.fetcher = a_worker;
+  if found then
+    insert into timeline (message_sequence, position, at, kind, code, words)
+      select a_sequence, coalesce(max(t.position), 0) + 1, at, 'media-retry', a_code, some_words
+        from timeline t where t.message_sequence = a_sequence
+      on conflict do nothing;
+  end if;
+end
+$$;
+
+-- Fails the message of an attachment, unless it is being handed over: then it may be on its way. And what was handed over
+-- once with an unknown fate may have arrived, so nothing may be said that denies it.
+create function fail_for_media(an_account text, a_sequence bigint, a_code text, some_words text, at bigint) returns boolean language plpgsql
+  set enable_seqscan = off as $$
+declare
+  waiting record;
+  may_have_arrived boolean;
+begin
+  select q.connection_id into waiting from queued q where q.account_id = an_account and q.sequence = a_sequence for update;
+  if not found then
+    return false;
+  end if;
+  if exists (select from open_attempt o where o.connection_id = waiting.connection_id and o.message_sequence = a_sequence) then
+    return false;
+  end if;
+  may_have_arrived := exists (select from ended_attempt a where a.message_sequence = a_sequence and a.outcome = 'unknown');
+  return end_queued(an_account, a_sequence, case when may_have_arrived then 'UNCONFIRMED' else 'FAILED' end,
+    case when may_have_arrived then 'fate_unknown' else a_code end, some_words, at);
+end
+$$;
+
+create function fail_media(a_worker text, a_sequence bigint, a_code text, some_words text, a_time bigint) returns void language plpgsql
+  set enable_seqscan = off as $$
+declare
+  account text;
+begin
+  perform make_durable(2000);
+  select m.account_id into account from media m
+    where m.message_sequence = a_sequence and m.state = 'pending' and m.fetcher = a_worker for update;
+  if account is not null and fail_for_media(account, a_sequence, a_code, some_words, a_time) then
+    update media m set state = 'failed', tries = tries + 1, code = a_code, words = some_words, ended_at = a_time, fetcher = null
+      where m.message_sequence = a_sequence;
+  end if;
+end
+$$;
+
+-- These files of a spool were looked for and are not there. Returns the connections whose messages this has changed.
+create function lose_media(a_spool text, sequences bigint[], paths text[], a_time bigint, most_tries integer)
+  returns setof text language plpgsql set enable_seqscan = off as $$
+declare
+  found_media record;
+  some_words text;
+begin
+  perform make_durable(2000);
+  delete from stray_file f using unnest(sequences, paths) s (sequence, path)
+    where f.spool = a_spool and f.message_sequence = s.sequence and f.path = s.path;
+  for i in 1 .. coalesce(cardinality(sequences), 0) loop
+    select m.account_id, m.connection_id, m.tries into found_media from media m
+      where m.message_sequence = sequences[i] and m.path = paths[i] and m.spool = a_spool and m.state = 'ready' for update;
+    continue when not found;
+    perform from queued q where q.account_id = found_media.account_id and q.sequence = sequences[i] for update;
+    if not found then
+      update media m set state = 'forgotten' where m.message_sequence = sequences[i];
+      continue;
+    end if;
+    continue when exists (select from open_attempt o
+      where o.connection_id = found_media.connection_id and o.message_sequence = sequences[i]);
+    if found_media.tries >= most_tries then
+      some_words := 'it was fetched ' || found_media.tries || ' times, and each time the file went';
+      perform fail_for_media(found_media.account_id, sequences[i], 'media_lost', some_words, a_time);
+      update media m set state = 'failed', code = 'media_lost', words = some_words, ended_at = a_time where m.message_sequence = sequences[i];
+    else
+      update media m set state = 'pending', next_try_at = a_time, path = null, spool = null, fetcher = null
+        where m.message_sequence = sequences[i];
+      insert into timeline (message_sequence, position, at, kind, code, words)
+        select sequences[i], coalesce(max(t.position), 0) + 1, a_time, 'media-lost', 'media_lost', null
+          from timeline t where t.message_sequence = sequences[i]
+        on conflict do nothing;
+    end if;
+    return next found_media.connection_id;
+  end loop;
+end
+$$;

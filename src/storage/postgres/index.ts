@@ -1,0 +1,244 @@
+import { join } from 'node:path'
+import type { ConnectionId, SpoolId } from '../../core/ids.ts'
+import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
+import type { Clock } from '../../core/ports/clock.ts'
+import { RemembranceFile } from '../shared/remembrance.ts'
+import type { WorkerFacts } from '../shared/workers.ts'
+import { type IntakeLimits, PostgresIntake } from './accept.ts'
+import { PostgresChannelMemory } from './channel-memory.ts'
+import { DatabaseClock } from './database-clock.ts'
+import { DatabaseMemory } from './database-memory.ts'
+import { keepHouse } from './housekeeping.ts'
+import { PostgresLanes } from './lanes.ts'
+import { type Ask, Link } from './link.ts'
+import { Listener } from './listener.ts'
+import { PostgresMediaQueue } from './media-queue.ts'
+import { checkServer, migrateDatabase } from './open-database.ts'
+import { Slot } from './slot.ts'
+import { countWaiting } from './waiting-count.ts'
+import { CHANGE_CHANNEL, readWake, WAKE_CHANNEL, Wakes } from './wakes.ts'
+
+// The look is the truth; being told only saves time.
+const POLL_EVERY_MS = 2_000
+const BEAT_EVERY_MS = 5_000
+const COUNT_EVERY_MS = 15_000
+const KEEP_HOUSE_EVERY_MS = 60_000
+// Longer than any statement of ours takes on a server that is well, shorter than a claim.
+const ANSWER_WITHIN_MS = 8_000
+const TROUBLE_REMEMBERED_MS = 3_000
+
+export interface PostgresStorageOptions {
+  readonly url: string
+  /** Leads to the server itself, where `url` leads through a pooler. */
+  readonly listenUrl: string
+  /** Of a role that may change the tables. */
+  readonly migrateUrl: string
+  /** Where this process remembers how far the database had got. */
+  readonly dataDir: string
+  readonly clock: Clock
+  readonly worker: WorkerFacts
+  readonly spool: SpoolId
+  readonly limits: IntakeLimits
+  readonly refusedByChannel: ConstructorParameters<typeof PostgresIntake>[0]['refusedByChannel']
+  /** Housekeeping failed; it is tried again by itself. */
+  readonly onTrouble: (error: unknown) => void
+}
+
+export interface PostgresStorageEvents {
+  readonly lanesChanged: (ids: readonly ConnectionId[]) => void
+  readonly lanesWoken: (ids: readonly ConnectionId[]) => void
+}
+
+/** Brings the database up to date, looks whether it may be used, and opens it. Refuses with a sentence. */
+export async function openPostgresStorage(options: PostgresStorageOptions): Promise<PostgresStorage> {
+  await migrateDatabase({ url: options.url, migrateUrl: options.migrateUrl })
+  const storage = new PostgresStorage(options)
+  try {
+    await storage.greet()
+    return storage
+  } catch (error) {
+    await storage.close()
+    throw error
+  }
+}
+
+/** Everything a process needs of storage, on a PostgreSQL database that it may share with others. */
+export class PostgresStorage {
+  readonly intake: PostgresIntake
+  readonly lanes: PostgresLanes
+  readonly mediaQueue: PostgresMediaQueue
+  readonly clock: DatabaseClock
+  readonly pollEveryMs = POLL_EVERY_MS
+  readonly #options: PostgresStorageOptions
+  readonly #memory: DatabaseMemory
+  readonly #channels: PostgresChannelMemory
+  readonly #links: Link[] = []
+  /** For what is asked now and then. */
+  readonly #plain: Link
+  readonly #wakes: Wakes
+  readonly #timers: NodeJS.Timeout[] = []
+  #listener: Listener | null = null
+  #slots = 0
+  #accepting = 1
+  #waiting = 0
+  #troubledAt = Number.NEGATIVE_INFINITY
+  #closed: Promise<void> | null = null
+
+  constructor(options: PostgresStorageOptions) {
+    this.#options = options
+    this.#memory = new DatabaseMemory({
+      worker: options.worker.id,
+      file: new RemembranceFile(join(options.dataDir, 'remembered.json')),
+      onAlarm: (sentence) => options.onTrouble(new Error(sentence)),
+    })
+    this.#plain = this.#newLink('rest')
+    this.clock = new DatabaseClock(options.clock)
+    this.#wakes = new Wakes(this.#newLink('wakes'))
+    this.#channels = new PostgresChannelMemory(this.#newLink('channels'))
+    this.intake = new PostgresIntake({
+      slots: [this.#newSlot('accept'), this.#newSlot('accept')],
+      lookUps: this.#newLink('look-ups'),
+      background: this.#newLink('background'),
+      clock: this.clock,
+      limits: options.limits,
+      refusedByChannel: options.refusedByChannel,
+      acceptingProcesses: () => this.#accepting,
+    })
+    this.lanes = new PostgresLanes({
+      slots: [this.#newSlot('steps'), this.#newSlot('steps')],
+      runs: [this.#newLink('runs'), this.#newLink('runs')],
+      claims: this.#newLink('claims'),
+      worker: options.worker,
+      spool: options.spool,
+      clock: this.clock,
+    })
+    this.mediaQueue = new PostgresMediaQueue({
+      link: this.#newLink('media'),
+      worker: options.worker.id,
+      spool: options.spool,
+    })
+  }
+
+  /** Looks whether this is the database it should be, before anything is built on it. */
+  async greet(): Promise<void> {
+    await this.#ask('select 1')
+    await this.lanes.beat()
+  }
+
+  async isEmpty(): Promise<boolean> {
+    return (await this.#ask('select 1 from account limit 1')).length === 0
+  }
+
+  channelMemory(channel: string): ChannelMemory {
+    return this.#channels.of(channel)
+  }
+
+  async start({ lanesChanged, lanesWoken }: PostgresStorageEvents): Promise<void> {
+    this.#listener = new Listener({
+      url: this.#options.listenUrl,
+      channels: [WAKE_CHANNEL, CHANGE_CHANNEL],
+      onNotice: (channel, payload) => {
+        if (channel === WAKE_CHANNEL) return lanesWoken(readWake(payload))
+        this.intake.forgetTokens()
+        lanesChanged(readWake(payload))
+      },
+      onHearing: () => this.intake.forgetTokens(),
+      onTrouble: (error) => this.#options.onTrouble(error),
+    })
+    this.#listener.start()
+    this.#every(BEAT_EVERY_MS, () => this.#beat())
+    this.#every(COUNT_EVERY_MS, () => this.#count())
+    this.#every(KEEP_HOUSE_EVERY_MS, () => keepHouse(this.#ask))
+    await Promise.all([this.#beat(), this.#count()])
+  }
+
+  tellOthers(ids: readonly ConnectionId[]): void {
+    this.#wakes.tell(ids)
+  }
+
+  acceptingProcesses(): number {
+    return this.#accepting
+  }
+
+  /** True when a row can be committed right now and nothing was turned away in the last seconds. */
+  async isWritable(): Promise<boolean> {
+    try {
+      await this.#ask(`select make_durable(1000), note_progress($1, -1, 0)`, [this.#options.worker.id])
+      return Math.min(this.intake.msSinceRefusal, performance.now() - this.#troubledAt) > TROUBLE_REMEMBERED_MS
+    } catch {
+      this.#troubledAt = performance.now()
+      return false
+    }
+  }
+
+  waiting(): number {
+    return this.#waiting
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer)
+    await this.#listener?.close()
+    await this.intake.close()
+    await Promise.all(this.#links.map((link) => link.close()))
+  }
+
+  /** Those that dispatch beat by themselves, as often as their claims need it; here is for all others. */
+  async #beat(): Promise<void> {
+    const { worker } = this.#options
+    if (!worker.roles.includes('dispatch')) await this.lanes.beat()
+    await this.#memory.beat(this.#ask)
+    const [row] = await this.#ask(
+      `select count(*) as accepting from worker
+         where heartbeat_until > now_ms() and ',' || roles || ',' like '%,api,%' and id <> $1`,
+      [worker.id],
+    )
+    this.#accepting = ((row?.['accepting'] as number | undefined) ?? 0) + 1
+  }
+
+  async #count(): Promise<void> {
+    this.#waiting = await countWaiting(this.#ask)
+  }
+
+  readonly #ask: Ask = (sql, values) => this.#plain.ask(sql, values)
+
+  #every(delayMs: number, call: () => Promise<void>): void {
+    let isRunning = false
+    const timer = setInterval(() => {
+      if (isRunning) return
+      isRunning = true
+      call()
+        .catch((error: unknown) => this.#options.onTrouble(error))
+        .finally(() => {
+          isRunning = false
+        })
+    }, delayMs)
+    timer.unref()
+    this.#timers.push(timer)
+  }
+
+  #newSlot(purpose: string): Slot {
+    const slot = new Slot(this.#options.worker.id, this.#slots, this.#newLink(purpose))
+    this.#slots += 1
+    this.#memory.watch(slot)
+    return slot
+  }
+
+  #newLink(purpose: string): Link {
+    const link = new Link({
+      url: this.#options.url,
+      applicationName: `nuncio ${purpose}`,
+      answerWithinMs: ANSWER_WITHIN_MS,
+      greet: async (ask) => {
+        await checkServer(ask)
+        await this.#memory.greet(ask)
+      },
+    })
+    this.#links.push(link)
+    return link
+  }
+}

@@ -1,0 +1,58 @@
+import type { AccountId, ConnectionId } from '../../core/ids.ts'
+import type { ClaimedLane } from '../../core/ports/lanes.ts'
+import type { Link } from './link.ts'
+
+/** What a step must know of its lane, and does not say. */
+export interface KnownLane {
+  readonly accountId: AccountId
+  /** Such a lane notes when its last attempt began. */
+  readonly hasPace: boolean
+}
+
+/** The lanes of this process, from their claim until they are given back. */
+export class KnownLanes {
+  readonly #link: Link
+  readonly #lanes = new Map<ConnectionId, KnownLane & { readonly epoch: number }>()
+
+  constructor(link: Link) {
+    this.#link = link
+  }
+
+  get size(): number {
+    return this.#lanes.size
+  }
+
+  note({ connectionId, accountId, policy, epoch }: ClaimedLane): void {
+    this.#lanes.set(connectionId, { accountId, hasPace: policy.leastGapMs > 0, epoch })
+  }
+
+  /** A lane that was claimed anew meanwhile stays. */
+  forget({ connectionId, epoch }: { readonly connectionId: ConnectionId; readonly epoch: number }): void {
+    const lane = this.#lanes.get(connectionId)
+    if (lane && lane.epoch <= epoch) this.#lanes.delete(connectionId)
+  }
+
+  find(connectionId: ConnectionId): KnownLane | undefined {
+    return this.#lanes.get(connectionId)
+  }
+
+  /** All of these, also those that were given back while a step of theirs was on its way. */
+  async lookUp(connectionIds: readonly ConnectionId[]): Promise<ReadonlyMap<ConnectionId, KnownLane>> {
+    const found = new Map<ConnectionId, KnownLane>()
+    const unknown: ConnectionId[] = []
+    for (const id of connectionIds) {
+      const lane = this.#lanes.get(id)
+      if (lane) found.set(id, lane)
+      else unknown.push(id)
+    }
+    if (unknown.length === 0) return found
+    const rows = await this.#link.ask('select id, account_id, policy from connection where id = any ($1::text[])', [
+      unknown,
+    ])
+    for (const row of rows) {
+      const { leastGapMs = 0 } = JSON.parse(row['policy'] as string) as { leastGapMs?: number }
+      found.set(row['id'] as ConnectionId, { accountId: row['account_id'] as AccountId, hasPace: leastGapMs > 0 })
+    }
+    return found
+  }
+}

@@ -1,0 +1,176 @@
+import { Client, type ClientConfig, types } from 'pg'
+import { StorageUnavailable } from '../../core/ports/lanes.ts'
+import { classify } from './postgres-errors.ts'
+
+const BIGINT_OID = 20
+const CONNECT_WITHIN_MS = 5_000
+// Everybody who asks would try anew: a server that is away, or just coming back, is spared most of that.
+const CONNECT_AGAIN_AFTER_MS = 50
+
+/** Sequences and times are whole numbers below 2^53. */
+export const TYPES = {
+  getTypeParser(oid: number, format?: 'text' | 'binary') {
+    return oid === BIGINT_OID ? Number : types.getTypeParser(oid, format ?? 'text')
+  },
+} as ClientConfig['types']
+
+export interface LinkOptions {
+  readonly url: string
+  readonly applicationName: string
+  /**
+   * How long a statement may take before its connection is given up, in milliseconds. The statement is not cancelled:
+   * a commit that waits for its standby would then count as done without it.
+   */
+  readonly answerWithinMs: number
+  /** Judges a fresh connection before anything else is asked of it. Throws when it must not be used. */
+  readonly greet: (ask: Ask) => Promise<void>
+}
+
+export type Row = Record<string, unknown>
+export type Ask = (sql: string, values?: readonly unknown[]) => Promise<Row[]>
+
+/** The statement was refused as a whole, and nothing of it was written: for a bad value, or for want of a lock. */
+export class StatementRefused extends Error {
+  readonly kind: 'data' | 'contended'
+  constructor(kind: 'data' | 'contended', cause: Error) {
+    super(cause.message, { cause })
+    this.kind = kind
+  }
+}
+
+/**
+ * One connection to the database, used for one statement after the other, each in a transaction of its own. Made when it
+ * is first needed and again after it broke.
+ *
+ * What a failed statement has left behind is said exactly: nothing (`StorageUnavailable`, `StatementRefused`), or nobody
+ * knows (`StorageUnavailable.unknown`).
+ */
+export class Link {
+  readonly #options: LinkOptions
+  #client: Promise<Client> | null = null
+  #current: Client | null = null
+  // Counted, because a reply may come while another statement waits for its own.
+  #warnings = 0
+  #failed: { readonly error: StorageUnavailable; readonly until: number } | null = null
+  #isClosed = false
+
+  constructor(options: LinkOptions) {
+    this.#options = options
+  }
+
+  /** Whether a statement could be handed over at once. */
+  get isConnected(): boolean {
+    return this.#current !== null
+  }
+
+  /** Rejects with StorageUnavailable, at once for a moment after it was tried in vain. */
+  async connect(): Promise<void> {
+    await this.#connected()
+  }
+
+  async ask(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
+    await this.#connected()
+    return this.askNow(sql, values)
+  }
+
+  /** As `ask`, but only if there is a connection: nothing that waits for one may be handed over when nobody wants it any more. */
+  async askNow(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
+    const client = this.#current
+    if (!client) throw new StorageUnavailable('the connection to the database was lost', false)
+    const warnings = this.#warnings
+    try {
+      const { rows } = await client.query<Row>({ text: sql, values: values as unknown[] })
+      if (this.#warnings === warnings) return rows
+    } catch (error) {
+      throw this.#explain(client, error)
+    }
+    // "canceling wait for synchronous replication": it says that it has committed, but no standby has it.
+    throw new StorageUnavailable('the database committed with a warning', true)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const client = await this.#client?.catch(() => null)
+    this.#client = null
+    await client?.end().catch(() => {})
+  }
+
+  #connected(): Promise<Client> {
+    if (this.#isClosed) return Promise.reject(new StorageUnavailable('the database was closed', false))
+    if (this.#failed && performance.now() < this.#failed.until) return Promise.reject(this.#failed.error)
+    this.#client ??= this.#connect().catch((error: unknown) => {
+      this.#client = null
+      const failure =
+        error instanceof StorageUnavailable
+          ? error
+          : new StorageUnavailable('the database cannot be reached', false, { cause: error })
+      this.#failed = { error: failure, until: performance.now() + CONNECT_AGAIN_AFTER_MS }
+      throw failure
+    })
+    return this.#client
+  }
+
+  async #connect(): Promise<Client> {
+    const { url, applicationName, answerWithinMs, greet } = this.#options
+    const client = new Client({
+      connectionString: url,
+      application_name: applicationName,
+      connectionTimeoutMillis: CONNECT_WITHIN_MS,
+      query_timeout: answerWithinMs,
+      keepAlive: true,
+      types: TYPES,
+    })
+    const forget = () => this.#forget(client)
+    client.on('error', forget)
+    client.on('end', forget)
+    client.on('notice', ({ code }) => {
+      // 00000 is for what is only said; all others warn.
+      if (code !== undefined && !code.startsWith('00')) this.#warnings += 1
+    })
+    try {
+      await client.connect()
+      await greet(
+        async (sql, values = []) => (await client.query<Row>({ text: sql, values: values as unknown[] })).rows,
+      )
+    } catch (error) {
+      this.#drop(client)
+      throw error
+    }
+    this.#current = client
+    this.#failed = null
+    return client
+  }
+
+  #explain(client: Client, error: unknown): Error {
+    const kind = classify(error)
+    switch (kind) {
+      case 'data':
+      case 'contended':
+        return new StatementRefused(kind, error as Error)
+      case 'unknown':
+        this.#drop(client)
+        return new StorageUnavailable('the connection to the database broke', true, { cause: error })
+      case 'read-only':
+        this.#drop(client)
+        return new StorageUnavailable('the database takes no writes: it is a standby', false, { cause: error })
+      default:
+        return new StorageUnavailable(
+          kind === 'full' ? 'the database has no room' : 'the database cannot be written',
+          false,
+          { cause: error },
+        )
+    }
+  }
+
+  #drop(client: Client): void {
+    this.#forget(client)
+    // Not `end`: that would wait for an answer which may never come.
+    ;(client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy()
+  }
+
+  #forget(client: Client): void {
+    if (this.#current !== client) return
+    this.#current = null
+    this.#client = null
+  }
+}

@@ -1,0 +1,229 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Refusal } from '../../core/refusals.ts'
+import { closeDefiners, grantMissing } from './grants.ts'
+import type { Ask } from './link.ts'
+import { classify } from './postgres-errors.ts'
+
+export interface Migration {
+  readonly number: number
+  readonly name: string
+  readonly sql: string
+  readonly breaking: boolean
+}
+
+const FOLDER = new URL('./migrations/', import.meta.url)
+const FUNCTIONS = new URL('./functions/', import.meta.url)
+
+// Whoever waits for a lock on a table keeps all who come after waiting too, so not for long, but again.
+const TABLE_LOCK_WITHIN_MS = 3_000
+const TRIES = 10
+const PAUSE_BEFORE_AGAIN_MS = 1_000
+
+export function readMigrations(): readonly Migration[] {
+  return readdirSync(FOLDER)
+    .filter((file) => file.endsWith('.sql'))
+    .sort()
+    .map((file) => {
+      const sql = include(readFileSync(new URL(file, FOLDER), 'utf8'))
+      return {
+        number: Number(file.slice(0, 4)),
+        name: file.slice(5, -4),
+        sql,
+        breaking: /^-- breaking: yes$/m.test(sql),
+      }
+    })
+}
+
+/** The functions lie in files of their own, named after what they do. */
+function include(sql: string): string {
+  return sql.replaceAll(/^-- include functions\/([a-z-]+\.sql)$/gm, (_, file: string) =>
+    readFileSync(new URL(file, FUNCTIONS), 'utf8'),
+  )
+}
+
+/** Whom the tables are for, besides who makes them. */
+export interface MigrationParts {
+  readonly ask: Ask
+  /** Null when it is the role of this connection. */
+  readonly appRole: string | null
+  /** How people know it. */
+  readonly place: string
+  /** Others than ours, for tests. */
+  readonly migrations?: readonly Migration[]
+}
+
+/**
+ * Brings the schema up to date, each migration in a transaction of its own, and lets the role of the service use it.
+ * When several processes start together, one migrates while the others wait for its lock and then find nothing to do.
+ */
+export async function applyMigrations(parts: MigrationParts): Promise<{ readonly from: number; readonly to: number }> {
+  const { ask, place, migrations = readMigrations() } = parts
+  const before = await lookAt(ask)
+  refuseForeign(before, place)
+  for (const migration of migrations) if (migration.number > before.version) await applyPatiently(parts, migration)
+  const { appRole } = parts
+  if (appRole !== null) {
+    // Also where nothing was migrated: the service may have got another role.
+    await inTransaction(ask, async () => {
+      await takeMigrationLock(ask)
+      await grantMissing(ask, appRole)
+    })
+  }
+  const after = await lookAt(ask)
+  refuseNewer(after, place, migrations)
+  return { from: before.version, to: after.version }
+}
+
+/** For a short visitor (the CLI): the schema must be there already and not be too new. */
+export async function checkMigrations(ask: Ask, place: string, migrations = readMigrations()): Promise<void> {
+  const found = await lookAt(ask)
+  refuseForeign(found, place)
+  if (found.version === 0)
+    throw new Refusal(
+      'database_unavailable',
+      `There is nothing in the database at ${place} yet. Start the service once: npm start`,
+    )
+  if (found.version < (migrations.at(-1)?.number ?? 0)) {
+    throw new Refusal(
+      'database_unavailable',
+      `The database at ${place} is of an older version. Bring it up to date: npm run -s nuncio -- migrate`,
+    )
+  }
+  refuseNewer(found, place, migrations)
+}
+
+async function applyPatiently(parts: MigrationParts, migration: Migration): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await inTransaction(parts.ask, () => applyOne(parts, migration))
+    } catch (error) {
+      if (classify(error) !== 'contended') throw error
+      if (tries === TRIES) {
+        throw new Refusal(
+          'database_busy',
+          `The tables of the database at ${parts.place} are in use, so that it cannot be brought up to date (${migration.name}). Stop what reads or changes them for long, and try again.`,
+          null,
+          { cause: error },
+        )
+      }
+    }
+    await pause(PAUSE_BEFORE_AGAIN_MS)
+  }
+}
+
+async function applyOne({ ask, appRole }: MigrationParts, migration: Migration): Promise<void> {
+  await takeMigrationLock(ask)
+  const found = await lookAt(ask)
+  if (found.version >= migration.number) return
+  await ask(`select set_config('lock_timeout', '${TABLE_LOCK_WITHIN_MS}', true)`)
+  await ask(
+    'create table if not exists migration (number integer primary key, name text not null, breaking boolean not null)',
+  )
+  await ask(migration.sql)
+  await ask('insert into migration (number, name, breaking) values ($1, $2, $3)', [
+    migration.number,
+    migration.name,
+    migration.breaking,
+  ])
+  await closeDefiners(ask)
+  if (appRole !== null) await grantMissing(ask, appRole)
+}
+
+/**
+ * Nothing of it outlives the transaction, so that it may go through a pooler. Everything is made in the first schema of
+ * the path, and functions that run with the rights of their owner see nothing else: `pg_temp` would come first if it
+ * were not named, and in it anybody can put a table of the same name.
+ */
+async function takeMigrationLock(ask: Ask): Promise<void> {
+  await ask(
+    `select set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true),
+       set_config('idle_in_transaction_session_timeout', '0', true), set_config('client_min_messages', 'warning', true),
+       set_config('search_path', format('%I, pg_temp', current_schema()), true)`,
+  )
+  await ask('select pg_advisory_xact_lock(5, 0)')
+}
+
+async function inTransaction<Result>(ask: Ask, work: () => Promise<Result>): Promise<Result> {
+  // Whatever the role is set to: after the wait for the lock, what others have committed must be seen.
+  await ask('begin transaction isolation level read committed read write')
+  try {
+    const result = await work()
+    await ask('commit')
+    return result
+  } catch (error) {
+    await ask('rollback').catch(() => {})
+    throw error
+  }
+}
+
+interface Found {
+  /** Null when no schema of the search path exists. */
+  readonly schema: string | null
+  readonly role: string
+  /** Whether this role may see which migrations were applied. */
+  readonly may_read: boolean
+  readonly has_strangers: boolean
+  readonly applied: readonly Omit<Migration, 'sql'>[]
+  readonly version: number
+}
+
+async function lookAt(ask: Ask): Promise<Found> {
+  const [row] = await ask(
+    `select current_schema() as schema, current_user as role, m.oid is not null as is_ours,
+         coalesce(has_schema_privilege(n.oid, 'usage') and has_table_privilege(m.oid, 'select'), false) as may_read,
+         exists (select from pg_class c where c.relnamespace = n.oid and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+           and not exists (select from pg_depend d
+             where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')) as has_any
+       from (select current_schema() as name) s
+       left join pg_namespace n on n.nspname = s.name
+       left join pg_class m on m.relnamespace = n.oid and m.relname = 'migration'
+         and exists (select from pg_attribute a where a.attrelid = m.oid and a.attname = 'breaking')`,
+  )
+  const { schema, role, is_ours, may_read, has_any } = row as Record<string, boolean> & {
+    schema: string | null
+    role: string
+  }
+  const applied = may_read
+    ? ((await ask('select number, name, breaking from migration order by number')) as unknown as Found['applied'])
+    : []
+  return {
+    schema,
+    role,
+    may_read: may_read === true || is_ours === false,
+    has_strangers: has_any === true && is_ours === false,
+    applied,
+    version: applied.at(-1)?.number ?? 0,
+  }
+}
+
+function refuseForeign({ schema, role, may_read, has_strangers }: Found, place: string): void {
+  if (schema === null) {
+    throw new Refusal(
+      'database_unavailable',
+      `The database at ${place} has no schema that its user looks into. Make one: create schema nuncio; alter role USER set search_path = nuncio`,
+    )
+  }
+  if (!may_read) {
+    throw new Refusal(
+      'database_unavailable',
+      `The user “${role}” may not use the tables of the database at ${place}. Set NUNCIO_DATABASE_MIGRATE_URL to the URL of their owner, and run: npm run -s nuncio -- migrate`,
+    )
+  }
+  if (!has_strangers) return
+  throw new Refusal(
+    'database_foreign',
+    `The schema “${schema}” of the database at ${place} holds tables of another program. Give Nuncio a database of its own.`,
+  )
+}
+
+/** Newer migrations are borne as long as none of them says that older code must not run. */
+function refuseNewer({ applied }: Found, place: string, known: readonly Migration[]): void {
+  const newest = known.at(-1)?.number ?? 0
+  const breaking = applied.find((migration) => migration.number > newest && migration.breaking)
+  if (!breaking) return
+  throw new Refusal(
+    'database_newer',
+    `The database at ${place} was changed by a newer version of Nuncio (${breaking.name}). Run that version, or restore a backup made before the upgrade.`,
+  )
+}

@@ -1,0 +1,45 @@
+-- Why: several processes share the lanes, people want to know who holds what, and nobody may send again what a database
+-- that has gone back knows nothing of.
+-- Locks: the table of workers, for a moment.
+-- breaking: no
+
+alter table worker add column host text;
+alter table worker add column pid integer;
+-- Separated by commas, such as `api,dispatch`.
+alter table worker add column roles text;
+alter table worker add column version text;
+alter table worker add column started_at bigint;
+-- Which spool the files lie in that this process fetched.
+alter table worker add column spool text;
+
+-- Who fetches it now, and in which spool its file lies.
+alter table media add column fetcher text collate "C";
+alter table media add column spool text collate "C";
+create index media_in_spool on media (spool, account_id) include (size_bytes) where state = 'ready';
+
+-- Files that lie in a spool whose workers no longer hold the lane: they go when their message is settled.
+create table stray_file (
+  spool text collate "C" not null,
+  message_sequence bigint not null,
+  account_id text collate "C" not null,
+  path text not null,
+  size_bytes bigint,
+  primary key (spool, message_sequence)
+);
+
+-- While there is a row here no attempt is opened, until a person releases the lanes (G12).
+create table hold (
+  "only" integer primary key check ("only" = 1),
+  since bigint not null,
+  reason text not null
+);
+
+-- Counts on for as long as the database lives. What is older than what a process remembers has gone back (G12).
+create table remembrance (
+  "only" integer primary key check ("only" = 1),
+  installation text not null,
+  mark bigint not null
+);
+insert into remembrance ("only", installation, mark) values (1, gen_random_uuid()::text, 1);
+
+-- include functions/media.sql

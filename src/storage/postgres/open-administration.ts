@@ -1,0 +1,65 @@
+import { Kysely } from 'kysely'
+import type { Instant } from '../../core/ids.ts'
+import type { Administration } from '../../core/ports/administration.ts'
+import { createAdministration } from '../shared/administration.ts'
+import { listChannelMemory, type RememberedEntry, type WantedMemory } from '../shared/list-channel-memory.ts'
+import type { Tables } from '../shared/tables.ts'
+import { postgresEngine } from './administration-engine.ts'
+import { createPostgresDialect, openPool } from './kysely-dialect.ts'
+import { checkMigrations } from './migrate.ts'
+import { type DatabaseUrls, migrateDatabase } from './open-database.ts'
+import { describeServer, translateConnectError, translateStatementError } from './postgres-errors.ts'
+
+export interface OpenAdministration {
+  readonly administration: Administration
+  listChannelMemory(wanted: WantedMemory): AsyncIterable<RememberedEntry>
+  /** Harmless twice. */
+  close(): Promise<void>
+}
+
+export interface OpenOptions {
+  /** Brings the tables up to date, or makes them. Without it a missing or older database is refused. */
+  readonly create: boolean
+  /** Instead of the time of the database. */
+  readonly now?: () => Instant
+}
+
+/** Opens the database for a short visit beside running services. */
+export async function openAdministration(urls: DatabaseUrls, options: OpenOptions): Promise<OpenAdministration> {
+  const { url } = urls
+  if (options.create) await migrateDatabase(urls)
+  const pool = openPool(url)
+  try {
+    const databaseNow = await look(pool, url)
+    const database = new Kysely<Tables>({ dialect: createPostgresDialect(pool, url) })
+    return {
+      administration: createAdministration({ database, engine: postgresEngine, now: options.now ?? databaseNow }),
+      listChannelMemory: (wanted) => listChannelMemory(database, wanted),
+      close: () => (pool.ending ? Promise.resolve() : pool.end()),
+    }
+  } catch (error) {
+    await pool.end()
+    throw error
+  }
+}
+
+/** Looks whether the tables are there, and learns the time that all processes on this database agree on. */
+async function look(pool: ReturnType<typeof openPool>, url: string): Promise<() => Instant> {
+  const client = await pool.connect().catch((error: unknown) => {
+    throw translateConnectError(error, url)
+  })
+  const listener = () => {}
+  client.on('error', listener)
+  try {
+    const ask = async (sql: string) => (await client.query<Record<string, unknown>>(sql)).rows
+    await checkMigrations(ask, describeServer(url))
+    const [row] = await ask('select now_ms() as now')
+    const [learnt, learntAt] = [row?.['now'] as Instant, performance.now()]
+    return () => Math.round(learnt + performance.now() - learntAt)
+  } catch (error) {
+    throw translateStatementError(error, url)
+  } finally {
+    client.release()
+    client.off('error', listener)
+  }
+}

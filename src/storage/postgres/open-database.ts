@@ -1,0 +1,202 @@
+import { Client } from 'pg'
+import { Refusal } from '../../core/refusals.ts'
+import { type Ask, type Row, TYPES } from './link.ts'
+import { applyMigrations, checkMigrations } from './migrate.ts'
+import { describeServer, translateConnectError, translateStatementError } from './postgres-errors.ts'
+
+const OLDEST_VERSION = 150_000
+// Two accept, two record, one listens, four read and change, one beats: with room for the operator's own.
+const LEAST_CONNECTIONS = 20
+
+const LOOK = `select current_setting('server_version_num')::int as version_number, current_setting('server_version') as version,
+    current_setting('server_encoding') as encoding, pg_is_in_recovery() as is_standby,
+    current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as connections,
+    current_user as role, current_database() as database,
+    (select json_object_agg(name, json_build_object('value', setting, 'source', source)) from pg_settings where name in (
+      'fsync', 'full_page_writes', 'synchronous_commit', 'default_transaction_read_only', 'default_transaction_isolation')) as settings`
+
+interface Found {
+  readonly version_number: number
+  readonly version: string
+  readonly encoding: string
+  readonly is_standby: boolean
+  readonly connections: number
+  readonly role: string
+  readonly database: string
+  readonly settings: Readonly<Record<string, { readonly value: string; readonly source: string }>>
+}
+
+interface NeededSetting {
+  readonly name: string
+  readonly allowed: readonly string[]
+  /** Of the whole server, or of a role in a database too. */
+  readonly scope: 'server' | 'role'
+  /** What would happen otherwise. */
+  readonly otherwise: string
+}
+
+/** A 200 is only as good as these (G1), and the others are what our transactions are written for (G7). */
+const NEEDED: readonly NeededSetting[] = [
+  {
+    name: 'fsync',
+    allowed: ['on'],
+    scope: 'server',
+    otherwise: 'a power cut would lose or damage what was committed',
+  },
+  {
+    name: 'full_page_writes',
+    allowed: ['on'],
+    scope: 'server',
+    otherwise: 'a power cut would damage pages that were being written',
+  },
+  {
+    name: 'synchronous_commit',
+    allowed: ['on', 'remote_apply'],
+    scope: 'role',
+    otherwise: 'a crash would lose what was committed last',
+  },
+  {
+    name: 'default_transaction_read_only',
+    allowed: ['off'],
+    scope: 'role',
+    otherwise: 'nothing can be written',
+  },
+  {
+    name: 'default_transaction_isolation',
+    allowed: ['read committed'],
+    scope: 'role',
+    otherwise: 'rights that were just taken away would still count',
+  },
+]
+
+const CONNECT_WITHIN_MS = 5_000
+
+export interface DatabaseUrls {
+  readonly url: string
+  /** The same database, as the owner of the tables; often the same URL. */
+  readonly migrateUrl: string
+}
+
+/** Brings the database up to date, making its tables when there are none, and tells from which version to which. */
+export async function migrateDatabase(urls: DatabaseUrls): Promise<{ readonly from: number; readonly to: number }> {
+  const { url, migrateUrl } = urls
+  if (url === migrateUrl)
+    return withConnection(url, (ask) => applyMigrations({ ask, appRole: null, place: describeServer(url) }))
+  const app = await withConnection(url, whoIsThere)
+  const place = describeServer(migrateUrl)
+  const result = await withConnection(migrateUrl, async (ask) => {
+    const owner = await whoIsThere(ask)
+    return applyMigrations({ ask, appRole: owner.role === app.role ? null : app.role, place })
+  })
+  await withConnection(url, (ask) => refuseElsewhere(ask, url))
+  return result
+}
+
+async function whoIsThere(ask: Ask): Promise<{ readonly role: string }> {
+  const [row] = await ask('select current_user as role')
+  return row as { role: string }
+}
+
+/** Two URLs that lead to different databases, or two roles that look into different schemas of one. */
+async function refuseElsewhere(ask: Ask, url: string): Promise<void> {
+  try {
+    await checkMigrations(ask, describeServer(url))
+  } catch (error) {
+    throw new Refusal(
+      'database_unavailable',
+      'NUNCIO_DATABASE_MIGRATE_URL and NUNCIO_DATABASE_URL do not lead to the same tables: they must name the same database, and both users the same search_path.',
+      null,
+      { cause: error },
+    )
+  }
+}
+
+/** Asks on a connection of its own, whose server is checked first, and ends it. Refuses with one clear sentence. */
+export async function withConnection<Result>(url: string, work: (ask: Ask) => Promise<Result>): Promise<Result> {
+  const client = await connect(url)
+  const ask: Ask = async (sql, values = []) => (await client.query<Row>(sql, [...values])).rows
+  try {
+    await checkServer(ask)
+    return await work(ask)
+  } catch (error) {
+    throw translateStatementError(error, url)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+async function connect(url: string): Promise<Client> {
+  try {
+    const client = new Client({
+      connectionString: url,
+      application_name: 'nuncio',
+      connectionTimeoutMillis: CONNECT_WITHIN_MS,
+      keepAlive: true,
+      types: TYPES,
+    })
+    // What breaks also fails the statement that runs, and that is where it is told.
+    client.on('error', () => {})
+    await client.connect()
+    return client
+  } catch (error) {
+    throw translateConnectError(error, url)
+  }
+}
+
+/**
+ * Judges the server behind a fresh connection, in one question. Refuses with a sentence that says what is wrong and how
+ * to mend it. To be asked of every connection: the one before may have led to another server.
+ */
+export async function checkServer(ask: Ask): Promise<void> {
+  const [row] = await ask(LOOK)
+  const found = row as unknown as Found
+  refuseKind(found)
+  for (const needed of NEEDED) refuseSetting(needed, found)
+}
+
+function refuseKind({ version_number, version, encoding, is_standby, connections, database }: Found): void {
+  if (version_number < OLDEST_VERSION)
+    throw new Refusal(
+      'database_unsupported',
+      `This is PostgreSQL ${version}, and Nuncio needs 15 or newer. Upgrade the server.`,
+    )
+  if (encoding !== 'UTF8') {
+    throw new Refusal(
+      'database_unsupported',
+      `The database “${database}” keeps its text as ${encoding}, and Nuncio needs UTF8. Make another: create database NAME encoding 'UTF8' template template0`,
+    )
+  }
+  if (is_standby)
+    throw new Refusal(
+      'database_unavailable',
+      'This server is a standby, which takes no writes. Name the primary in the URL.',
+    )
+  if (connections < LEAST_CONNECTIONS) {
+    throw new Refusal(
+      'database_unsupported',
+      `This server allows ${connections} connections, and one process of Nuncio may need ${LEAST_CONNECTIONS}. Raise max_connections in postgresql.conf and restart it.`,
+    )
+  }
+}
+
+function refuseSetting(needed: NeededSetting, found: Found): void {
+  const { value, source } = found.settings[needed.name] ?? { value: 'unknown', source: 'default' }
+  if (needed.allowed.includes(value)) return
+  throw new Refusal(
+    'database_unsafe',
+    `${needed.name} is ${value}: ${needed.otherwise}. ${mend(needed, source, found)}`,
+  )
+}
+
+/** What is set on a narrower thing wins, so it must be mended there, or on a narrower one still. */
+function mend({ name, allowed, scope }: NeededSetting, source: string, { role, database }: Found): string {
+  const [value = ''] = allowed
+  if (source === 'client' || source === 'session') return `It is set in the URL or by a pooler: take it out there.`
+  if (source === 'command line') return `The server was started with it: take it out of its command line.`
+  if (scope === 'server') return `Set in postgresql.conf: ${name} = ${value}. Then: select pg_reload_conf()`
+  return `Mend it with: alter role ${quoted(role)} in database ${quoted(database)} set ${name} = '${value}'`
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}

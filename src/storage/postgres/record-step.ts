@@ -1,0 +1,94 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Step, type StepResult, StorageUnavailable } from '../../core/ports/lanes.ts'
+import { Batches } from './batches.ts'
+import type { KnownLane, KnownLanes } from './known-lanes.ts'
+import { StatementRefused } from './link.ts'
+import type { Slot } from './slot.ts'
+import { type LaneStep, toLeanValues, toValues } from './step-values.ts'
+
+const STEPS_AT_ONCE = 1_000
+// Shorter than the second after which a server looks whether two wait for each other: it is the lanes that let go, and
+// never the person whose change they met.
+const LOCK_WITHIN_MS = 300
+// Somebody may be cancelling thousands of messages at once.
+const BUSY_PAUSES_MS = [5, 10, 20, 40, 80, 160, 250, 250, 500, 500, 1_000, 1_000]
+
+const parameters = (count: number) => Array.from({ length: count }, (_, at) => `$${at + 1}`).join(', ')
+const STEPS = `select record_steps(${parameters(37)}) as letters`
+const ONE_STEP = `select record_step(${parameters(18)}) as letters`
+
+const RESULTS: Readonly<Record<string, StepResult>> = {
+  o: { fenced: false, opened: true },
+  n: { fenced: false, opened: false },
+  f: { fenced: true },
+}
+
+// Of a connection that does not exist. Nobody holds its lane, so whatever is written for it is fenced.
+const NO_LANE: KnownLane = { accountId: '' as KnownLane['accountId'], hasPace: false }
+
+interface StepWriterParts {
+  /** One for each way. */
+  readonly slots: readonly Slot[]
+  readonly known: KnownLanes
+}
+
+/** Writes the moves of lanes: those of one turn in one commit. Nothing of a step is written when its claim is gone (G6). */
+export class StepWriter {
+  readonly #known: KnownLanes
+  readonly #batches: Batches<Step, string>
+  readonly #busy: Batches<Step, string>
+
+  constructor({ slots, known }: StepWriterParts) {
+    this.#known = known
+    const run = (isWary: boolean) => (steps: readonly Step[], way: number) =>
+      this.#write(steps, slots[way] as Slot, isWary)
+    this.#batches = new Batches({ ways: slots.length, mostPerBatch: STEPS_AT_ONCE, run: run(false) })
+    this.#busy = new Batches({ ways: 1, mostPerBatch: STEPS_AT_ONCE, run: run(true) })
+  }
+
+  async write(step: Step): Promise<StepResult> {
+    const letter = await this.#batches.submit(step)
+    return RESULTS[letter] ?? this.#writeLater(step)
+  }
+
+  /** Somebody else has locked a message of it: apart from the others, so that their lanes go on meanwhile. */
+  async #writeLater(step: Step): Promise<StepResult> {
+    for (const ms of BUSY_PAUSES_MS) {
+      await pause(ms)
+      const result = RESULTS[await this.#busy.submit(step)]
+      if (result) return result
+    }
+    throw new StorageUnavailable('somebody else holds a message of this lane', false)
+  }
+
+  async #write(steps: readonly Step[], slot: Slot, isWary: boolean): Promise<readonly string[]> {
+    const lanes = await this.#lanesOf(steps)
+    const described = steps.map((step, at) => ({ step, lane: lanes[at] as KnownLane }))
+    try {
+      return await record(described, slot, isWary)
+    } catch (error) {
+      if (isWary || !(error instanceof StatementRefused && error.kind === 'contended')) throw error
+      return record(described, slot, true)
+    }
+  }
+
+  async #lanesOf(steps: readonly Step[]): Promise<readonly KnownLane[]> {
+    const lanes = steps.map(({ connectionId }) => this.#known.find(connectionId))
+    if (!lanes.includes(undefined)) return lanes as KnownLane[]
+    const found = await this.#known.lookUp(steps.map(({ connectionId }) => connectionId))
+    return steps.map(({ connectionId }) => found.get(connectionId) ?? NO_LANE)
+  }
+}
+
+/** Returns one letter for each: see `record_steps`. */
+async function record(steps: readonly LaneStep[], slot: Slot, isWary: boolean): Promise<readonly string[]> {
+  const [only] = steps
+  const lean = only && steps.length === 1 && !isWary ? toLeanValues(only) : null
+  return slot.run(async (count) => {
+    const head = [slot.worker, slot.number, count, LOCK_WITHIN_MS]
+    const [row] = lean
+      ? await slot.link.ask(ONE_STEP, [...head, ...lean])
+      : await slot.link.ask(STEPS, [...head, isWary, ...toValues(steps, isWary)])
+    return [...(row as { letters: string }).letters]
+  })
+}

@@ -1,0 +1,62 @@
+import type { Clock } from '../../core/ports/clock.ts'
+import type { RefusedRequest } from '../../core/ports/intake.ts'
+import { StorageUnavailable } from '../../core/ports/lanes.ts'
+import { tookUsSince } from './accept-batch.ts'
+import { Batches } from './batches.ts'
+import { bigintArray, integerArray, textArray, withoutNul } from './binary-arrays.ts'
+import type { Link } from './link.ts'
+
+const LOCK_MS = 500
+// A refused body may have 64 KiB. Whoever sends many of them must not keep the others waiting for long.
+const MOST_CHARACTERS_PER_BATCH = 1_000_000
+const CHARACTERS_OF_A_ROW = 300
+
+/** Keeps refused requests in the API log. */
+export class RequestLog {
+  readonly #clock: Clock
+  readonly #link: Link
+  readonly #batches: Batches<RefusedRequest, true>
+
+  constructor(clock: Clock, link: Link) {
+    this.#clock = clock
+    this.#link = link
+    this.#batches = new Batches({
+      ways: 1,
+      mostPerBatch: 500,
+      size: {
+        of: ({ body, errors }) => CHARACTERS_OF_A_ROW + errors.length + (body?.length ?? 0),
+        mostPerBatch: MOST_CHARACTERS_PER_BATCH,
+      },
+      run: (requests) => this.#write(requests),
+    })
+  }
+
+  /** Resolves once committed; false when it could not be stored. */
+  async keep(request: RefusedRequest): Promise<boolean> {
+    try {
+      return await this.#batches.submit(request)
+    } catch (error) {
+      if (error instanceof StorageUnavailable) return false
+      throw error
+    }
+  }
+
+  async #write(requests: readonly RefusedRequest[]): Promise<true[]> {
+    const now = this.#clock.monotonic()
+    await this.#link.ask('select log_requests($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)', [
+      LOCK_MS,
+      textArray(requests.map(({ accountId }) => accountId)),
+      textArray(requests.map(({ tokenId }) => tokenId)),
+      textArray(requests.map(({ facts }) => facts.requestId)),
+      bigintArray(requests.map(({ facts }) => facts.receivedAt)),
+      bigintArray(requests.map(({ facts }) => tookUsSince(facts, now))),
+      integerArray(requests.map(({ status }) => status)),
+      textArray(requests.map(({ code }) => code)),
+      textArray(requests.map(({ errors }) => withoutNul(errors))),
+      textArray(requests.map(({ body }) => body && withoutNul(body))),
+      textArray(requests.map(({ facts }) => facts.remoteAddress)),
+      textArray(requests.map(({ facts }) => facts.userAgent && withoutNul(facts.userAgent))),
+    ])
+    return requests.map(() => true)
+  }
+}

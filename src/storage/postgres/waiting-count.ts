@@ -1,0 +1,15 @@
+import type { Ask } from './link.ts'
+
+// Up to here the count is exact. Counting millions would take longer than anybody needs to know them exactly.
+const COUNTED_UP_TO = 100_000
+
+/** How many messages wait in all lanes: exact while they are few, then as the server estimates. */
+export async function countWaiting(ask: Ask): Promise<number> {
+  const [row] = await ask(
+    `select counted, case when counted < $1::bigint then counted else greatest(counted, (
+         select greatest(coalesce(n_live_tup, 0), $1::bigint) from pg_stat_user_tables where relid = 'queued'::regclass)) end as waiting
+       from (select count(*) as counted from (select 1 from queued limit $1::bigint) few) c`,
+    [COUNTED_UP_TO],
+  )
+  return (row?.['waiting'] as number | undefined) ?? 0
+}

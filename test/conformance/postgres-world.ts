@@ -1,0 +1,138 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import type { SpoolId, WorkerId } from '../../src/core/ids.ts'
+import { PostgresStorage } from '../../src/storage/postgres/index.ts'
+import { openAdministration } from '../../src/storage/postgres/open-administration.ts'
+import { migrateDatabase } from '../../src/storage/postgres/open-database.ts'
+import { withClient } from '../support/postgres/postgres-server.ts'
+import { openTestDatabase } from '../support/postgres/test-database.ts'
+import { HandClock } from './hand-clock.ts'
+import { ANNA, type StorageWorld, type WorldOptions } from './storage-world.ts'
+
+export interface PostgresWorld extends StorageWorld {
+  readonly url: string
+  /** ANNA's process, as the app would have it. */
+  readonly storage: PostgresStorage
+  processOf(worker: WorkerId, spool: SpoolId): PostgresStorage
+  /** A connection of its own, past everything of ours. Ends with the world. */
+  session(): Promise<Client>
+  /** Somebody sets the clock of the database. The clock of the processes learns of it as it can. */
+  setDatabaseClock(byMs: number): Promise<void>
+}
+
+const SPOOL = 'spool' as SpoolId
+
+/** The time of the database is a row that the world's clock writes. */
+async function prepare(url: string): Promise<void> {
+  await migrateDatabase({ url, migrateUrl: url })
+  await withClient(url, async (client) => {
+    await client.query(
+      `create table hand_clock (now bigint not null);
+       insert into hand_clock values (${new HandClock().now()});
+       create or replace function now_ms() returns bigint language sql volatile as $$ select now from hand_clock $$`,
+    )
+  })
+}
+
+/** PostgreSQL with a database of its own, and administration on connections of its own in the part of another process. */
+export async function newPostgresWorld({
+  maxWaitingPerConnection = 0,
+  maxWaitingPerAccount = 0,
+}: WorldOptions = {}): Promise<PostgresWorld> {
+  const database = await openTestDatabase({ name: 'conformance', prepare })
+  const { url } = database
+  const folder = await mkdtemp(join(tmpdir(), 'nuncio-conformance-'))
+  const clock = new HandClock()
+  const processes: PostgresStorage[] = []
+  const sessions: Client[] = []
+  let setByMs = 0
+
+  const processOf = (worker: WorkerId, spool: SpoolId) => {
+    const storage = new PostgresStorage({
+      url,
+      listenUrl: url,
+      migrateUrl: url,
+      dataDir: join(folder, `${processes.length}`),
+      clock,
+      worker: { id: worker, host: 'here', pid: process.pid, roles: ['api', 'dispatch'], version: '0' },
+      spool,
+      limits: { maxWaitingPerConnection, maxWaitingPerAccount },
+      refusedByChannel: () => null,
+      onTrouble: () => {},
+    })
+    processes.push(storage)
+    return storage
+  }
+  const session = async () => {
+    const client = new Client({ connectionString: url, application_name: 'test' })
+    client.on('error', () => {})
+    await client.connect()
+    sessions.push(client)
+    return client
+  }
+  const chores = await session()
+  const writeClock = async () => {
+    await chores.query('update hand_clock set now = $1', [clock.now() + setByMs])
+  }
+  clock.whilePassing = writeClock
+
+  const storage = processOf(ANNA, SPOOL)
+  const visitor = await openAdministration({ url, migrateUrl: url }, { create: false, now: () => clock.now() })
+  return {
+    url,
+    storage,
+    processOf,
+    session,
+    intake: storage.intake,
+    lanes: storage.lanes,
+    mediaQueue: storage.mediaQueue,
+    channelMemory: (channel) => storage.channelMemory(channel),
+    administration: visitor.administration,
+    clock,
+    hintsAgeMs: 1_000,
+    setDatabaseClock(byMs) {
+      setByMs += byMs
+      return writeClock()
+    },
+    async fillDisk() {
+      await chores.query(NO_ROOM)
+      return async () => {
+        await chores.query('drop function no_room cascade')
+      }
+    },
+    async breakCommits() {
+      await chores.query(BREAK_COMMITS)
+    },
+    async close() {
+      await visitor.close()
+      await Promise.all(processes.map((each) => each.close()))
+      await Promise.all(sessions.map((each) => each.end()))
+      await database.drop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const NO_ROOM = `
+  create function no_room() returns trigger language plpgsql as $$
+  begin
+    raise exception 'could not extend file: No space left on device' using errcode = '53100';
+  end $$;
+  create trigger no_room before insert on queued for each statement execute function no_room();
+  create trigger no_room before insert on settled for each statement execute function no_room();
+  create trigger no_room before insert on request for each statement execute function no_room();
+  create trigger no_room before insert on open_attempt for each statement execute function no_room();`
+
+// At the commit itself, when everything before it has succeeded.
+const BREAK_COMMITS = `
+  create function break_commit() returns trigger language plpgsql as $$
+  begin
+    perform pg_terminate_backend(pg_backend_pid());
+    return null;
+  end $$;
+  create constraint trigger break_commit after insert on queued deferrable initially deferred
+    for each row execute function break_commit();
+  create constraint trigger break_commit after insert on open_attempt deferrable initially deferred
+    for each row execute function break_commit();`

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { describe, it } from 'vitest'
+import { waitUntil } from '../support/black-box/wait-until.ts'
+import { isRunning, StubGroup } from '../support/processes/stub-group.ts'
+
+const DEADLINE = { deadlineMs: 30_000, everyMs: 20 }
+
+function only<Item>(items: readonly Item[]): Item {
+  const [item] = items
+  if (item === undefined || items.length > 1) throw new Error(`one was expected: ${JSON.stringify(items)}`)
+  return item
+}
+
+describe('several processes on one machine', { timeout: 90_000 }, () => {
+  it('share one port, greet once, say in their log which one they are, and end in order', async () => {
+    const group = new StubGroup({ processes: 3 })
+
+    const url = await group.serves()
+    const pids = await group.answersBy(url, 3)
+    group.signal('SIGTERM')
+    const ending = await group.ended()
+
+    assert.deepEqual(ending, { code: 0, signal: null })
+    assert.equal(pids.has(group.parent.pid ?? 0), false)
+    assert.equal(group.stdout.split(' on http:').length, 2, group.stdout)
+    assert.match(group.stdout, /\n {2}roles {5}dispatch\n {2}processes 3\n/)
+    const stopped = group.said('stub.stopped').map(({ process: number }) => number)
+    assert.deepEqual([stopped.length, new Set(stopped)], [3, new Set([1, 2, 3])])
+    const parents = only(group.said('stopping; a second signal forces it'))
+    assert.equal('process' in parents, false)
+  })
+
+  it('turn away the connections that all of them together have no room for', async () => {
+    const group = new StubGroup({})
+    const url = new URL(await group.serves())
+
+    const sockets = Array.from({ length: 11 }, () => connect(Number(url.port), url.hostname))
+    let turnedAway = 0
+    for (const socket of sockets) socket.on('error', () => {}).on('close', () => (turnedAway += 1))
+    await waitUntil('some are turned away', async () => turnedAway >= 3, DEADLINE)
+    // Each is either turned away or heard; none is kept waiting for room.
+    const stayed = sockets.filter((socket) => !socket.closed)
+    const heard = stayed.map(async (socket) => {
+      socket.write('GET /health/live HTTP/1.1\r\nhost: stub\r\n\r\n')
+      return String(await Promise.race([once(socket, 'data'), once(socket, 'close')]))
+    })
+    const answers = await Promise.all(heard)
+    for (const socket of sockets) socket.destroy()
+
+    assert.ok(stayed.length >= 4 && stayed.length <= 8, `${stayed.length} stayed`)
+    assert.deepEqual(new Set(answers.map((answer) => answer.slice(0, 15))), new Set(['HTTP/1.1 200 OK']))
+  })
+
+  it('show the metrics of all, whichever is asked', async () => {
+    const group = new StubGroup({ processes: 3 })
+    const url = await group.serves()
+
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, async () =>
+        (await fetch(`${url}/metrics`, { headers: { connection: 'close' } })).text(),
+      ),
+    )
+
+    const pids = group.pids.toSorted((a, b) => a - b)
+    for (const answer of answers)
+      assert.deepEqual(
+        answer
+          .split(' ')
+          .map(Number)
+          .toSorted((a, b) => a - b),
+        pids,
+      )
+  })
+
+  it('start one that was killed again at once, on the same port and under the same number', async () => {
+    const group = new StubGroup({})
+    const url = await group.serves()
+    const victim = group.said('stub.starts')[0]
+
+    process.kill(victim?.pid ?? Number.NaN, 'SIGKILL')
+    await waitUntil('another takes its place', async () => group.pids.length === 3, DEADLINE)
+
+    assert.equal(group.said('stub.starts')[2]?.process, victim?.process)
+    await group.answersBy(url, 2)
+    const { how, againInMs, process: number } = only(group.said('process.ended'))
+    assert.deepEqual([how, againInMs, number], ['SIGKILL', 0, victim?.process])
+    assert.ok(isRunning(group.parent.pid ?? 0))
+  })
+
+  it('end at a Ctrl+C that reaches all of them as if it had reached the parent alone', async () => {
+    const group = new StubGroup({})
+    await group.serves()
+
+    group.signalAll('SIGINT')
+
+    assert.deepEqual(await group.ended(), { code: 0, signal: null })
+    assert.equal(group.said('stub.stopped').length, 2)
+  })
+
+  it('end at once at the second signal, the parent last', async () => {
+    const group = new StubGroup({})
+    await group.serves()
+    group.behave('hang')
+
+    group.signal('SIGTERM')
+    await waitUntil('both are at it', async () => group.said('stub.closed').length === 2, DEADLINE)
+    group.signal('SIGTERM')
+    const ending = await group.ended()
+
+    assert.equal(ending.code, 1)
+    assert.deepEqual([group.livingPids, group.said('stub.stopped')], [[], []])
+  })
+
+  it.each([
+    ['refuse', 'nuncio: The stub refuses to start. (database_unavailable)\n'],
+    ['fault', /^nuncio: Something went wrong that should not: the stub is broken\. [^\n]+\n$/],
+    ['exit', /^nuncio: Something went wrong that should not: process \d ended while it was starting \(exit code 7\)/],
+  ] as const)('end with one sentence when they cannot begin (%s)', async (mode, sentence) => {
+    const group = new StubGroup({ mode, processes: 3 })
+
+    const { code } = await group.ended()
+
+    assert.equal(code, 1)
+    if (typeof sentence === 'string') assert.equal(group.stderr, sentence)
+    else assert.match(group.stderr, sentence)
+    assert.equal(group.stderr.trimEnd().split('\n').length, 1)
+    assert.deepEqual([group.livingPids, group.pids.length], [[], 3])
+    assert.doesNotMatch(group.stdout, /Nuncio runs/)
+  })
+
+  it('end with one sentence when the port is taken', async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+    const group = new StubGroup({ port })
+
+    const { code } = await group.ended()
+    taken.close()
+
+    assert.equal(code, 1)
+    assert.equal(group.stderr, `nuncio: Another program listens on 127.0.0.1:${port} already. (address_in_use)\n`)
+  })
+
+  it('end in order when the parent is killed', async () => {
+    const group = new StubGroup({})
+    await group.serves()
+
+    group.signal('SIGKILL')
+    // Not before the last of them has closed its output.
+    await group.ended()
+
+    assert.equal(group.said('stub.stopped').length, 2)
+    const heard = group.said('the parent process is gone; stopping').map(({ process: number }) => number)
+    assert.deepEqual(new Set(heard), new Set([1, 2]))
+  })
+
+  it('start another in the place of one that was told alone to end', async () => {
+    const group = new StubGroup({})
+    await group.serves()
+    const [first = 0] = group.pids
+
+    process.kill(first, 'SIGTERM')
+    await waitUntil('it stopped and another began', async () => group.pids.length === 3, DEADLINE)
+
+    assert.equal(only(group.said('stub.stopped')).pid, first)
+    assert.equal(only(group.said('process.ended'))['how'], 'exit code 0')
+  })
+})

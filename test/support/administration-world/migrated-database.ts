@@ -1,0 +1,10 @@
+import { migrateDatabase } from '../../../src/storage/postgres/open-database.ts'
+import { openTestDatabase, type TestDatabase } from '../postgres/test-database.ts'
+
+/** On PostgreSQL, with our tables and nothing in them. */
+export function openMigratedDatabase(): Promise<TestDatabase> {
+  return openTestDatabase({
+    name: 'administration',
+    prepare: async (url) => void (await migrateDatabase({ url, migrateUrl: url })),
+  })
+}

@@ -1,0 +1,92 @@
+import pg from 'pg'
+import type { Instant } from '../../../src/core/ids.ts'
+import { openAdministration } from '../../../src/storage/postgres/open-administration.ts'
+import { openMigratedDatabase } from './migrated-database.ts'
+import type { WorldDatabase } from './world-database.ts'
+
+const BIGINT_OID = 20
+
+let shared: Promise<string> | null = null
+
+/** One for all tests of a file, emptied for each: making one takes longer than most tests. It goes with the server. */
+async function sharedUrl(): Promise<string> {
+  return (await openMigratedDatabase()).url
+}
+
+export async function openPostgresWorldDatabase(now: () => Instant): Promise<WorldDatabase> {
+  shared ??= sharedUrl()
+  const url = await shared
+  const client = new pg.Client({
+    connectionString: url,
+    types: {
+      getTypeParser: (oid, format) => (oid === BIGINT_OID ? Number : pg.types.getTypeParser(oid, format as 'text')),
+    },
+  })
+  client.on('error', () => {})
+  await client.connect()
+  await client.query(`${EMPTIED.map((table) => `delete from ${table};`).join('')} listen nuncio_change`)
+  const changed: string[] = []
+  client.on('notification', ({ payload = '' }) => void changed.push(payload))
+  const visit = await openAdministration({ url, migrateUrl: url }, { create: false, now })
+  return {
+    administration: visit.administration,
+    attempts: 'ended_attempt',
+    async run(sql, ...values) {
+      await client.query(numbered(sql), [...values])
+    },
+    async all(sql, ...values) {
+      return (await client.query<Record<string, unknown>>(numbered(sql), [...values])).rows
+    },
+    async insertOfLane(table, row) {
+      const names = Object.keys(row)
+      await client.query(
+        `insert into ${table} (${names.join()}, account_id)
+           select ${names.map((_, at) => `$${at + 1}`).join()}, account_id from connection where id = $1`,
+        Object.values(row),
+      )
+    },
+    async rewriteMessage(sequence, values) {
+      const sets = Object.keys(values).map((name, at) => `${name} = $${at + 2}`)
+      const { rowCount } = await client.query('select from queued where sequence = $1', [sequence])
+      const table = rowCount === 1 ? 'queued' : 'settled'
+      await client.query(`update ${table} set ${sets.join()} where sequence = $1`, [sequence, ...Object.values(values)])
+    },
+    async leaveGap() {
+      await client.query(`select setval('message_block', nextval('message_block') + 1000)`)
+    },
+    async changedLanes() {
+      // What was told before this statement comes with its answer at the latest.
+      await client.query('select 1')
+      return changed
+    },
+    async close() {
+      await visit.close()
+      await client.end()
+    },
+  }
+}
+
+const EMPTIED = [
+  'media',
+  'timeline',
+  'request',
+  'accept_commit',
+  'ended_attempt',
+  'open_attempt',
+  'lane',
+  'idempotency',
+  'queued',
+  'settled',
+  'channel_memory',
+  'token',
+  'connection',
+  'account',
+  'worker',
+  'hold',
+  'audit',
+]
+
+function numbered(sql: string): string {
+  let number = 0
+  return sql.replaceAll('?', () => `$${++number}`)
+}

@@ -1,0 +1,32 @@
+import type { Instant } from '../../../src/core/ids.ts'
+import type { Administration } from '../../../src/core/ports/administration.ts'
+
+export const ENGINES = ['SQLite', 'PostgreSQL'] as const
+export type EngineName = (typeof ENGINES)[number]
+
+export type Value = string | number | null
+export type Row = Record<string, unknown>
+
+/** A database of one test, with what the service would have written beside administration. */
+export interface WorldDatabase {
+  readonly administration: Administration
+  /** Where attempts lie that have ended. */
+  readonly attempts: 'attempt' | 'ended_attempt'
+  /** One statement in SQL that both engines understand, with `?` for its values. */
+  run(sql: string, ...values: readonly Value[]): Promise<void>
+  all(sql: string, ...values: readonly Value[]): Promise<Row[]>
+  /** A row that belongs to a connection; PostgreSQL also wants to know its account. */
+  insertOfLane(
+    table: 'lane' | 'open_attempt',
+    row: Readonly<Record<string, Value>> & { connection_id: string },
+  ): Promise<void>
+  /** Changes what nobody changes once a message is stored. */
+  rewriteMessage(sequence: number, values: Readonly<Record<string, Value>>): Promise<void>
+  /** Makes a wide gap in the numbers of messages, before whatever is accepted next. */
+  leaveGap(): Promise<void>
+  /** The connections whose lanes the service was told to look at, in order. */
+  changedLanes(): Promise<string[]>
+  close(): Promise<void>
+}
+
+export type OpenWorldDatabase = (now: () => Instant) => Promise<WorldDatabase>

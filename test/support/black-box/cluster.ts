@@ -1,0 +1,106 @@
+import { join } from 'node:path'
+import { PostgresServer, type PostgresSettings } from '../postgres/postgres-server.ts'
+import { findFreePort } from './free-port.ts'
+import { NuncioCli } from './nuncio-cli.ts'
+import { NuncioProcess } from './nuncio-process.ts'
+import { type Letter, SendClient, type TryAnswer } from './send-client.ts'
+import { openTestFolder } from './test-folder.ts'
+import { prepareSenders } from './world.ts'
+
+export interface ClusterPlan {
+  readonly workers: number
+  /** How many sandbox connections to add. */
+  readonly connections: number
+  /** Further arguments for `connection add`, such as the sandbox's latency. */
+  readonly connectionArguments?: readonly string[]
+  /** For all workers. */
+  readonly environment?: Readonly<Record<string, string>>
+  /** For one of them, by its number from 0, in addition. */
+  readonly environmentOf?: (worker: number) => Readonly<Record<string, string>>
+  /** Of a server that the cluster starts for itself. */
+  readonly settings?: PostgresSettings
+  /** Use this one, and leave it running in the end. */
+  readonly server?: PostgresServer
+  /** How a worker reaches the database: through a proxy, a pooler… The server's own URL if not given. */
+  readonly urlOf?: (worker: number, url: string) => string
+}
+
+/** Several services on one PostgreSQL, with connections and a token, and all that a run needs to use and judge them. */
+export interface Cluster {
+  readonly server: PostgresServer
+  readonly databaseUrl: string
+  readonly services: readonly NuncioProcess[]
+  /** Goes straight to the server, whatever happens to the ways of the workers. */
+  readonly cli: NuncioCli
+  /** Spreads its calls over all workers. */
+  readonly client: SpreadClient
+  readonly connections: readonly string[]
+  readonly dataDir: string
+  readonly workDir: string
+  close(): Promise<void>
+}
+
+const DATABASE = 'nuncio'
+
+export async function openCluster(plan: ClusterPlan): Promise<Cluster> {
+  const folder = openTestFolder()
+  const workDir = folder.path
+  const dataDir = join(workDir, 'data')
+  const server = plan.server ?? (await PostgresServer.open({ settings: plan.settings ?? {} }))
+  const services: NuncioProcess[] = []
+  const close = async () => {
+    await Promise.all(services.map((service) => service.stop()))
+    if (!plan.server) await server.close()
+    folder.remove()
+  }
+  try {
+    const databaseUrl = await server.createDatabase(DATABASE)
+    for (let worker = 0; worker < plan.workers; worker += 1) {
+      const url = plan.urlOf?.(worker, databaseUrl) ?? databaseUrl
+      services.push(
+        new NuncioProcess({
+          dataDir,
+          workDir,
+          name: `service-${worker}`,
+          port: await findFreePort(),
+          environment: { NUNCIO_DATABASE_URL: url, ...plan.environment, ...plan.environmentOf?.(worker) },
+          onStart: (pid) => folder.remember(pid),
+        }),
+      )
+    }
+    // Together, as after a power cut: one makes the tables, the others wait.
+    await Promise.all(services.map((service) => service.start()))
+    const cli = new NuncioCli({ dataDir, workDir, environment: { NUNCIO_DATABASE_URL: databaseUrl } })
+    const { token, connections } = await prepareSenders(cli, plan)
+    const client = new SpreadClient(services.map(({ url }) => new SendClient({ url, token })))
+    return { server, databaseUrl, services, cli, client, connections, dataDir, workDir, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** Calls one worker after the other, as a load balancer does. What nobody listens for goes to the next. */
+export class SpreadClient implements Pick<SendClient, 'send' | 'close'> {
+  readonly #clients: readonly SendClient[]
+  #next = 0
+
+  constructor(clients: readonly SendClient[]) {
+    this.#clients = clients
+  }
+
+  async send(letter: Letter): Promise<TryAnswer> {
+    let answer: TryAnswer = { kind: 'refused', status: 0, codes: [] }
+    for (let tries = 0; tries < this.#clients.length; tries += 1) {
+      const client = this.#clients[this.#next % this.#clients.length]
+      this.#next += 1
+      answer = (await client?.send(letter)) ?? answer
+      if (answer.kind !== 'refused' || answer.status !== 0) break
+    }
+    return answer
+  }
+
+  close(): void {
+    for (const client of this.#clients) client.close()
+  }
+}

@@ -1,0 +1,185 @@
+import type { LanePolicy } from '../../../src/core/connection/lane-policy.ts'
+import { Dispatcher } from '../../../src/core/dispatch/dispatcher.ts'
+import { preferredWorker } from '../../../src/core/dispatch/share.ts'
+import type { ConnectionId, MessageId, WorkerId } from '../../../src/core/ids.ts'
+import type { Channel, Evidence, Outcome } from '../../../src/core/ports/channel.ts'
+import type { JournalEvent } from '../../../src/core/ports/journal.ts'
+import type { Lanes } from '../../../src/core/ports/lanes.ts'
+import { newSqliteWorld } from '../../conformance/sqlite-world.ts'
+import { ANNA, accept, addSender, BEN, type Sender, type StorageWorld } from '../../conformance/storage-world.ts'
+import { overrideLanes } from './override-lanes.ts'
+
+export const BOTH = [ANNA, BEN]
+
+/** One call of a worker to the network, which lasts until it is ended. */
+export interface Call {
+  readonly worker: WorkerId
+  readonly text: string
+  readonly number: number
+  end(outcome: Outcome): void
+}
+
+export const ACCEPTED: Outcome = { kind: 'accepted', networkId: 'net-1' }
+
+export interface GivenWorker {
+  readonly lanes?: Lanes
+  readonly pollEveryMs?: number
+}
+
+/** Several workers on one database and one network, in time that is moved by hand. */
+export class DispatchWorld {
+  readonly storage: StorageWorld
+  readonly calls: Call[] = []
+  readonly events: { readonly worker: WorkerId; readonly event: JournalEvent }[] = []
+  /** What the network answers at once; null: the call lasts. */
+  answer: ((call: Call) => Outcome | null) | null = () => ACCEPTED
+  evidence: Evidence = { kind: 'nothing-yet' }
+  evidenceWaitMs = 0
+  readonly #workers: TestWorker[] = []
+
+  constructor(storage: StorageWorld) {
+    this.storage = storage
+  }
+
+  async startWorker(id: WorkerId, given: GivenWorker = {}): Promise<TestWorker> {
+    const worker = new TestWorker(id, this, given)
+    this.#workers.push(worker)
+    await worker.dispatcher.start()
+    return worker
+  }
+
+  /** A sender whose lane `worker` should have, of all in `among`. */
+  async addSenderOf(worker: WorkerId, among: readonly WorkerId[], policy: Partial<LanePolicy> = {}): Promise<Sender> {
+    for (;;) {
+      const sender = await addSender(this.storage, { policy })
+      if (preferredWorker(sender.connectionId, among) === worker) return sender
+      // Nobody's: a number may be connected only once.
+      await this.storage.administration.removeConnection(sender.connectionId, true, 'test')
+    }
+  }
+
+  /** Accepted by another process, so that nobody here is told. */
+  accept(sender: Sender, text: string): Promise<MessageId> {
+    return accept(this.storage, sender, { text })
+  }
+
+  /** Lets all others know, as a notification would. */
+  tell(from: WorkerId, connectionId: ConnectionId): void {
+    for (const { id, dispatcher } of this.#workers) if (id !== from) dispatcher.wake(connectionId)
+  }
+
+  pass(ms: number): Promise<void> {
+    return this.storage.clock.pass(ms)
+  }
+
+  /** The call with this text. */
+  callOf(text: string): Call {
+    const call = this.calls.find((each) => each.text === text)
+    if (!call) throw new Error(`nobody called with ${text}`)
+    return call
+  }
+
+  /** Who called the network with what, in order. */
+  get told(): readonly string[] {
+    return this.calls.map(({ worker, text, number }) => `${worker}: ${text}${number === 1 ? '' : ` #${number}`}`)
+  }
+
+  eventsOf(worker: WorkerId, name: JournalEvent['event']): readonly JournalEvent[] {
+    return this.events.filter((each) => each.worker === worker && each.event.event === name).map(({ event }) => event)
+  }
+
+  close(): Promise<void> {
+    return this.storage.close()
+  }
+}
+
+export class TestWorker {
+  readonly id: WorkerId
+  readonly dispatcher: Dispatcher
+  #isDead = false
+
+  constructor(id: WorkerId, world: DispatchWorld, { lanes = world.storage.lanes, pollEveryMs = 10_000 }: GivenWorker) {
+    this.id = id
+    this.dispatcher = new Dispatcher({
+      worker: id,
+      lanes: this.#mortal(lanes),
+      channels: new Map([['sandbox', this.#channel(world)]]),
+      clock: world.storage.clock,
+      journal: {
+        record: (event) => {
+          if (!this.#isDead) world.events.push({ worker: id, event })
+        },
+      },
+      isMediaStalled: () => false,
+      wantMedia: () => {},
+      pollEveryMs,
+      tellOthers: (connectionId) => world.tell(id, connectionId),
+    })
+  }
+
+  /** From now on nothing it does has an effect, and nothing reaches it. */
+  crash(): void {
+    this.#isDead = true
+  }
+
+  #channel(world: DispatchWorld): Channel {
+    return {
+      name: 'sandbox',
+      capabilities: {
+        types: ['message'],
+        maxTextLength: null,
+        maxCaptionLength: null,
+        recognisesRepeat: false,
+        get evidenceWaitMs() {
+          return world.evidenceWaitMs
+        },
+        callBudgetMs: 60_000,
+      },
+      parseSettings: () => ({}),
+      start: () => Promise.resolve(),
+      stop: () => Promise.resolve(),
+      send: ({ content, attemptNumber }) =>
+        new Promise((resolve) => {
+          if (this.#isDead) return
+          const text = content.type === 'message' ? content.text : ''
+          const end = (outcome: Outcome) => {
+            if (!this.#isDead) resolve(outcome)
+          }
+          const call = { worker: this.id, text, number: attemptNumber, end }
+          world.calls.push(call)
+          const answer = world.answer?.(call) ?? null
+          if (answer) end(answer)
+        }),
+      reconcile: () => Promise.resolve(world.evidence),
+    }
+  }
+
+  #mortal(lanes: Lanes): Lanes {
+    const unlessDead = <Given extends unknown[], Result>(call: (...given: Given) => Promise<Result>) => {
+      return (...given: Given) => (this.#isDead ? new Promise<Result>(() => {}) : call(...given))
+    }
+    return overrideLanes(lanes, {
+      heartbeat: unlessDead((...given) => lanes.heartbeat(...given)),
+      retire: unlessDead((...given) => lanes.retire(...given)),
+      claim: unlessDead((...given) => lanes.claim(...given)),
+      inspect: unlessDead((...given) => lanes.inspect(...given)),
+      release: unlessDead((...given) => lanes.release(...given)),
+      loadRun: unlessDead((...given) => lanes.loadRun(...given)),
+      record: unlessDead((...given) => lanes.record(...given)),
+      expire: unlessDead((...given) => lanes.expire(...given)),
+    })
+  }
+}
+
+export async function openDispatchWorld(): Promise<DispatchWorld> {
+  return new DispatchWorld(await newSqliteWorld())
+}
+
+/** Anna's lane and Ben's, with a message in each. */
+export async function openTwoLanes(): Promise<{ world: DispatchWorld; annas: Sender; bens: Sender }> {
+  const world = await openDispatchWorld()
+  const [annas, bens] = [await world.addSenderOf(ANNA, BOTH), await world.addSenderOf(BEN, BOTH)]
+  await world.accept(annas, 'for anna')
+  await world.accept(bens, 'for ben')
+  return { world, annas, bens }
+}

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { describe, it, vi } from 'vitest'
+import { isRunning } from '../black-box/test-folder.ts'
+import { waitUntil } from '../black-box/wait-until.ts'
+import { OwnedFolder } from './owned-folder.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const POSTGRES = `
+  import { dirname } from 'node:path'
+  import { PostgresServer } from '${new URL('postgres-server.ts', import.meta.url)}'
+  const server = await PostgresServer.open()
+  const { pid } = server
+  const folder = dirname(server.dataFolder)
+  const close = () => server.close()`
+
+// As much of a server as its end is about: it works in the folder and has noted its number there.
+const STAND_IN = `
+  import { spawn } from 'node:child_process'
+  import { writeFileSync } from 'node:fs'
+  import { OwnedFolder } from '${new URL('owned-folder.ts', import.meta.url)}'
+  const owned = OwnedFolder.open()
+  const folder = owned.path
+  const server = spawn('tail', ['-f', folder + '/owner'], { stdio: 'ignore', detached: true })
+  server.unref()
+  const { pid } = server
+  writeFileSync(folder + '/tail.pid', pid + '\\n')
+  const close = () => owned.close()`
+
+// Well before the guard would lose its patience and use force.
+const DEADLINE = { deadlineMs: 9_000, everyMs: 20 }
+
+describe('a server whose tests are gone', () => {
+  it('ends, and takes its folder along, when its owner is killed with SIGKILL', async () => {
+    const { owner, told } = await startOwner(POSTGRES)
+
+    owner.kill('SIGKILL')
+
+    await waitUntil('the server ends', async () => !isAlive(told.server), DEADLINE)
+    await waitUntil('its folder goes', async () => !existsSync(told.folder), DEADLINE)
+  })
+
+  it('ends when its owner ends without closing it, and does not keep it from ending', async () => {
+    const { owner, told } = await startOwner(POSTGRES)
+    const ended = once(owner, 'exit')
+
+    owner.stdin.end('forget')
+
+    const [code] = await ended
+    await waitUntil('the server ends', async () => !isAlive(told.server), DEADLINE)
+    assert.equal(code, 0)
+  })
+
+  it('is swept by the next one when its guard was killed as well', async () => {
+    const { owner, told } = await startOwner(STAND_IN)
+    process.kill(told.guard, 'SIGKILL')
+    owner.kill('SIGKILL')
+    await once(owner, 'exit')
+    const wasAlive = isAlive(told.server)
+
+    await OwnedFolder.open().close()
+
+    assert.deepEqual([wasAlive, isAlive(told.server), existsSync(told.folder)], [true, false, false])
+  })
+
+  it('is left alone while its owner lives', async () => {
+    const { owner, told } = await startOwner(STAND_IN)
+
+    await OwnedFolder.open().close()
+
+    assert.deepEqual([isAlive(told.server), existsSync(told.folder)], [true, true])
+    owner.kill('SIGKILL')
+    await waitUntil('its folder goes', async () => !existsSync(told.folder), DEADLINE)
+  })
+
+  it('takes no stranger along who has got its process number', async () => {
+    const folder = OwnedFolder.open()
+    const stranger = spawn('sleep', ['60'], { stdio: 'ignore' })
+    writeFileSync(`${folder.path}/postmaster.pid`, `${stranger.pid}\n`)
+
+    await folder.close()
+
+    assert.equal(stranger.signalCode, null)
+    assert.ok(isAlive(stranger.pid!))
+    stranger.kill()
+  })
+
+  it('prints nothing', async () => {
+    const { owner, printed } = await startOwner(POSTGRES)
+
+    owner.stdin.end('close')
+
+    await once(owner, 'close')
+    assert.match(printed(), /^\{.*\}\n$/)
+  })
+})
+
+/** A process of its own that has a server, and tells of it. */
+async function startOwner(server: string) {
+  const script = `${server}
+    console.log(JSON.stringify({ server: pid, folder }))
+    const [order] = await process.stdin.toArray()
+    if (String(order) === 'close') await close()`
+  const owner = spawn(process.execPath, ['--input-type=module', '--eval', script])
+  let output = ''
+  for (const stream of [owner.stdout, owner.stderr]) stream.on('data', (text: Buffer) => (output += text.toString()))
+  await Promise.race([once(owner.stdout, 'data'), once(owner, 'close')])
+  assert.match(output, /^\{.*\}\n$/)
+  const told = JSON.parse(output) as { readonly server: number; readonly folder: string }
+  const guard = Number(readFileSync(`${told.folder}/guard`, 'utf8'))
+  return { owner, told: { ...told, guard }, printed: () => output }
+}
+
+// Whoever is dead and whom nobody has cleared away still has a number.
+function isAlive(pid: number): boolean {
+  if (!isRunning(pid)) return false
+  try {
+    return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
+  } catch {
+    return process.platform !== 'linux'
+  }
+}

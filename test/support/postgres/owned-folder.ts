@@ -1,0 +1,88 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
+import { Socket } from 'node:net'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { isRunning } from '../black-box/test-folder.ts'
+import { findUnprivilegedUser } from './unprivileged-user.ts'
+
+const PREFIX = 'nuncio-owned-'
+const ENDING = fileURLToPath(new URL('end-owned-folder.sh', import.meta.url))
+
+/**
+ * A temporary folder for servers that must not outlive this process. Whatever has noted its process number in a file
+ * `*.pid` in the folder, and has the folder in its command line, is ended with the folder.
+ *
+ * - On close.
+ * - When this process ends without closing, even by SIGKILL: a small shell waits for that at the end of a pipe.
+ * - When that shell was killed as well, by the next process that opens such a folder.
+ *
+ * Every user may enter the folder, and when we are root it belongs to whom servers run as that refuse to run as root.
+ */
+export class OwnedFolder {
+  readonly path: string
+  readonly #guard: ChildProcess
+
+  private constructor(parent: string) {
+    this.path = mkdtempSync(join(parent, PREFIX))
+    chmodSync(this.path, 0o755)
+    // So that a server can write its process number here by itself.
+    const user = findUnprivilegedUser()
+    if (user) chownSync(this.path, user.uid, user.gid)
+    writeFileSync(join(this.path, 'owner'), `${machine()}\n${process.pid}\n`)
+    // In a group of its own: Ctrl-C in a terminal goes to the whole group, and the guard has to see the others end.
+    this.#guard = spawn('sh', [ENDING, this.path], { detached: true, stdio: ['pipe', 'ignore', 'ignore'], cwd: '/' })
+    writeFileSync(join(this.path, 'guard'), `${this.#guard.pid}\n`)
+    this.#guard.unref()
+    // Neither the guard nor its pipe keeps a process alive that has nothing else to do.
+    if (this.#guard.stdin instanceof Socket) this.#guard.stdin.unref()
+  }
+
+  static open(parent = tmpdir()): OwnedFolder {
+    sweepLeftovers(parent)
+    return new OwnedFolder(parent)
+  }
+
+  /** Closing twice is harmless. */
+  async close(): Promise<void> {
+    if (this.#guard.exitCode !== null || this.#guard.signalCode !== null) return end(this.path)
+    this.#guard.ref()
+    const gone = once(this.#guard, 'exit')
+    this.#guard.stdin?.end()
+    await gone
+  }
+}
+
+function sweepLeftovers(parent: string): void {
+  for (const name of readdirSync(parent)) {
+    if (!name.startsWith(PREFIX)) continue
+    const path = join(parent, name)
+    if (isAbandoned(path)) end(path)
+  }
+}
+
+function end(path: string): void {
+  spawnSync('sh', [ENDING, path], { stdio: 'ignore', cwd: '/' })
+}
+
+function isAbandoned(path: string): boolean {
+  try {
+    const [where, pid] = readFileSync(join(path, 'owner'), 'utf8').trim().split('\n')
+    return where === machine() && !isRunning(Number(pid))
+  } catch {
+    // It is being made or removed at this moment.
+    return false
+  }
+}
+
+// Process numbers mean something only where they were given: containers, and the fault tests that run in process
+// namespaces of their own, share this folder and see each other's owners as dead.
+function machine(): string {
+  try {
+    return `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`
+  } catch {
+    return hostname()
+  }
+}

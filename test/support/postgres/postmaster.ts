@@ -1,0 +1,155 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { type PostgresBinaries, serverEnvironment } from './postgres-binaries.ts'
+
+// Recovery after a crash may have a lot of log to read.
+const READY_WITHIN_MS = 60_000
+const STOPPED_WITHIN_MS = 60_000
+// How long the processes of a killed server may need to notice.
+const GONE_WITHIN_MS = 15_000
+const LOOK_EVERY_MS = 5
+const LOG_SHOWN_BYTES = 4_000
+
+/** `fast` cuts clients off and writes everything down; `immediate` is a crash: the next start recovers from the log. */
+export type StopMode = 'fast' | 'immediate'
+
+const SIGNALS: Readonly<Record<StopMode, NodeJS.Signals>> = { fast: 'SIGINT', immediate: 'SIGQUIT' }
+
+export interface PostmasterSettings {
+  readonly binaries: PostgresBinaries
+  readonly dataFolder: string
+  /** Where its log and its process number go. */
+  readonly folder: string
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/** The process of a server, on data that are there already. */
+export class Postmaster {
+  readonly #settings: PostmasterSettings
+  #child: ChildProcess | null = null
+  #ended: Promise<void> = Promise.resolve()
+
+  constructor(settings: PostmasterSettings) {
+    this.#settings = settings
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid
+  }
+
+  get isRunning(): boolean {
+    return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  /** Starts it and waits until it takes clients. */
+  async start(port: number): Promise<void> {
+    const deadline = performance.now() + GONE_WITHIN_MS
+    for (;;) {
+      const before = this.#wholeLog().length
+      this.#spawn(port)
+      if (await this.#becomesReady()) return
+      const told = this.#wholeLog().slice(before)
+      // The processes of a killed server end as soon as they notice; until then nobody else may touch the data.
+      const mayPass = told.includes('pre-existing shared memory block') && performance.now() < deadline
+      if (!mayPass) throw new Error(`PostgreSQL did not start:\n${told.slice(-LOG_SHOWN_BYTES)}`)
+      await setTimeout(LOOK_EVERY_MS * 10)
+    }
+  }
+
+  /** Harmless when it is not running. */
+  async stop(mode: StopMode): Promise<void> {
+    await this.#end(SIGNALS[mode])
+  }
+
+  async killNine(): Promise<void> {
+    await this.#end('SIGKILL')
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal)
+  }
+
+  /** The end of what it has said. */
+  get log(): string {
+    return this.#wholeLog().slice(-LOG_SHOWN_BYTES)
+  }
+
+  #spawn(port: number): void {
+    const { binaries, dataFolder, folder, environment } = this.#settings
+    const settings = {
+      port: String(port),
+      listen_addresses: '127.0.0.1',
+      unix_socket_directories: '',
+      external_pid_file: join(folder, 'postmaster.pid'),
+    }
+    const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    const log = openSync(this.#logFile, 'a')
+    const child = spawn(binaries.path('postgres'), ['-D', dataFolder, ...flags], {
+      cwd: '/',
+      env: { ...serverEnvironment(), ...environment },
+      // In a group of its own: Ctrl-C in a terminal is for the tests, which end it themselves.
+      detached: true,
+      stdio: ['ignore', log, log],
+      ...(binaries.user && { uid: binaries.user.uid, gid: binaries.user.gid }),
+    })
+    closeSync(log)
+    child.unref()
+    this.#child = child
+    this.#ended = new Promise((resolve, reject) => {
+      child.once('error', reject).once('exit', () => resolve())
+    })
+    // Looked at where it matters; until then it is nobody's fault.
+    this.#ended.catch(() => {})
+  }
+
+  async #becomesReady(): Promise<boolean> {
+    const deadline = performance.now() + READY_WITHIN_MS
+    while (!this.#saysReady()) {
+      if (this.#child?.pid === undefined) await this.#ended
+      if (!this.isRunning) return false
+      if (performance.now() > deadline) {
+        await this.killNine()
+        throw new Error(`PostgreSQL was not ready within ${READY_WITHIN_MS} ms:\n${this.log}`)
+      }
+      await setTimeout(LOOK_EVERY_MS)
+    }
+    return true
+  }
+
+  // What pg_ctl looks at: line 1 is the process, line 8 its state.
+  #saysReady(): boolean {
+    try {
+      const lines = readFileSync(join(this.#settings.dataFolder, 'postmaster.pid'), 'utf8').split('\n')
+      return Number(lines[0]) === this.#child?.pid && lines[7]?.trim() === 'ready'
+    } catch {
+      return false
+    }
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    if (!this.isRunning) return
+    this.#child?.ref()
+    this.signal(signal)
+    const late = new AbortController()
+    const deadline = setTimeout(STOPPED_WITHIN_MS, 'late', { signal: late.signal }).catch(() => null)
+    const end = await Promise.race([this.#ended, deadline])
+    late.abort()
+    if (end !== 'late') return
+    this.signal('SIGKILL')
+    throw new Error(`PostgreSQL did not stop within ${STOPPED_WITHIN_MS} ms:\n${this.log}`)
+  }
+
+  #wholeLog(): string {
+    try {
+      return readFileSync(this.#logFile, 'utf8')
+    } catch {
+      return ''
+    }
+  }
+
+  get #logFile(): string {
+    return join(this.#settings.folder, 'postgres.log')
+  }
+}

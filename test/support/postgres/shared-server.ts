@@ -1,0 +1,133 @@
+import pg from 'pg'
+import { memoryFolder } from './memory-folder.ts'
+import { PostgresServer } from './postgres-server.ts'
+
+const URL_SETTING = 'NUNCIO_TEST_POSTGRES_URL'
+// Names of our databases begin so; the number of their run follows.
+const PREFIX = 'nuncio_test_'
+// A run holds the lock of its number as long as it lives, so a later one can tell whose databases nobody needs.
+const RUN_LOCKS = 1_852_137_315
+const OLDEST_VERSION = 15
+
+/** What a worker needs to know of it. */
+export interface SharedAccess {
+  /** Of a superuser, on a database that is no test's own. */
+  readonly url: string
+  /** How the databases of this run begin. */
+  readonly prefix: string
+}
+
+/**
+ * The one server of a whole test run: of our own, or the one that NUNCIO_TEST_POSTGRES_URL names. It belongs to the
+ * runner's main process, where all its workers can ask for it, and starts when the first of them does.
+ */
+export class SharedServer {
+  #access: Promise<SharedAccess> | null = null
+  #server: PostgresServer | null = null
+  #keeper: pg.Client | null = null
+  readonly #run = Math.floor(Math.random() * 1_000_000_000)
+  readonly #given: string | undefined
+
+  /** With the URL of a server that is there already. */
+  constructor(given = process.env[URL_SETTING]) {
+    this.#given = given
+  }
+
+  /** Whoever asks after a failure gets the same failure: nothing can have changed within the run. */
+  access(): Promise<SharedAccess> {
+    this.#access ??= this.#start()
+    return this.#access
+  }
+
+  async stop(): Promise<void> {
+    await this.#access?.catch(() => null)
+    if (this.#server) await this.#server.close()
+    else await this.#leave()
+  }
+
+  async #start(): Promise<SharedAccess> {
+    const given = this.#given
+    const url = given || (await this.#startOwn())
+    try {
+      this.#keeper = await openKeeper(url)
+    } catch (error) {
+      if (!given) throw error
+      const words = error instanceof Error ? error.message : String(error)
+      throw new Error(`The server of ${URL_SETTING} cannot be used: ${words || 'it does not answer'}`, { cause: error })
+    }
+    await this.#keeper.query('select pg_advisory_lock($1, $2)', [RUN_LOCKS, this.#run])
+    await dropAbandoned(this.#keeper)
+    return { url, prefix: `${PREFIX}${this.#run}_` }
+  }
+
+  async #startOwn(): Promise<string> {
+    this.#server = await PostgresServer.open({
+      // In memory, because making a database syncs hundreds of files. Switching fsync off would be as fast, but then
+      // the service rightly refuses to run on this server.
+      parentFolder: memoryFolder(),
+      settings: { max_connections: 300, max_wal_size: '256MB', min_wal_size: '32MB' },
+    })
+    return this.#server.url()
+  }
+
+  /** Leaves a server that is not ours as it was. */
+  async #leave(): Promise<void> {
+    if (!this.#keeper) return
+    try {
+      await dropDatabases(this.#keeper, this.#run)
+      await this.#keeper.end()
+    } catch {
+      // It is gone, or going. What we have left there is dropped by the next run.
+    }
+  }
+}
+
+async function openKeeper(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url })
+  // When the server goes away, every test that uses it says so.
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    await requireFitting(client)
+    return client
+  } catch (error) {
+    await client.end()
+    throw error
+  }
+}
+
+async function requireFitting(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ version: number; is_superuser: boolean }>(
+    `select current_setting('server_version_num')::int / 10000 as version, rolsuper as is_superuser
+       from pg_roles where rolname = current_user`,
+  )
+  if (rows[0]!.version < OLDEST_VERSION) {
+    throw new Error(`it is PostgreSQL ${rows[0]!.version}, and ${OLDEST_VERSION} is the oldest that Nuncio runs on.`)
+  }
+  if (!rows[0]!.is_superuser) throw new Error('its user is no superuser, and the tests make databases and roles.')
+}
+
+async function dropAbandoned(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ run: number }>(
+    'select distinct substring(datname from $1)::int as run from pg_database where datname ~ $1',
+    [`^${PREFIX}([0-9]{1,9})_`],
+  )
+  for (const { run } of rows) {
+    const lock = [RUN_LOCKS, run]
+    const { rows } = await client.query<{ is_free: boolean }>('select pg_try_advisory_lock($1, $2) as is_free', lock)
+    if (!rows[0]!.is_free) continue
+    await dropDatabases(client, run)
+    await client.query('select pg_advisory_unlock($1, $2)', lock)
+  }
+}
+
+async function dropDatabases(client: pg.Client, run: number): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    'select datname as name from pg_database where starts_with(datname, $1)',
+    [`${PREFIX}${run}_`],
+  )
+  for (const name of rows.map((row) => pg.escapeIdentifier(row.name))) {
+    await client.query(`alter database ${name} with is_template false`)
+    await client.query(`drop database if exists ${name} with (force)`)
+  }
+}

@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import pg from 'pg'
+import { inject } from 'vitest'
+import { withClient } from './postgres-server.ts'
+import type { SharedAccess } from './shared-server.ts'
+
+/** Where a worker of the test runner asks for the shared server. */
+export interface Door {
+  readonly port: number
+  readonly secret: string
+}
+
+/** An empty database of one test, on the server that all tests of the run share. */
+export interface TestDatabase {
+  readonly name: string
+  /** Of a superuser. */
+  readonly url: string
+  /** Cuts off whoever uses it. Dropping twice is harmless. */
+  drop(): Promise<void>
+}
+
+export interface Template {
+  /** Tests that give the same name share it: whoever comes first prepares it for the whole run. */
+  readonly name: string
+  /** Fills the database that all are copied from, such as with our tables. It must close its connections. */
+  readonly prepare: (url: string) => Promise<void>
+}
+
+/** Without a template: as PostgreSQL makes it. Fails, and never skips, where there is no server. */
+export async function openTestDatabase(template?: Template): Promise<TestDatabase> {
+  const access = await askForServer()
+  const name = `${access.prefix}${randomBytes(8).toString('hex')}`
+  await withClient(access.url, async (client) => {
+    const source = template && (await preparedTemplate(client, access, template))
+    await client.query(
+      `create database ${quoted(name)}${source ? ` template ${quoted(source)} strategy file_copy` : ''}`,
+    )
+  })
+  return {
+    name,
+    url: urlOf(access, name),
+    drop: () =>
+      withClient(access.url, async (client) => {
+        await client.query(`drop database if exists ${quoted(name)} with (force)`)
+      }),
+  }
+}
+
+async function preparedTemplate(client: pg.Client, access: SharedAccess, { name, prepare }: Template): Promise<string> {
+  const database = `${access.prefix}template_${name}`
+  if (await isPrepared(client, database)) return database
+  // One worker prepares, the others wait here. Ending the connection frees the lock, whatever happens.
+  const lock = 'pg_advisory_lock(hashtextextended($1, 0))'
+  await client.query(`select ${lock}`, [database])
+  if (!(await isPrepared(client, database))) {
+    // What a failed preparation has left.
+    await client.query(`drop database if exists ${quoted(database)} with (force)`)
+    await client.query(`create database ${quoted(database)}`)
+    await prepare(urlOf(access, database))
+    // Only now, so that the sign of a finished one is on none else. And nobody may get in, which would block copying.
+    await client.query(`alter database ${quoted(database)} with is_template true allow_connections false`)
+  }
+  await client.query(`select ${lock.replace('lock', 'unlock')}`, [database])
+  return database
+}
+
+async function isPrepared(client: pg.Client, database: string): Promise<boolean> {
+  const { rows } = await client.query('select from pg_database where datname = $1 and datistemplate', [database])
+  return rows.length > 0
+}
+
+async function askForServer(): Promise<SharedAccess> {
+  const door = inject('postgresDoor')
+  if (!door) throw new Error('The shared server is for tests that run under vitest.config.ts: start a PostgresServer.')
+  const socket = connect(door.port, '127.0.0.1')
+  socket.write(door.secret)
+  const reply = JSON.parse(await text(socket)) as SharedAccess | { readonly failure: string }
+  if ('failure' in reply) throw new Error(reply.failure)
+  return reply
+}
+
+function urlOf({ url }: SharedAccess, database: string): string {
+  const own = new URL(url)
+  own.pathname = `/${database}`
+  return own.href
+}
+
+function quoted(name: string): string {
+  return pg.escapeIdentifier(name)
+}

@@ -1,0 +1,26 @@
+import { spawnSync } from 'node:child_process'
+
+/** Whom a server runs as that refuses to run as root. */
+export interface UnprivilegedUser {
+  readonly name: string
+  readonly uid: number
+  readonly gid: number
+}
+
+// The second one is there on every system: nothing has to be added to it.
+const CANDIDATES = ['postgres', 'nobody']
+
+/** Null when we are not root: then it is ourselves. */
+export function findUnprivilegedUser(): UnprivilegedUser | null {
+  if (process.getuid?.() !== 0) return null
+  for (const name of CANDIDATES) {
+    const [uid, gid] = [ask('-u', name), ask('-g', name)]
+    if (uid && gid) return { name, uid, gid }
+  }
+  throw new Error('PostgreSQL refuses to run as root, and this system has neither a user "postgres" nor "nobody".')
+}
+
+function ask(what: string, name: string): number {
+  const { status, stdout } = spawnSync('id', [what, name], { encoding: 'utf8' })
+  return status === 0 ? Number(stdout) : 0
+}

@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { type ChildParts, serveAsChild } from '../../../src/app/processes/serve-as-child.ts'
+import { systemClock } from '../../../src/app/system-clock.ts'
+import { localUrl, type Settings } from '../../../src/config/read-settings.ts'
+import { Refusal } from '../../../src/core/refusals.ts'
+import { createHttpServer, type HttpServer } from '../../../src/http/http-server.ts'
+
+/** Of each process. */
+const MAX_CONNECTIONS = 4
+
+/**
+ * A service without storage: the real server, whose /metrics tells which process answered, and which others it knows.
+ */
+class StubService {
+  readonly #settings: Settings
+  readonly #logger: Logger
+  readonly #http: HttpServer
+
+  constructor({ settings, logger, readOtherMetrics }: ChildParts) {
+    this.#settings = settings
+    this.#logger = logger
+    this.#http = createHttpServer({
+      intake: null,
+      clock: systemClock,
+      log: logger,
+      observer: { replied: () => {}, refusalNotLogged: () => {}, connectionDropped: () => {} },
+      publicUrl: settings.publicUrl,
+      allowedPrivate: [],
+      trustedProxies: [],
+      acceptRatePerAccount: 0,
+      limits: { maxConnections: MAX_CONNECTIONS },
+      metrics: {
+        contentType: 'text/plain',
+        text: async () => [[{ pid: process.pid }], ...(await readOtherMetrics())].map(pidOf).join(' '),
+        allowed: [],
+        bearerSecret: null,
+      },
+      isAccepting: () => true,
+      findTroubles: async () => [],
+    })
+  }
+
+  async start(): Promise<{ url: string }> {
+    this.#logger.info({ pid: process.pid }, 'stub.starts')
+    if (this.#mode === 'refuse') throw new Refusal('database_unavailable', 'The stub refuses to start.')
+    if (this.#mode === 'fault') throw new Error('the stub is broken')
+    if (this.#mode === 'exit') process.exit(7)
+    const { host, port } = this.#settings
+    const address = await this.#http.listen({ host, port })
+    return { url: localUrl(host, address.port) }
+  }
+
+  async reportMetrics(): Promise<object[]> {
+    return [{ pid: process.pid }]
+  }
+
+  async stop(): Promise<void> {
+    await this.#http.close()
+    this.#logger.info({ pid: process.pid }, 'stub.closed')
+    if (this.#mode === 'hang') await new Promise(() => setInterval(() => {}, 60_000))
+    this.#logger.info({ pid: process.pid }, 'stub.stopped')
+  }
+
+  /** How it is to behave from now on. */
+  get #mode(): string {
+    return readFileSync(join(this.#settings.dataDir, 'mode'), 'utf8')
+  }
+}
+
+function pidOf([report]: readonly object[]): string {
+  return String(report && 'pid' in report ? report.pid : 'nobody')
+}
+
+serveAsChild((parts) => new StubService(parts))

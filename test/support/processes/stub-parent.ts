@@ -1,0 +1,14 @@
+import { fileURLToPath } from 'node:url'
+import { createLogger } from '../../../src/app/create-logger.ts'
+import { runProcesses } from '../../../src/app/processes/serve-in-processes.ts'
+import { run } from '../../../src/cli/run.ts'
+import { openSurroundings } from '../../../src/cli/surroundings.ts'
+import type { Settings } from '../../../src/config/read-settings.ts'
+
+const childFile = fileURLToPath(new URL('./stub-child.ts', import.meta.url))
+
+// The command line as it is; only what its children run is a stub.
+process.exitCode = await run(process.argv.slice(2), {
+  ...openSurroundings(),
+  serve: (settings: Settings) => runProcesses(settings, createLogger(settings), { childFile, first: null }),
+})

@@ -1,0 +1,104 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { InboxRecord } from '../../../src/channels/sandbox/inbox.ts'
+import { createSandbox } from '../../../src/channels/sandbox/index.ts'
+import type { AccountId, ConnectionId, MessageId } from '../../../src/core/ids.ts'
+import type { Handover, Outcome, Receipt } from '../../../src/core/ports/channel.ts'
+import type { ChannelMemory, MemoryEntry } from '../../../src/core/ports/channel-memory.ts'
+import { HandClock } from '../../conformance/hand-clock.ts'
+
+/** A recipient that is no command. */
+export const ANYBODY = '15550001234'
+const folders: string[] = []
+
+export function removeFolders(): void {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+}
+
+class FakeMemory implements ChannelMemory {
+  readonly entries: (MemoryEntry & { kind: string; remindAt?: number })[] = []
+  isBroken = false
+  refusesKind: string | null = null
+  looks = 0
+  #position = 0
+
+  async add(kind: string, entry: Omit<MemoryEntry, 'position'> & { remindAt?: number }): Promise<boolean> {
+    if (this.isBroken || kind === this.refusesKind) throw new Error('storage is away')
+    if (await this.find(kind, entry.connectionId, entry.key)) return false
+    this.#position += 1
+    this.entries.push({ kind, position: this.#position, ...entry })
+    return true
+  }
+
+  async find(kind: string, connectionId: ConnectionId, key: string): Promise<MemoryEntry | null> {
+    return (
+      this.entries.find((each) => each.kind === kind && each.connectionId === connectionId && each.key === key) ?? null
+    )
+  }
+
+  async list(kind: string, { after, limit }: { after: number; limit: number }): Promise<readonly MemoryEntry[]> {
+    return this.entries.filter((each) => each.kind === kind && each.position > after).slice(0, limit)
+  }
+
+  async due(kind: string, now: number, limit: number): Promise<readonly MemoryEntry[]> {
+    this.looks += 1
+    const due = this.entries.filter((each) => each.kind === kind && (each.remindAt ?? Number.POSITIVE_INFINITY) <= now)
+    return due.sort((a, b) => (a.remindAt ?? 0) - (b.remindAt ?? 0)).slice(0, limit)
+  }
+
+  async remove(kind: string, position: number): Promise<void> {
+    const at = this.entries.findIndex((each) => each.kind === kind && each.position === position)
+    if (at >= 0) this.entries.splice(at, 1)
+  }
+}
+
+/** One worker's sandbox. With the world of another worker it shares what the sandbox remembers, and the time. */
+export function createWorld(
+  before: { memory: FakeMemory; clock: HandClock } = { memory: new FakeMemory(), clock: new HandClock() },
+) {
+  const { memory, clock } = before
+  const folder = mkdtempSync(join(tmpdir(), 'nuncio-sandbox-'))
+  folders.push(folder)
+  const crashed: string[] = []
+  const receipts: Receipt[] = []
+  const state = { refusesReceipts: false }
+  const channel = createSandbox({
+    memory,
+    clock,
+    mediaFolder: join(folder, 'copies'),
+    mediaBytes: 1_000,
+    crash: (id) => crashed.push(id),
+  })
+  void channel.start({
+    async receipt(receipt) {
+      if (state.refusesReceipts) throw new Error('storage is away')
+      receipts.push(receipt)
+    },
+  })
+  const send = (to: string, given: Partial<Handover> = {}, signal = new AbortController().signal) =>
+    channel.send({ ...handover(to), startedAt: clock.now(), ...given }, signal)
+  const reconcile = (to: string, attemptNumber = 1) => channel.reconcile({ ...handover(to), attemptNumber })
+  const inbox = () =>
+    memory.entries.filter(({ kind }) => kind === 'inbox').map(({ value }) => JSON.parse(value) as InboxRecord)
+  return Object.assign(state, { channel, send, reconcile, inbox, memory, clock, receipts, crashed, folder })
+}
+
+function handover(to: string): Handover {
+  return {
+    messageId: `message to ${to}` as MessageId,
+    accountId: 'account' as AccountId,
+    connectionId: 'connection' as ConnectionId,
+    from: '15550001000',
+    to,
+    content: { type: 'message', text: 'Hello' },
+    media: null,
+    attemptNumber: 1,
+    startedAt: 0,
+    settings: {},
+  }
+}
+
+export function failureOf(outcome: Outcome): [string, string] | null {
+  return outcome.kind === 'rejected' ? [outcome.failure.class, outcome.failure.code] : null
+}

@@ -1,0 +1,230 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+
+/** Who has sent a chunk. */
+export type Side = 'client' | 'server'
+
+/**
+ * What becomes of a chunk: `cut` drops it and the whole connection; `hold` keeps it, and all that this side of the
+ * connection sends after it, until `release`.
+ */
+export type Verdict = 'forward' | 'cut' | 'hold'
+
+/** Asked for each chunk as it comes, in order. A chunk is what the network made of it: a part of a message, or several. */
+export type Judge = (chunk: Buffer, connection: number) => Verdict
+
+const FORWARD_ALL: Judge = () => 'forward'
+const NOBODY: ReadonlySet<Side> = new Set()
+
+/** A network that misbehaves on command, between clients and a server on this machine. */
+export class TcpProxy {
+  /** May be set at any time. For instance cutting the server's reply to a commit leaves the client without its fate. */
+  onClientData: Judge = FORWARD_ALL
+  onServerData: Judge = FORWARD_ALL
+  /** How long each chunk is kept, in both directions. */
+  delayMs = 0
+  /** False: whoever comes is turned away with a reset. */
+  acceptsConnections = true
+  /** How many it has accepted. */
+  connections = 0
+  readonly #targetPort: number
+  readonly #server: Server
+  readonly #links = new Set<Link>()
+  #swallowed = NOBODY
+
+  private constructor(targetPort: number) {
+    this.#targetPort = targetPort
+    this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => this.#join(client))
+  }
+
+  static async open(targetPort: number): Promise<TcpProxy> {
+    const proxy = new TcpProxy(targetPort)
+    proxy.#server.listen(0, '127.0.0.1')
+    await once(proxy.#server, 'listening')
+    return proxy
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  /** The same URL, by way of the proxy. */
+  through(url: string): string {
+    const own = new URL(url)
+    own.port = String(this.port)
+    return own.href
+  }
+
+  /**
+   * What these sides send vanishes, on old and new connections, and nobody is told: a cable was pulled. It stays lost when
+   * the hole is closed, and the connections that lost something are then cut, as they would end by themselves in time.
+   */
+  blackHole(...sides: readonly Side[]): void {
+    this.#swallowed = new Set(sides.length > 0 ? sides : SIDES)
+  }
+
+  endBlackHole(): void {
+    this.#swallowed = NOBODY
+    for (const link of this.#links) if (link.hasLost) link.cut()
+  }
+
+  /** Lets through what was held, and all that came after it. */
+  release(): void {
+    for (const link of this.#links) link.release()
+  }
+
+  /** Resets every connection, both ways. */
+  cutAll(): void {
+    for (const link of this.#links) link.cut()
+  }
+
+  /** Forwards faithfully again. What was cut stays cut. */
+  heal(): void {
+    this.onClientData = FORWARD_ALL
+    this.onServerData = FORWARD_ALL
+    this.delayMs = 0
+    this.acceptsConnections = true
+    this.endBlackHole()
+    this.release()
+  }
+
+  /** Closing twice is harmless. */
+  async close(): Promise<void> {
+    if (!this.#server.listening) return
+    const closed = once(this.#server, 'close')
+    this.#server.close()
+    this.cutAll()
+    await closed
+  }
+
+  #join(client: Socket): void {
+    client.on('error', () => {})
+    if (!this.acceptsConnections) return void client.resetAndDestroy()
+    this.connections += 1
+    const server = connect({ port: this.#targetPort, host: '127.0.0.1', allowHalfOpen: true, noDelay: true })
+    const rules: LinkRules = {
+      number: this.connections,
+      judge: (side, chunk, number) =>
+        side === 'client' ? this.onClientData(chunk, number) : this.onServerData(chunk, number),
+      swallows: (side) => this.#swallowed.has(side),
+      delayMs: () => this.delayMs,
+    }
+    const link = new Link(client, server, rules)
+    this.#links.add(link)
+    link.whenOver(() => this.#links.delete(link))
+  }
+}
+
+/** Cuts at the first chunk that holds these bytes. A message that the network has split in two is not recognised. */
+export function cutAt(pattern: string | Buffer): Judge {
+  return (chunk) => (chunk.includes(pattern) ? 'cut' : 'forward')
+}
+
+interface LinkRules {
+  readonly number: number
+  judge(side: Side, chunk: Buffer, number: number): Verdict
+  swallows(side: Side): boolean
+  delayMs(): number
+}
+
+interface Item {
+  readonly dueAt: number
+  readonly pass: () => void
+}
+
+/** What one side has sent and the other has not got yet, in order. */
+interface Way {
+  readonly items: Item[]
+  isHeld: boolean
+  timer: NodeJS.Timeout | null
+}
+
+const SIDES = ['client', 'server'] as const
+
+/** One client with its own connection to the server. */
+class Link {
+  /** Something was swallowed: whoever waits for an answer waits for ever. */
+  hasLost = false
+  readonly #sockets: Readonly<Record<Side, Socket>>
+  readonly #rules: LinkRules
+  readonly #ways: Readonly<Record<Side, Way>> = {
+    client: { items: [], isHeld: false, timer: null },
+    server: { items: [], isHeld: false, timer: null },
+  }
+  #over = () => {}
+
+  constructor(client: Socket, server: Socket, rules: LinkRules) {
+    this.#sockets = { client, server }
+    this.#rules = rules
+    for (const side of SIDES) {
+      const socket = this.#sockets[side]
+      socket.on('data', (chunk: Buffer) => this.#take(side, chunk))
+      socket.on('end', () => this.#queue(side, () => this.#other(side).end()))
+      socket.on('error', () => this.#queue(side, () => this.cut()))
+      socket.on('close', () => {
+        if (client.destroyed && server.destroyed) this.#over()
+      })
+    }
+  }
+
+  whenOver(over: () => void): void {
+    this.#over = over
+  }
+
+  release(): void {
+    for (const side of SIDES) {
+      this.#ways[side].isHeld = false
+      this.#pump(side)
+    }
+  }
+
+  cut(): void {
+    for (const side of SIDES) {
+      this.#ways[side].items.length = 0
+      this.#sockets[side].resetAndDestroy()
+    }
+  }
+
+  #take(side: Side, chunk: Buffer): void {
+    const verdict = this.#rules.judge(side, chunk, this.#rules.number)
+    if (verdict === 'cut') {
+      this.cut()
+      return
+    }
+    if (verdict === 'hold') this.#ways[side].isHeld = true
+    this.#queue(side, () => this.#forward(side, chunk))
+  }
+
+  #forward(side: Side, chunk: Buffer): void {
+    const [from, to] = [this.#sockets[side], this.#other(side)]
+    if (to.write(chunk) || from.isPaused()) return
+    // The reader is slower: the writer has to wait, or all of it would be kept in memory here.
+    from.pause()
+    to.once('drain', () => from.resume())
+  }
+
+  #queue(side: Side, pass: () => void): void {
+    this.#ways[side].items.push({ dueAt: performance.now() + this.#rules.delayMs(), pass })
+    this.#pump(side)
+  }
+
+  // One after the other, also when the delay is changed while something is on the way.
+  #pump(side: Side): void {
+    const way = this.#ways[side]
+    clearTimeout(way.timer ?? undefined)
+    for (let item = way.items[0]; item && !way.isHeld; item = way.items[0]) {
+      const waitMs = item.dueAt - performance.now()
+      if (waitMs > 0) {
+        way.timer = setTimeout(() => this.#pump(side), waitMs)
+        return
+      }
+      way.items.shift()
+      if (this.#rules.swallows(side)) this.hasLost = true
+      else item.pass()
+    }
+  }
+
+  #other(side: Side): Socket {
+    return this.#sockets[side === 'client' ? 'server' : 'client']
+  }
+}
