@@ -8,8 +8,10 @@ import { NuncioProcess } from '../test/support/black-box/nuncio-process.ts'
 import { Child } from './child.ts'
 import type { LoadCalls } from './load-generator.ts'
 import type { LoadJob, LoadResult } from './load-run.ts'
+import type { EngineName } from './engine.ts'
 import { type MadeData, makeData, type WantedData } from './made-data.ts'
-import { cpuSecondsOf } from './process-facts.ts'
+import { ask, PostgresForBench } from './postgres-for-bench.ts'
+import { cpuSecondsOfFamily } from './process-facts.ts'
 import type { ReferenceCalls } from './reference-server.ts'
 import type { InstantCalls } from './serve-instantly.ts'
 import { BENCH_ENVIRONMENT } from './settings-for.ts'
@@ -48,6 +50,11 @@ export async function readGauge(port: number, name: 'nuncio_messages_waiting' | 
   return Number(found[1])
 }
 
+export interface ServiceOptions {
+  readonly environment?: Readonly<Record<string, string>>
+  readonly serveArguments?: readonly string[]
+}
+
 export interface Instant extends Target {
   readonly child: Child<InstantCalls>
 }
@@ -62,6 +69,7 @@ export class Bench {
   #made = 0
   #generator: Child<LoadCalls> | null = null
   #reference: Promise<Target> | null = null
+  #postgres: Promise<PostgresForBench> | null = null
 
   constructor(options: BenchOptions) {
     this.options = options
@@ -83,7 +91,7 @@ export class Bench {
   async load({ pid, ...job }: WantedLoad): Promise<LoadResult & { readonly serverCpuUs: number }> {
     this.#generator ??= this.keep(new Child<LoadCalls>('./load-generator.ts'))
     const { seconds } = this.options
-    const cpuBefore = cpuSecondsOf(pid)
+    const cpuBefore = cpuSecondsOfFamily(pid)
     const result = await this.#generator.ask('load', {
       seconds,
       warmUpSeconds: this.warmUpSeconds,
@@ -91,7 +99,7 @@ export class Bench {
       ...job,
     })
     if (result.refused > 0) this.options.tell(`  ! ${result.refused} of ${result.replies} replies were refusals`)
-    return { ...result, serverCpuUs: ((cpuSecondsOf(pid) - cpuBefore) / result.allReplies) * 1e6 }
+    return { ...result, serverCpuUs: ((cpuSecondsOfFamily(pid) - cpuBefore) / result.allReplies) * 1e6 }
   }
 
   /** The bare route. */
@@ -112,23 +120,46 @@ export class Bench {
     return path
   }
 
-  data(wanted: Omit<WantedData, 'dataDir'>): Promise<MadeData> {
-    return makeData({ ...wanted, dataDir: this.newFolder() })
+  /** The server of everything that is measured on PostgreSQL. */
+  postgres(): Promise<PostgresForBench> {
+    // Not in our own folder, which nobody else may enter.
+    this.#postgres ??= PostgresForBench.open(diskFolder())
+    return this.#postgres
+  }
+
+  /** Null as long as nothing was measured on it. */
+  async postgresFacts(): Promise<string | null> {
+    return (await this.#postgres)?.facts ?? null
+  }
+
+  /** A fresh database with an account, its connections and a token. */
+  async data(wanted: WantedData): Promise<MadeData> {
+    const databaseUrl = wanted.engine === 'postgres' ? await (await this.postgres()).createDatabase() : null
+    return makeData(wanted, { dataDir: this.newFolder(), databaseUrl })
+  }
+
+  /** How many messages wait; `port` is that of a service that is running on them. */
+  async countWaiting({ engine, database }: MadeData, port: number): Promise<number> {
+    if (engine === 'sqlite') return readGauge(port, 'nuncio_messages_waiting')
+    // The service itself only looks now and then.
+    const [row] = await ask<{ waiting: string }>(database, 'select count(*) as waiting from queued')
+    return Number(row?.waiting)
   }
 
   /** The real service, as an operator starts it, but not started yet. */
-  async service(dataDir: string, environment: Readonly<Record<string, string>> = {}): Promise<NuncioProcess> {
+  async service(data: MadeData, more: ServiceOptions = {}): Promise<NuncioProcess> {
     const port = await findFreePort()
     const workDir = this.newFolder()
-    return this.keep(
-      new NuncioProcess({ dataDir, port, workDir, environment: { ...BENCH_ENVIRONMENT, ...environment } }),
-    )
+    const environment = { ...BENCH_ENVIRONMENT, ...data.environment, ...more.environment }
+    const serveArguments = more.serveArguments ?? []
+    return this.keep(new NuncioProcess({ dataDir: data.dataDir, port, workDir, environment, serveArguments }))
   }
 
   /** The service on the instant channel, running. */
-  async instant(dataDir: string, environment: Readonly<Record<string, string>> = {}): Promise<Instant> {
+  async instant(data: MadeData, more: Readonly<Record<string, string>> = {}): Promise<Instant> {
     const child = this.keep(new Child<InstantCalls>('./serve-instantly.ts', { flags: ['--expose-gc'] }))
-    return { child, pid: child.pid, port: await child.ask('start', { dataDir, environment }) }
+    const environment = { ...data.environment, ...more }
+    return { child, pid: child.pid, port: await child.ask('start', { dataDir: data.dataDir, environment }) }
   }
 
   keep<Started extends { stop(): Promise<void> }>(started: Started): Started {
@@ -142,12 +173,15 @@ export class Bench {
   }
 
   /** Makes room: a part's databases may take gigabytes. */
-  forget(dataDir: string): void {
+  async forget({ engine, dataDir, database }: MadeData): Promise<void> {
+    if (engine === 'postgres') await (await this.postgres()).dropDatabase(database)
     rmSync(dataDir, { recursive: true, force: true })
   }
 
   async close(): Promise<void> {
     await Promise.allSettled([...this.#running].map((started) => this.end(started)))
+    // What did not start has said so already.
+    await this.#postgres?.then((server) => server.stop()).catch(() => {})
     rmSync(this.folder, { recursive: true, force: true })
   }
 }

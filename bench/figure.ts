@@ -1,3 +1,5 @@
+import type { EngineName } from './engine.ts'
+
 /** What design.md asks for. */
 export type Reach = { readonly atLeast: number } | { readonly atMost: number }
 
@@ -15,6 +17,9 @@ export interface Figure {
   /** What a reader needs to judge it. */
   readonly note: string
 }
+
+/** Null: it says nothing of one engine alone. */
+export type PlacedFigure = Figure & { readonly engine: EngineName | null }
 
 export function isReached({ value, reach }: Figure): boolean | null {
   if (!reach) return null

@@ -1,7 +1,8 @@
 import { pino } from 'pino'
 import { Nuncio } from '../src/app/nuncio.ts'
 import type { Settings } from '../src/config/read-settings.ts'
-import { SqliteIntake } from '../src/storage/sqlite/accept.ts'
+import { openStorage } from '../src/app/open-storage.ts'
+import type { Intake } from '../src/core/ports/intake.ts'
 import { InstantChannel } from './instant-channel.ts'
 import { machineMs } from './machine-clock.ts'
 
@@ -17,6 +18,7 @@ export class InstantWorld {
   readonly #nuncio: Nuncio
   readonly #committed = new Map<string, number>()
   readonly #traced: TracedMessage[] = []
+  #intake: Intake | null = null
   #isTracing = false
 
   constructor(settings: Settings) {
@@ -26,6 +28,11 @@ export class InstantWorld {
       settings,
       logger,
       channels: [this.#channel],
+      openStorage: async (...given) => {
+        const storage = await openStorage(...given)
+        this.#intake = storage.intake
+        return storage
+      },
       onBroken: (error) => logger.fatal({ err: error }, 'the database failed'),
     })
   }
@@ -46,16 +53,14 @@ export class InstantWorld {
 
   /** Notes from now on when each message was committed and when it was handed over. */
   trace(): void {
-    if (this.#isTracing) return
+    const intake = this.#intake
+    if (this.#isTracing || !intake) return
     this.#isTracing = true
     // The service tells nobody of this moment, and should not have to for a bench.
-    const { prototype } = SqliteIntake
-    // oxlint-disable-next-line typescript/unbound-method -- it is called with its `this` below
-    const accept = prototype.accept
-    const committed = this.#committed
-    prototype.accept = async function (candidate) {
-      const result = await accept.call(this, candidate)
-      if (result.kind === 'accepted') committed.set(result.messageId, machineMs())
+    const accept = intake.accept.bind(intake)
+    intake.accept = async (candidate) => {
+      const result = await accept(candidate)
+      if (result.kind === 'accepted') this.#committed.set(result.messageId, machineMs())
       return result
     }
   }

@@ -1,37 +1,56 @@
 import { hash, randomBytes } from 'node:crypto'
-import { join } from 'node:path'
+import { openAdministration } from '../src/app/open-administration.ts'
 import { createToken, tokenPrefix } from '../src/core/token/token-format.ts'
 import { newConnectionId } from '../src/storage/shared/new-id.ts'
-import { openAdministration } from '../src/storage/sqlite/open-administration.ts'
 import { openDatabase } from '../src/storage/sqlite/open-database.ts'
+import type { EngineName } from './engine.ts'
+import { ask } from './postgres-for-bench.ts'
 import { settingsFor } from './settings-for.ts'
 
 export interface MadeData {
+  readonly engine: EngineName
   readonly dataDir: string
-  readonly databasePath: string
+  /** The file of SQLite, or the URL of the database on PostgreSQL. */
+  readonly database: string
+  /** What leads a service to it. */
+  readonly environment: Readonly<Record<string, string>>
   readonly accountId: string
   readonly token: string
   /** Sorted by id, as the lanes lie in the database. */
-  readonly connections: readonly { readonly id: string; readonly number: string }[]
+  readonly connections: readonly MadeConnection[]
   readonly numbers: readonly string[]
 }
 
+export interface MadeConnection {
+  readonly id: string
+  readonly number: string
+}
+
 export interface WantedData {
-  readonly dataDir: string
+  readonly engine: EngineName
   readonly connections: number
   readonly channel: 'sandbox' | 'instant'
   readonly state: 'active' | 'paused'
 }
 
-const FIRST_NUMBER = 15_550_100_000
+/** Where nothing is yet. */
+export interface EmptyPlace {
+  readonly dataDir: string
+  /** Null: the data folder holds the database. */
+  readonly databaseUrl: string | null
+}
 
-/** A fresh data folder with one account, its connections and a token. */
-export async function makeData(wanted: WantedData): Promise<MadeData> {
-  const databasePath = join(settingsFor(wanted.dataDir).dataDir, 'nuncio.db')
-  const storage = openAdministration(databasePath, { create: true, now: () => Date.now() })
-  const account = await storage.administration.createAccount('Bench', 'bench')
+const FIRST_NUMBER = 15_550_100_000
+const INSERT = `insert into connection (id, account_id, number, channel, state, policy, channel_settings, created_at)`
+
+/** One account, its connections and a token. */
+export async function makeData(wanted: WantedData, { dataDir, databaseUrl }: EmptyPlace): Promise<MadeData> {
+  const environment: Record<string, string> = databaseUrl === null ? {} : { NUNCIO_DATABASE_URL: databaseUrl }
+  const settings = settingsFor(dataDir, environment)
+  const session = await openAdministration(settings, { create: true })
+  const account = await session.administration.createAccount('Bench', 'bench')
   const token = createToken(randomBytes)
-  await storage.administration.createToken(
+  await session.administration.createToken(
     {
       accountId: account.id,
       name: 'bench',
@@ -44,31 +63,42 @@ export async function makeData(wanted: WantedData): Promise<MadeData> {
     },
     'bench',
   )
-  storage.close()
-  const connections = addConnections(databasePath, account.id, wanted)
-  const numbers = connections.map(({ number }) => number)
-  return { dataDir: wanted.dataDir, databasePath, accountId: account.id, token, connections, numbers }
+  await session.close()
+  const database = settings.database.engine === 'sqlite' ? settings.database.path : settings.database.url
+  const ids = Array.from({ length: wanted.connections }, () => newConnectionId()).toSorted()
+  const connections = ids.map((id, place) => ({ id, number: String(FIRST_NUMBER + place) }))
+  const data = { engine: wanted.engine, dataDir, database, environment, accountId: account.id, token, connections }
+  await addConnections(data, wanted)
+  return { ...data, numbers: connections.map(({ number }) => number) }
 }
 
+type Connected = Pick<MadeData, 'engine' | 'database' | 'accountId' | 'connections'>
+
 /** In one transaction: ten thousand of them through the command line would take a minute. */
-function addConnections(databasePath: string, accountId: string, { connections, channel, state }: WantedData) {
-  const database = openDatabase(databasePath, { create: false })
-  const insert = database.prepare(
-    `insert into connection (id, account_id, number, channel, state, policy, channel_settings, created_at)
-       values (?, ?, ?, ?, ?, '{}', '{}', ?)`,
-  )
-  const ids = Array.from({ length: connections }, () => newConnectionId()).toSorted()
-  const made = ids.map((id, place) => ({ id, number: String(FIRST_NUMBER + place) }))
-  database.exec('begin immediate')
-  for (const { id, number } of made) insert.run(id, accountId, number, channel, state, Date.now())
-  database.exec('commit')
-  database.close()
-  return made
+async function addConnections(data: Connected, { channel, state }: WantedData): Promise<void> {
+  const { engine, database, accountId, connections } = data
+  if (engine === 'postgres') {
+    const [ids, numbers] = [connections.map(({ id }) => id), connections.map(({ number }) => number)]
+    await ask(
+      database,
+      `${INSERT} select id, $3, number, $4, $5, '{}', '{}', $6 from unnest($1::text[], $2::text[]) given (id, number)`,
+      [ids, numbers, accountId, channel, state, Date.now()],
+    )
+    return
+  }
+  const file = openDatabase(database, { create: false })
+  const insert = file.prepare(`${INSERT} values (?, ?, ?, ?, ?, '{}', '{}', ?)`)
+  file.exec('begin immediate')
+  for (const { id, number } of connections) insert.run(id, accountId, number, channel, state, Date.now())
+  file.exec('commit')
+  file.close()
 }
 
 /** Hands all lanes to the instant channel, and lets them go. */
-export function activateAll({ databasePath }: MadeData): void {
-  const database = openDatabase(databasePath, { create: false })
-  database.exec(`update connection set state = 'active', channel = 'instant'`)
-  database.close()
+export async function activateAll({ engine, database }: MadeData): Promise<void> {
+  const sql = `update connection set state = 'active', channel = 'instant'`
+  if (engine === 'postgres') return void (await ask(database, sql))
+  const file = openDatabase(database, { create: false })
+  file.exec(sql)
+  file.close()
 }

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
 const TICKS_PER_SECOND = 100
 const BYTES_PER_MB = 1_000_000
@@ -10,11 +10,39 @@ export function canSeeProcesses(): boolean {
 
 /** Processor time a process has used so far, in seconds. NaN where that cannot be seen. */
 export function cpuSecondsOf(pid: number): number {
+  return canSeeProcesses() ? (readStat(pid)?.ownSeconds ?? 0) : Number.NaN
+}
+
+/** Of a process, those it has started, and those of them that have ended. NaN where that cannot be seen. */
+export function cpuSecondsOfFamily(pid: number): number {
   if (!canSeeProcesses()) return Number.NaN
-  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-  // The name, in brackets, may hold spaces.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
+  let seconds = 0
+  for (const name of readdirSync('/proc')) {
+    const stat = /^\d+$/.test(name) ? readStat(Number(name)) : null
+    if (Number(name) === pid) seconds += (stat?.ownSeconds ?? 0) + (stat?.endedSeconds ?? 0)
+    else if (stat?.parent === pid) seconds += stat.ownSeconds
+  }
+  return seconds
+}
+
+interface ProcessStat {
+  readonly parent: number
+  readonly ownSeconds: number
+  /** Of its children that it has seen end. */
+  readonly endedSeconds: number
+}
+
+/** Null when there is no such process any more. */
+function readStat(pid: number): ProcessStat | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    // The name, in brackets, may hold spaces.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    const seconds = (first: number) => (Number(fields[first]) + Number(fields[first + 1])) / TICKS_PER_SECOND
+    return { parent: Number(fields[1]), ownSeconds: seconds(11), endedSeconds: seconds(13) }
+  } catch {
+    return null
+  }
 }
 
 export function residentMbOf(pid: number): number {

@@ -1,5 +1,8 @@
-import { type Bench, type Instant, loadOf, readGauge } from '../bench.ts'
+import { type Bench, type Instant, loadOf } from '../bench.ts'
+import type { EngineName } from '../engine.ts'
 import { type Figure, formatNumber } from '../figure.ts'
+import type { MadeData } from '../made-data.ts'
+import { type PerMessage, perMessage, roomFigures, serverFigures, spentBy } from '../server-costs.ts'
 import { median } from '../statistics.ts'
 
 const PART = 'deliver'
@@ -11,45 +14,48 @@ interface Turn {
   readonly accepted: number
   readonly delivered: number
   readonly cpuSecondsPerThousand: number
+  readonly server: PerMessage | null
 }
 
 /** Accepting and delivering at once. What counts is the slower of the two, because the other one cannot go on for long. */
-export async function measureAcceptAndDeliver(bench: Bench): Promise<Figure[]> {
-  const data = await bench.data({ connections: LANES, channel: 'instant', state: 'active' })
-  const instant = await bench.instant(data.dataDir)
+export async function measureAcceptAndDeliver(bench: Bench, engine: EngineName): Promise<Figure[]> {
+  const data = await bench.data({ engine, connections: LANES, channel: 'instant', state: 'active' })
+  const instant = await bench.instant(data)
   const reference = await bench.reference()
   const turns: Turn[] = []
   for (let round = 1; round <= bench.options.rounds; round += 1) {
     const bare = await bench.load({ ...loadOf(data, reference), sockets: SOCKETS })
-    const turn = { reference: bare.perSecond, ...(await takeTurn(bench, instant, loadOf(data, instant))) }
+    const turn = { reference: bare.perSecond, ...(await takeTurn(bench, instant, data)) }
     turns.push(turn)
     bench.options.tell(
       `  round ${round}: reference ${formatNumber(turn.reference)}/s, accepted ${formatNumber(turn.accepted)}/s, ` +
         `delivered ${formatNumber(turn.delivered)}/s`,
     )
   }
-  const waiting = await readGauge(instant.port, 'nuncio_messages_waiting')
+  const waiting = await bench.countWaiting(data, instant.port)
   await bench.end(instant.child)
-  bench.forget(data.dataDir)
-  return figuresOf(turns, waiting)
+  const room = await roomFigures(PART, 'settled', data)
+  await bench.forget(data)
+  return [...figuresOf(turns, waiting), ...serverFigures(PART, 'accept and deliver', turns), ...room]
 }
 
 /** Counts deliveries between two moments of one clock, in the middle of the load. */
-async function takeTurn(
-  bench: Bench,
-  { child }: Instant,
-  load: ReturnType<typeof loadOf>,
-): Promise<Omit<Turn, 'reference'>> {
+async function takeTurn(bench: Bench, instant: Instant, data: MadeData): Promise<Omit<Turn, 'reference'>> {
+  const { child } = instant
+  const load = loadOf(data, instant)
   const loading = bench.load({ ...load, sockets: SOCKETS })
   await bench.warmUp()
+  const spentBefore = await spentBy(bench, data.engine)
   const before = await child.ask('progress', null)
   const { perSecond } = await loading
   const after = await child.ask('progress', null)
+  const spentAfter = await spentBy(bench, data.engine)
   const delivered = after.sent - before.sent
   return {
     accepted: perSecond,
     delivered: (delivered / (after.atMs - before.atMs)) * 1000,
     cpuSecondsPerThousand: ((after.cpuSeconds - before.cpuSeconds) / delivered) * 1000,
+    server: perMessage(spentBefore, spentAfter, delivered),
   }
 }
 
@@ -72,7 +78,7 @@ function figuresOf(turns: readonly Turn[], waiting: number): Figure[] {
       name: 'delivered beside accepting',
       value: median(delivered),
       rounds: delivered,
-      note: `${formatNumber(waiting)} waiting at the end; ${formatNumber(cpu * 1000)} ms of CPU per 1,000 messages`,
+      note: `${formatNumber(waiting)} waiting at the end; ${formatNumber(cpu * 1000)} µs of CPU each in Node`,
     },
     {
       part: PART,

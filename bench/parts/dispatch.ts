@@ -1,7 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Bench, type Instant, readGauge } from '../bench.ts'
+import type { Bench, Instant } from '../bench.ts'
+import type { EngineName } from '../engine.ts'
+import type { MadeData } from '../made-data.ts'
 import { type Figure, formatNumber, type Reach } from '../figure.ts'
 import { preload } from '../preload.ts'
+import { type PerMessage, perMessage, serverFigures, spentBy } from '../server-costs.ts'
 import { median } from '../statistics.ts'
 
 const PART = 'dispatch'
@@ -9,29 +12,38 @@ const PART = 'dispatch'
 interface Size {
   readonly lanes: number
   /** Enough that the backlog outlasts the measurement on a machine far better than ours. */
-  readonly mostPerSecond: number
-  readonly reach: Reach | null
+  readonly mostPerSecond: Readonly<Record<EngineName, number>>
+  readonly reach: Readonly<Record<EngineName, Reach | null>>
 }
 
 const SIZES: readonly Size[] = [
-  { lanes: 1, mostPerSecond: 15_000, reach: { atLeast: 6_000 } },
-  { lanes: 10, mostPerSecond: 50_000, reach: null },
-  { lanes: 100, mostPerSecond: 120_000, reach: null },
-  { lanes: 1_000, mostPerSecond: 120_000, reach: { atLeast: 60_000 } },
+  {
+    lanes: 1,
+    mostPerSecond: { sqlite: 15_000, postgres: 10_000 },
+    reach: { sqlite: { atLeast: 6_000 }, postgres: { atLeast: 2_000 } },
+  },
+  { lanes: 100, mostPerSecond: { sqlite: 120_000, postgres: 60_000 }, reach: { sqlite: null, postgres: null } },
+  {
+    lanes: 1_000,
+    mostPerSecond: { sqlite: 120_000, postgres: 60_000 },
+    reach: { sqlite: { atLeast: 60_000 }, postgres: { atLeast: 30_000 } },
+  },
 ]
 
-interface Turn {
-  readonly lanes: number
+interface Sending {
   readonly perSecond: number
   readonly cpuSecondsPerThousand: number
+  readonly server: PerMessage | null
 }
 
+type Turn = Sending & { readonly lanes: number }
+
 /** Dispatching alone: a backlog is there, nothing is accepted beside it, and the network takes everything at once. */
-export async function measureDispatch(bench: Bench): Promise<Figure[]> {
+export async function measureDispatch(bench: Bench, engine: EngineName): Promise<Figure[]> {
   const turns: Turn[] = []
   for (let round = 1; round <= bench.options.rounds; round += 1) {
     for (const size of SIZES) {
-      const turn = await takeTurn(bench, size)
+      const turn = { lanes: size.lanes, ...(await dispatchBacklog(bench, engine, size)) }
       bench.options.tell(
         `  round ${round}, ${size.lanes} lanes: ${formatNumber(turn.perSecond)}/s, ` +
           `${formatNumber(turn.cpuSecondsPerThousand)} CPU s per 1,000`,
@@ -39,39 +51,50 @@ export async function measureDispatch(bench: Bench): Promise<Figure[]> {
       turns.push(turn)
     }
   }
-  return SIZES.flatMap((size) => figuresOf(size, turns))
+  return SIZES.flatMap((size) => figuresOf(size, engine, turns))
 }
 
-async function takeTurn(bench: Bench, { lanes, mostPerSecond }: Size): Promise<Turn> {
-  const data = await bench.data({ connections: lanes, channel: 'instant', state: 'active' })
-  preload(data, { waiting: mostPerSecond * (bench.options.seconds + bench.warmUpSeconds), settled: 0 })
-  const instant = await bench.instant(data.dataDir)
-  const measured = await measureSending(bench, instant)
+/** Makes a backlog, and dispatches for a while. */
+export async function dispatchBacklog(
+  bench: Bench,
+  engine: EngineName,
+  { lanes, mostPerSecond }: Pick<Size, 'lanes' | 'mostPerSecond'>,
+): Promise<Sending> {
+  const data = await bench.data({ engine, connections: lanes, channel: 'instant', state: 'active' })
+  const waiting = Math.ceil(mostPerSecond[engine] * (bench.options.seconds + bench.warmUpSeconds))
+  await preload(data, { waiting, settled: 0 })
+  const instant = await bench.instant(data)
+  const measured = await measureSending(bench, instant, data)
   await bench.end(instant.child)
-  bench.forget(data.dataDir)
-  return { lanes, ...measured }
+  await bench.forget(data)
+  return measured
 }
 
 /** How fast a running service hands over what waits. */
-export async function measureSending(bench: Bench, { child, port }: Instant) {
+export async function measureSending(bench: Bench, { child, port }: Instant, data: MadeData): Promise<Sending> {
   await bench.warmUp()
+  const spentBefore = await spentBy(bench, data.engine)
   const before = await child.ask('progress', null)
   await pause(bench.options.seconds * 1000)
   const after = await child.ask('progress', null)
-  if ((await readGauge(port, 'nuncio_messages_waiting')) === 0)
-    bench.options.tell('  ! the backlog was gone before the end')
+  const spentAfter = await spentBy(bench, data.engine)
+  if ((await bench.countWaiting(data, port)) === 0) bench.options.tell('  ! the backlog was gone before the end')
   const sent = after.sent - before.sent
   return {
     perSecond: (sent / (after.atMs - before.atMs)) * 1000,
     cpuSecondsPerThousand: ((after.cpuSeconds - before.cpuSeconds) / sent) * 1000,
+    server: perMessage(spentBefore, spentAfter, sent),
   }
 }
 
-function figuresOf({ lanes, reach }: Size, turns: readonly Turn[]): Figure[] {
+function figuresOf({ lanes, reach }: Size, engine: EngineName, turns: readonly Turn[]): Figure[] {
   const those = turns.filter((turn) => turn.lanes === lanes)
   const rates = those.map(({ perSecond }) => perSecond)
-  const cpu = median(those.map(({ cpuSecondsPerThousand }) => cpuSecondsPerThousand))
+  const cpuUs = median(those.map(({ cpuSecondsPerThousand }) => cpuSecondsPerThousand)) * 1000
   const name = `dispatch, ${lanes.toLocaleString('en')} ${lanes === 1 ? 'lane' : 'lanes'}`
-  const note = `${formatNumber(cpu * 1000)} ms of CPU per 1,000 messages`
-  return [{ part: PART, name, value: median(rates), unit: '/s', reach, rounds: rates, note }]
+  const rate = { part: PART, name, value: median(rates), unit: '/s', reach: reach[engine], rounds: rates, note: '' }
+  return [
+    { ...rate, note: `${formatNumber(cpuUs)} µs of CPU each in Node` },
+    ...serverFigures(PART, name, those),
+  ]
 }

@@ -1,11 +1,13 @@
 import { type Bench, type LoadSide, loadOf, type Target } from '../bench.ts'
+import type { EngineName } from '../engine.ts'
 import { type Figure, formatNumber } from '../figure.ts'
 import type { LoadResult } from '../load-run.ts'
 import type { MadeData } from '../made-data.ts'
+import { type PerMessage, perMessage, roomFigures, serverFigures, spentBy } from '../server-costs.ts'
 import { median } from '../statistics.ts'
 
 const PART = 'accepts'
-const SOCKETS = [64, 128, 256]
+const SOCKETS = [64, 256]
 const LANES = 100
 
 type Loaded = Awaited<ReturnType<Bench['load']>>
@@ -14,20 +16,22 @@ interface Turn {
   readonly sockets: number
   readonly reference: Loaded
   readonly service: Loaded
+  readonly server: PerMessage | null
 }
 
 /** Accepting alone, with the lanes paused: the real service against a route that keeps nothing. */
-export async function measureDurableAccepts(bench: Bench): Promise<Figure[]> {
-  const data = await bench.data({ connections: LANES, channel: 'sandbox', state: 'paused' })
-  const service = await bench.service(data.dataDir)
+export async function measureDurableAccepts(bench: Bench, engine: EngineName): Promise<Figure[]> {
+  const data = await bench.data({ engine, connections: LANES, channel: 'sandbox', state: 'paused' })
+  const service = await bench.service(data)
   await service.start()
   const target = { port: service.settings.port, pid: service.pid }
   const turns = await takeTurns(bench, data, target)
   const top = topOf(turns)
   const half = await atHalfRate(bench, loadOf(data, target), top)
+  const room = await roomFigures(PART, 'queued', data)
   await bench.end(service)
-  bench.forget(data.dataDir)
-  return [...rates(turns), ratio(turns), ...half]
+  await bench.forget(data)
+  return [...rates(turns), ratio(turns), ...half, ...serverFigures(PART, 'durable accepts', turns), ...room]
 }
 
 async function takeTurns(bench: Bench, data: MadeData, target: Target): Promise<Turn[]> {
@@ -36,8 +40,10 @@ async function takeTurns(bench: Bench, data: MadeData, target: Target): Promise<
   for (let round = 1; round <= rounds; round += 1) {
     for (const sockets of isQuick ? SOCKETS.slice(0, 1) : SOCKETS) {
       const reference = await bench.load({ ...loadOf(data, await bench.reference()), sockets })
+      const before = await spentBy(bench, data.engine)
       const service = await bench.load({ ...loadOf(data, target), sockets })
-      turns.push({ sockets, reference, service })
+      const server = perMessage(before, await spentBy(bench, data.engine), service.allReplies)
+      turns.push({ sockets, reference, service, server })
       tell(`  round ${round}, ${sockets} connections: reference ${say(reference)}, service ${say(service)}`)
     }
   }

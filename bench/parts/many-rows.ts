@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { NuncioProcess } from '../../test/support/black-box/nuncio-process.ts'
 import { type Bench, loadOf } from '../bench.ts'
+import type { EngineName } from '../engine.ts'
 import { type Figure, formatNumber } from '../figure.ts'
 import { activateAll, type MadeData } from '../made-data.ts'
 import { preload } from '../preload.ts'
@@ -24,18 +25,18 @@ interface Pair {
 }
 
 /** Whether a database of a busy year is as quick as a new one, in turns with a new one. */
-export async function measureManyRows(bench: Bench): Promise<Figure[]> {
+export async function measureManyRows(bench: Bench, engine: EngineName): Promise<Figure[]> {
   const rows = ROWS[bench.options.rows]
-  const wanted = { connections: LANES, channel: 'sandbox', state: 'paused' } as const
+  const wanted = { engine, connections: LANES, channel: 'sandbox', state: 'paused' } as const
   const empty = await bench.data(wanted)
   const full = await bench.data(wanted)
   const startedMs = performance.now()
-  preload(full, rows)
+  await preload(full, rows)
   bench.options.tell(`  rows made in ${formatNumber((performance.now() - startedMs) / 1000)} s`)
   const { accepts, starts } = await accept(bench, empty, full)
   const dispatches = await dispatch(bench, full)
-  bench.forget(empty.dataDir)
-  bench.forget(full.dataDir)
+  await bench.forget(empty)
+  await bench.forget(full)
   const note = `${formatNumber(rows.waiting)} waiting, ${formatNumber(rows.settled)} settled`
   return [
     ratioOf('accepts with many rows / empty database', accepts, note),
@@ -70,7 +71,7 @@ async function accept(bench: Bench, empty: MadeData, full: MadeData): Promise<{ 
 }
 
 async function startAndAccept(bench: Bench, data: MadeData) {
-  const service = await bench.service(data.dataDir)
+  const service = await bench.service(data)
   const firstAcceptSeconds = await startUntilFirstAccept(service, data)
   const { perSecond } = await bench.load({
     ...loadOf(data, { port: service.settings.port, pid: service.pid }),
@@ -102,13 +103,13 @@ async function startUntilFirstAccept(service: NuncioProcess, { token, numbers }:
 }
 
 async function dispatch(bench: Bench, full: MadeData): Promise<Pair[]> {
-  activateAll(full)
+  await activateAll(full)
   const pairs: Pair[] = []
   for (let round = 1; round <= bench.options.rounds; round += 1) {
-    const fresh = await bench.data({ connections: LANES, channel: 'instant', state: 'active' })
-    preload(fresh, { waiting: MOST_PER_SECOND * (bench.options.seconds + bench.warmUpSeconds), settled: 0 })
+    const fresh = await bench.data({ engine: full.engine, connections: LANES, channel: 'instant', state: 'active' })
+    await preload(fresh, { waiting: MOST_PER_SECOND * (bench.options.seconds + bench.warmUpSeconds), settled: 0 })
     const pair = { empty: await startAndSend(bench, fresh), full: await startAndSend(bench, full) }
-    bench.forget(fresh.dataDir)
+    await bench.forget(fresh)
     pairs.push(pair)
     bench.options.tell(
       `  dispatch, round ${round}: empty ${formatNumber(pair.empty)}/s, full ${formatNumber(pair.full)}/s`,
@@ -118,8 +119,8 @@ async function dispatch(bench: Bench, full: MadeData): Promise<Pair[]> {
 }
 
 async function startAndSend(bench: Bench, data: MadeData): Promise<number> {
-  const instant = await bench.instant(data.dataDir)
-  const { perSecond } = await measureSending(bench, instant)
+  const instant = await bench.instant(data)
+  const { perSecond } = await measureSending(bench, instant, data)
   await bench.end(instant.child)
   return perSecond
 }

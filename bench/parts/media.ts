@@ -1,12 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { openAdministration } from '../../src/storage/sqlite/open-administration.ts'
+import { openAdministration } from '../../src/app/open-administration.ts'
 import type { Bench } from '../bench.ts'
+import type { EngineName } from '../engine.ts'
 import { Caller } from '../caller.ts'
 import type { Figure } from '../figure.ts'
 import type { MadeData } from '../made-data.ts'
 import { MediaHost } from '../media-host.ts'
 import { canSeeProcesses, forgetPeak, peakMbOf, residentMbOf } from '../process-facts.ts'
 import { sendRequest } from '../send-request.ts'
+import { settingsFor } from '../settings-for.ts'
 import { measureBesideStalledHost } from './stalled-host.ts'
 
 const ALLOWS_LOOPBACK = { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' }
@@ -15,17 +17,17 @@ const LARGE_BYTES = 100_000_000
 const QUICK_BYTES = 10_000_000
 const DELIVERED_WITHIN_MS = 60_000
 
-export async function measureMedia(bench: Bench): Promise<Figure[]> {
-  return [...(await measureLargeFile(bench)), ...(await measureBesideStalledHost(bench))]
+export async function measureMedia(bench: Bench, engine: EngineName): Promise<Figure[]> {
+  return [...(await measureLargeFile(bench, engine)), ...(await measureBesideStalledHost(bench, engine))]
 }
 
 /** A whole document through the real service and the sandbox, which keeps a copy of it. */
-async function measureLargeFile(bench: Bench): Promise<Figure[]> {
+async function measureLargeFile(bench: Bench, engine: EngineName): Promise<Figure[]> {
   if (!canSeeProcesses()) return []
   const sizeBytes = bench.options.isQuick ? QUICK_BYTES : LARGE_BYTES
   const host = bench.keep(await MediaHost.open('127.0.0.1', 'gives'))
-  const data = await bench.data({ connections: 1, channel: 'sandbox', state: 'active' })
-  const service = await bench.service(data.dataDir, ALLOWS_LOOPBACK)
+  const data = await bench.data({ engine, connections: 1, channel: 'sandbox', state: 'active' })
+  const service = await bench.service(data, { environment: ALLOWS_LOOPBACK })
   await service.start()
   // A small one first: what is loaded for the first attachment of all is not the price of a large one.
   await sendDocument(bench, { data, port: service.settings.port, url: host.urlOf(10_000), published: 1 })
@@ -37,7 +39,7 @@ async function measureLargeFile(bench: Bench): Promise<Figure[]> {
   const value = peakMbOf(service.pid) - beforeMb
   await bench.end(service)
   await bench.end(host)
-  bench.forget(data.dataDir)
+  await bench.forget(data)
   const name = `memory: one document of ${sizeBytes / 1e6} MB`
   const note = `the most above ${Math.round(beforeMb)} MB before; fetched and delivered in ${seconds.toFixed(1)} s`
   return [{ part: PART, name, value, unit: 'MB', reach: { atMost: 40 }, rounds: [], note }]
@@ -69,11 +71,11 @@ async function sendDocument(bench: Bench, { data, port, url, published }: Docume
   }
 }
 
-async function countPublished({ databasePath }: MadeData): Promise<number> {
-  const storage = openAdministration(databasePath, { create: false, now: () => Date.now() })
+async function countPublished({ dataDir, environment }: MadeData): Promise<number> {
+  const storage = await openAdministration(settingsFor(dataDir, environment), { create: false })
   const filter = { accountId: null, connectionId: null, state: 'PUBLISHED', limit: null } as const
   let published = 0
   for await (const _message of storage.administration.listMessages(filter)) published += 1
-  storage.close()
+  await storage.close()
   return published
 }

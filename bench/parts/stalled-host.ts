@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Bench, Instant } from '../bench.ts'
+import type { EngineName } from '../engine.ts'
 import { Caller } from '../caller.ts'
 import type { Figure } from '../figure.ts'
 import type { MadeData } from '../made-data.ts'
@@ -19,11 +20,11 @@ interface Kind {
 }
 
 /** What other lanes of the same account notice of a host that takes requests and never answers. */
-export async function measureBesideStalledHost(bench: Bench): Promise<Figure[]> {
+export async function measureBesideStalledHost(bench: Bench, engine: EngineName): Promise<Figure[]> {
   const gives = bench.keep(await MediaHost.open('127.0.0.1', 'gives'))
   const stalls = bench.keep(await MediaHost.open('127.0.0.2', 'stalls'))
-  const data = await bench.data({ connections: STALLED_LANES + 1, channel: 'instant', state: 'active' })
-  const instant = await bench.instant(data.dataDir, { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' })
+  const data = await bench.data({ engine, connections: STALLED_LANES + 1, channel: 'instant', state: 'active' })
+  const instant = await bench.instant(data, { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' })
   await instant.child.ask('trace', null)
   const kinds: Kind[] = [
     { name: 'texts', url: null },
@@ -36,7 +37,7 @@ export async function measureBesideStalledHost(bench: Bench): Promise<Figure[]> 
   const beside = await sendKinds(bench, { data, instant, kinds })
   await bench.end(instant.child)
   for (const host of [gives, stalls]) await bench.end(host)
-  bench.forget(data.dataDir)
+  await bench.forget(data)
   return kinds.flatMap(({ name }, place) => figuresOf(name, without[place] ?? [], beside[place] ?? []))
 }
 

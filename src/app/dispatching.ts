@@ -1,6 +1,7 @@
 import type { Settings } from '../config/read-settings.ts'
 import { Dispatcher } from '../core/dispatch/dispatcher.ts'
 import { MediaStage, type MediaStageParts } from '../core/dispatch/media-stage.ts'
+import { noticeLostMedia } from '../core/dispatch/notice-lost-media.ts'
 import type { ConnectionId, WorkerId } from '../core/ids.ts'
 import type { MessageType } from '../core/message/message.ts'
 import type { Channel } from '../core/ports/channel.ts'
@@ -40,7 +41,9 @@ export class Dispatching {
     this.#dispatcher = new Dispatcher({
       worker: parts.worker,
       lanes: storage.lanes,
-      channels,
+      channels: new Map(
+        [...channels].map(([name, channel]) => [name, noticeLostMedia(channel, () => this.#media.lookForLost())]),
+      ),
       clock: storage.clock,
       journal: parts.journal,
       isMediaStalled: () => this.#media.isStalled(),
@@ -70,7 +73,9 @@ export class Dispatching {
   /** Opens nothing more, lets running calls finish, records them, gives the lanes back. Harmless twice. */
   async stop(): Promise<void> {
     this.#isRunning = false
-    await Promise.all([this.#dispatcher.stop(CALLS_MAY_FINISH_MS), this.#media.stop()])
+    // First, because the files of a worker that has retired may be swept.
+    await this.#media.stop()
+    await this.#dispatcher.stop(CALLS_MAY_FINISH_MS)
     for (const channel of this.#channels.values()) await channel.stop()
   }
 

@@ -1,6 +1,7 @@
-import type { ConnectionView, MessageView, TokenView } from '../core/ports/administration.ts'
+import type { ConnectionView, HoldView, MessageView, TokenView } from '../core/ports/administration.ts'
 import { explainReason } from '../core/reasons.ts'
 import type { Cli } from './cli.ts'
+import { holdInWords } from './hold-command.ts'
 import { messageJson } from './json-shapes.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
 import { findAccountOrAll } from './parse/find-account.ts'
@@ -14,27 +15,29 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
   program
     .command('attention')
     .description(
-      'show everything that wants a person: unconfirmed messages, lanes that stand still and why, tokens about to expire',
+      'show everything that wants a person: that all lanes are held, unconfirmed messages, lanes that stand still and why, tokens about to expire',
     )
     .withAccount('only what concerns this account')
-    .withJson('{unconfirmed, lanes, tokens}')
+    .withJson('{hold, unconfirmed, lanes, tokens}')
     .withExamples('nuncio attention', 'nuncio attention --json')
     .action((options: CommonOptions) =>
       cli.withAdministration(async ({ administration }) => {
         const account = await findAccountOrAll(administration, options.account)
         const accountId = account?.id ?? null
         const now = cli.surroundings.now()
+        const hold = await administration.readHold()
         const unconfirmed = await administration.listUnresolved(accountId)
         const lanes = (await administration.listConnections(accountId)).filter(standsStill).map(toLane)
         const tokens = (await administration.listTokens(accountId)).filter((token) => expiresSoon(token, now))
         if (options.json) {
           return cli.json({
+            hold: hold && { since: isoTime(hold.since), reason: hold.reason },
             unconfirmed: unconfirmed.map(messageJson),
             lanes: lanes.map(laneJson),
             tokens: tokens.map(tokenJson),
           })
         }
-        await cli.say(inWords({ unconfirmed, lanes, tokens }, now))
+        await cli.say(inWords({ hold, unconfirmed, lanes, tokens }, now))
       }),
     )
 }
@@ -73,13 +76,15 @@ function tokenJson({ id, name, account, expiresAt }: TokenView) {
 }
 
 interface Findings {
+  readonly hold: HoldView | null
   readonly unconfirmed: readonly MessageView[]
   readonly lanes: readonly Lane[]
   readonly tokens: readonly TokenView[]
 }
 
-function inWords({ unconfirmed, lanes, tokens }: Findings, now: number): string {
+function inWords({ hold, unconfirmed, lanes, tokens }: Findings, now: number): string {
   const parts = [
+    hold ? holdInWords(hold, now) : '',
     part(
       'Unconfirmed: nobody knows whether these arrived. Ask the recipient, then: nuncio message resolve ID --arrived or --send-again',
       unconfirmed.map((message) => messageLine(message, now)),

@@ -1,30 +1,54 @@
+import { Option } from 'commander'
+import type { HoldView } from '../core/ports/administration.ts'
+import { Refusal } from '../core/refusals.ts'
 import { ACTOR, type Cli } from './cli.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
-import { isoTime, relativeTime } from './print/times.ts'
+import { printable } from './print/printable.ts'
+import { isoTime, plainTime, relativeTime } from './print/times.ts'
+
+const LONGEST_REASON = 500
+
+type HoldOptions = CommonOptions & { readonly because?: string; readonly release?: boolean }
 
 export function addHoldCommand(program: NuncioCommand, cli: Cli): void {
   program
     .command('hold')
     .description(
-      'show whether all lanes are held, because the database was found older than it had been; --release lets them move',
+      'show whether all lanes are held: messages are accepted, and nothing is sent. That happens by itself when the database is found older than it had been',
+    )
+    .addOption(
+      new Option('--because <why>', 'hold all lanes, such as before you start on a restored backup').conflicts(
+        'release',
+      ),
     )
     .option('--release', 'let all lanes move again: what was sent but is not known of any more will be sent again')
     .withJson('{held, since, reason}')
-    .withExamples('nuncio hold', 'nuncio hold --release')
-    .action((options: CommonOptions & { readonly release?: boolean }) =>
+    .withExamples('nuncio hold', "nuncio hold --because 'restored the backup of Monday'", 'nuncio hold --release')
+    .action((options: HoldOptions) =>
       cli.withAdministration(async ({ administration }) => {
         if (options.release) {
           const released = await administration.releaseHold(ACTOR)
           if (options.json) return cli.json({ held: false, since: isoTime(released.since), reason: released.reason })
           return cli.say('The lanes are released: they move again at once.')
         }
-        const hold = await administration.readHold()
+        const hold =
+          options.because === undefined
+            ? await administration.readHold()
+            : await administration.holdLanes(parseReason(options.because), ACTOR)
         if (options.json)
           return cli.json({ held: hold !== null, since: isoTime(hold?.since ?? null), reason: hold?.reason ?? null })
-        if (!hold) return cli.say('The lanes are not held.')
-        await cli.say(
-          `All lanes are held since ${relativeTime(hold.since, cli.surroundings.now())}: ${hold.reason}. New messages are accepted and wait. When you have looked at what was sent: nuncio hold --release`,
-        )
+        await cli.say(hold ? holdInWords(hold, cli.surroundings.now()) : 'The lanes are not held.')
       }),
     )
+}
+
+function parseReason(text: string): string {
+  const reason = text.trim()
+  if (reason !== '' && reason.length <= LONGEST_REASON) return reason
+  throw new Refusal('argument_invalid', `Say why, in 1 to ${LONGEST_REASON} characters.`)
+}
+
+/** Also for those who look at what wants them. */
+export function holdInWords({ since, reason }: HoldView, now: number): string {
+  return `All lanes are held: ${printable(reason)} (${relativeTime(since, now)}, at ${plainTime(since)}). New messages are accepted and wait. Look at what was sent, cancel what must not go out again, then: nuncio hold --release`
 }

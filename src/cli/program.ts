@@ -4,6 +4,7 @@ import { addAttentionCommand } from './attention-command.ts'
 import type { Cli } from './cli.ts'
 import { addConfigCommand } from './config-command.ts'
 import { addConnectionCommands } from './connection-commands.ts'
+import { addCopyCommand } from './copy-command.ts'
 import { addHoldCommand } from './hold-command.ts'
 import { addLogCommands } from './log-commands.ts'
 import { addMessageCommands } from './message-commands.ts'
@@ -31,6 +32,7 @@ export function createProgram(cli: Cli): NuncioCommand {
     .version(packageFile.version, '-V, --version', 'print the version')
     .addHelpText('after', `\n${ABOUT}`)
   addServiceCommands(program, cli)
+  addCopyCommand(program, cli)
   addSendCommand(program, cli)
   addAccountCommands(program, cli)
   addConnectionCommands(program, cli)

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { styleText } from 'node:util'
+import type { CopiedCount, CopyRequest } from '../app/copy.ts'
 import type { AdministrationSession } from '../app/open-administration.ts'
 import { loadSettings } from '../config/load-settings.ts'
 import type { Settings, SettingsReading } from '../config/read-settings.ts'
@@ -21,6 +22,7 @@ export interface Surroundings {
   ) => Promise<AdministrationSession>
   readonly serve: (settings: Settings) => Promise<void>
   readonly migrate: (settings: Settings) => Promise<{ readonly from: number; readonly to: number }>
+  readonly copy: (request: CopyRequest) => Promise<readonly CopiedCount[]>
   readonly fetch: (url: string, request: RequestInit) => Promise<Response>
 }
 
@@ -51,6 +53,10 @@ export function openSurroundings(): Surroundings {
     async migrate(settings) {
       const { migrate } = await import('../app/migrate.ts')
       return migrate(settings)
+    },
+    async copy(request) {
+      const { copyInstallation } = await import('../app/copy.ts')
+      return copyInstallation(request)
     },
     fetch: (url, request) => fetch(url, request),
   }

@@ -29,7 +29,7 @@ export const REASONS = {
   pace: ['The least gap between two messages of this connection has not passed.', 'Nothing, or lower the least gap.'],
   paused: ['The connection is paused.', 'Resume it: nuncio connection resume NUMBER'],
   database_went_back: [
-    'The database was found older than it had been, so all lanes are held: what was sent since might be sent again.',
+    'All lanes are held, because the database is or may be older than it had been: what was sent since might be sent again.',
     'Look at what was sent meanwhile, cancel what must not go out again, then: nuncio hold --release',
   ],
   service_stopped: ['No service is running on this data, so nothing is sent.', 'Start it: npm start'],

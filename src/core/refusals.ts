@@ -99,7 +99,10 @@ export const REFUSALS = {
   database_unsupported: 'This kind of database is not supported.',
   database_unsafe:
     'The database is set so that promises of ours would not hold: a crash could lose what was answered with 200.',
+  lanes_held_already: 'All lanes are held already.',
   lanes_not_held: 'The lanes are not held, so there is nothing to release.',
+  database_not_empty: 'The database holds an installation already.',
+  copy_differs: 'What was copied is not what was there. Nothing was kept of it.',
   address_in_use: 'The address is in use already.',
   service_unreachable: 'The service does not answer. Start it with npm start, or check the address.',
 } as const satisfies Record<string, string>

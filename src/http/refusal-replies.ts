@@ -98,7 +98,10 @@ const REPLY_OF: Record<RefusalCode, Reply | null> = {
   database_in_use: null,
   database_unsupported: null,
   database_unsafe: null,
+  lanes_held_already: null,
   lanes_not_held: null,
+  database_not_empty: null,
+  copy_differs: null,
   address_in_use: null,
   service_unreachable: null,
 }

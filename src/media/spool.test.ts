@@ -179,10 +179,12 @@ describe('the spool', () => {
 
       const working = (async () => {
         const file = await spoolOfBrokenDisk.create('m-1')
-        await file
-          .write([Buffer.from('x')])
-          .then(() => file.keep())
-          .finally(() => file.abandon())
+        try {
+          await file.write([Buffer.from('x')])
+          await file.keep()
+        } finally {
+          await file.abandon()
+        }
       })()
 
       await expect(working).rejects.toThrow(SpoolUnavailable)

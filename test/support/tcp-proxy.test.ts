@@ -195,7 +195,8 @@ describe('a TCP fault proxy', () => {
 describe('a TCP fault proxy before PostgreSQL', () => {
   it('leaves a commit without its reply: the client does not know, and the server has done it', async () => {
     const database = await openTestDatabase()
-    const proxy = await TcpProxy.open(Number(new URL(database.url).port))
+    const { port, hostname } = new URL(database.url)
+    const proxy = await TcpProxy.open(Number(port) || 5432, hostname)
     const client = new pg.Client({ connectionString: proxy.through(database.url) })
     client.on('error', () => {})
     try {

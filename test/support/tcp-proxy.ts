@@ -16,7 +16,12 @@ export type Judge = (chunk: Buffer, connection: number) => Verdict
 const FORWARD_ALL: Judge = () => 'forward'
 const NOBODY: ReadonlySet<Side> = new Set()
 
-/** A network that misbehaves on command, between clients and a server on this machine. */
+interface Target {
+  readonly port: number
+  readonly host: string
+}
+
+/** A network that misbehaves on command, between clients on this machine and a server. */
 export class TcpProxy {
   /** May be set at any time. For instance cutting the server's reply to a commit leaves the client without its fate. */
   onClientData: Judge = FORWARD_ALL
@@ -27,18 +32,18 @@ export class TcpProxy {
   acceptsConnections = true
   /** How many it has accepted. */
   connections = 0
-  readonly #targetPort: number
+  readonly #target: Target
   readonly #server: Server
   readonly #links = new Set<Link>()
   #swallowed = NOBODY
 
-  private constructor(targetPort: number) {
-    this.#targetPort = targetPort
+  private constructor(target: Target) {
+    this.#target = target
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => this.#join(client))
   }
 
-  static async open(targetPort: number): Promise<TcpProxy> {
-    const proxy = new TcpProxy(targetPort)
+  static async open(port: number, host = '127.0.0.1'): Promise<TcpProxy> {
+    const proxy = new TcpProxy({ port, host })
     proxy.#server.listen(0, '127.0.0.1')
     await once(proxy.#server, 'listening')
     return proxy
@@ -51,6 +56,7 @@ export class TcpProxy {
   /** The same URL, by way of the proxy. */
   through(url: string): string {
     const own = new URL(url)
+    own.hostname = '127.0.0.1'
     own.port = String(this.port)
     return own.href
   }
@@ -101,7 +107,7 @@ export class TcpProxy {
     client.on('error', () => {})
     if (!this.acceptsConnections) return void client.resetAndDestroy()
     this.connections += 1
-    const server = connect({ port: this.#targetPort, host: '127.0.0.1', allowHalfOpen: true, noDelay: true })
+    const server = connect({ ...this.#target, allowHalfOpen: true, noDelay: true })
     const rules: LinkRules = {
       number: this.connections,
       judge: (side, chunk, number) =>

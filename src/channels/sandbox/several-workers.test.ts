@@ -125,6 +125,19 @@ describe('the receipts of the sandbox', () => {
     )
   })
 
+  it('are left for a while to the worker that planned them, which may be at it', async () => {
+    const anna = createWorld()
+    const ben = createWorld(anna)
+    anna.refusesReceipts = true
+    await anna.send(ANYBODY, { settings: { deliveredAfterMs: 1_000, readAfterMs: null } })
+
+    await anna.clock.pass(2_900)
+    const before = ben.receipts.length
+    await anna.clock.pass(2_000)
+
+    assert.deepEqual([before, ben.receipts.length], [0, 1])
+  })
+
   it('come too when they are of tomorrow, without a timer for each', async () => {
     const world = createWorld()
     await world.clock.pass(0)

@@ -83,7 +83,8 @@ describe('a dispatcher', () => {
     await beat(world.storage, ANNA)
     world.answer = () => null
     const ben = await world.startWorker(BEN)
-    await world.startWorker(ANNA)
+    // It must not be left to the chance of a poll.
+    await world.startWorker(ANNA, { pollEveryMs: 10 * MINUTE })
     // Right after a heartbeat, when its claim lasts longest.
     await world.pass(RENEW_EVERY_MS)
     ben.crash()

@@ -20,6 +20,8 @@ export type LaneEnding = 'hand-over' | 'stop' | 'gone'
 /** A lane's way to storage. It asks until it is answered, and it finds out what became of a step whose answer was lost. */
 export class LaneStorage {
   readonly #parts: LaneStorageParts
+  /** An answer was lost, so that what was asked for may have been done. A lane asks for one thing at a time. */
+  #isInDoubt = false
 
   constructor(parts: LaneStorageParts) {
     this.#parts = parts
@@ -33,14 +35,9 @@ export class LaneStorage {
   /** Null when it was given up, and then nobody knows whether it was written. */
   async record(step: Step): Promise<StepResult | null> {
     const { lanes } = this.#parts
-    let isInDoubt = false
-    const result = await this.#untilAnswered('record', () =>
-      lanes.record(step).catch((error: unknown) => {
-        if (error instanceof StorageUnavailable && error.unknown) isInDoubt = true
-        throw error
-      }),
-    )
-    if (!result?.fenced || !isInDoubt) return result
+    this.#isInDoubt = false
+    const result = await this.#untilAnswered('record', () => lanes.record(step))
+    if (!result?.fenced || !this.#isInDoubt) return result
     // The attempt that the step ends is not open any more: either the step was written the first time, or the lane is
     // another's. Under the same epoch nobody but this lane opens or ends an attempt, so one look tells (G6).
     const now = await this.#untilAnswered('record', () => lanes.inspect(step))
@@ -55,6 +52,7 @@ export class LaneStorage {
       } catch (error) {
         if (!(error instanceof StorageUnavailable)) throw error
         journal.record({ event: 'storage.unavailable', error })
+        if (error.unknown) this.#isInDoubt = true
         const end = ending()
         if (end !== null && !(end === 'hand-over' && what === 'record')) return null
         await rest.sleep(STORAGE_RETRY_MS)

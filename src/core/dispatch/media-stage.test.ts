@@ -191,6 +191,23 @@ describe('the media stage beside other workers', () => {
     await stage.stop()
   })
 
+  it('G8: lets accounts take turns when all of them have more than there is room for', async () => {
+    const { stage, queue, fetcher, clock } = createStage()
+    for (let i = 0; i < 40 * 40; i++)
+      queue.add({ host: `host-${i}`, account: `account ${String(i % 40).padStart(2, '0')}` })
+    await stage.start()
+    const seen = new Set<string>()
+
+    for (let round = 0; round < 5; round++) {
+      for (const { account } of fetcher.running) seen.add(account)
+      while (fetcher.running.length > 0) fetcher.end(FETCHED)
+      await clock.pass(20)
+    }
+
+    assert.equal(seen.size, 40)
+    await stage.stop()
+  })
+
   it('looks once a second while there is nothing to do', async () => {
     const { stage, queue, clock } = createStage()
     await stage.start()

@@ -153,7 +153,6 @@ export class MediaStage {
   async #beginDue(): Promise<void> {
     const { queue, clock, quotaBytes, isAnothers } = this.#parts
     let after = this.#turn
-    let mayBeginAnew = after !== null
     while (this.#started && this.#running.size < IN_ALL) {
       const { media, lookedThrough } = await queue.due({
         now: clock.now(),
@@ -167,10 +166,9 @@ export class MediaStage {
       // Who found no room is first next time.
       const last = this.#running.size < IN_ALL ? null : media.findLast(({ sequence }) => this.#running.has(sequence))
       this.#turn = last?.accountId ?? lookedThrough
+      // The accounts before come with the next look, which the end of a running fetch brings.
+      if (lookedThrough === null) return
       after = lookedThrough
-      if (after !== null) continue
-      if (!mayBeginAnew) return
-      mayBeginAnew = false
     }
   }
 

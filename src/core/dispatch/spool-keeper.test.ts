@@ -70,14 +70,30 @@ describe('the keeper of the spool', () => {
     const before = swept.length
     await clock.pass(1)
     const soon = swept.length
-    for (let i = 0; i < 40; i++) {
+    for (let i = 0; i < 15; i++) {
       keeper.lookForLost()
       await clock.pass(100)
     }
     const duringGap = swept.length
-    await clock.pass(1_500)
+    await clock.pass(1_000)
 
     assert.deepEqual([before, soon, duringGap, swept.length], [1, 2, 2, 3])
+    await keeper.stop()
+  })
+
+  it('looks again when a file was missed during a look', async () => {
+    const { keeper, records, clock, swept } = createKeeper()
+    await keeper.start()
+    keeper.lookForLost()
+    records.onAsked = () => keeper.lookForLost()
+    await clock.pass(250)
+    records.onAsked = () => {}
+    const before = swept.length
+
+    await clock.pass(2_000)
+    await clock.pass(60_000)
+
+    assert.deepEqual([before, swept.length], [2, 3])
     await keeper.stop()
   })
 
@@ -156,6 +172,7 @@ class FakeRecords implements SpoolRecords {
   readonly asked: string[] = []
   living: readonly WorkerId[] = []
   isAway = false
+  onAsked: () => void = () => {}
 
   add(sequence: Sequence): void {
     this.files.push({ sequence, path: `spool/${sequence}` })
@@ -189,6 +206,7 @@ class FakeRecords implements SpoolRecords {
 
   #answer(question: string): void {
     this.asked.push(question)
+    this.onAsked()
     if (this.isAway) throw new StorageUnavailable('away', false)
   }
 }

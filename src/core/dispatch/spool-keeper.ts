@@ -14,7 +14,7 @@ const SWEEP_EVERY_MS = 300_000
 // The attempt that missed a file is recorded by then, and the next one has not begun.
 const LOOK_FOR_LOST_AFTER_MS = 250
 // If files go missing all the time, looking for them must not become all that is done.
-const SWEEP_GAP_MS = 5_000
+const SWEEP_GAP_MS = 2_000
 /** A file that still goes missing after this many fetches fails its message: somebody takes them away. */
 const MOST_FETCHES = 5
 
@@ -35,8 +35,9 @@ export class SpoolKeeper {
   readonly #parts: SpoolKeeperParts
   #releasedThrough: Sequence = 0
   #sweeping: Promise<void> | null = null
-  #sweptMonotonic = Number.NEGATIVE_INFINITY
+  #lookedForLostMonotonic = Number.NEGATIVE_INFINITY
   #sweepsAtMonotonic = Number.POSITIVE_INFINITY
+  #missedMore = false
   #started = false
   #cancelRelease: (() => void) | null = null
   #cancelSweep: (() => void) | null = null
@@ -62,17 +63,23 @@ export class SpoolKeeper {
 
   /** A file that should be in the spool was not found. Where one is missing, more may be. */
   lookForLost(): void {
-    const sinceMs = this.#parts.clock.monotonic() - this.#sweptMonotonic
-    this.#sweepIn(Math.max(LOOK_FOR_LOST_AFTER_MS, SWEEP_GAP_MS - sinceMs))
+    // The running sweep may have looked there before the file went.
+    this.#missedMore = this.#sweeping !== null
+    if (this.#missedMore) return
+    const now = this.#parts.clock.monotonic()
+    const at = Math.max(now + LOOK_FOR_LOST_AFTER_MS, this.#lookedForLostMonotonic + SWEEP_GAP_MS)
+    if (this.#sweepIn(at - now)) this.#lookedForLostMonotonic = at
   }
 
-  #sweepIn(delayMs: number): void {
+  /** False when one is planned for an earlier time. */
+  #sweepIn(delayMs: number): boolean {
     const { clock } = this.#parts
     const at = clock.monotonic() + delayMs
-    if (!this.#started || this.#sweepsAtMonotonic <= at) return
+    if (!this.#started || this.#sweepsAtMonotonic <= at) return false
     this.#cancelSweep?.()
     this.#sweepsAtMonotonic = at
     this.#cancelSweep = clock.after(delayMs, () => void this.#sweep())
+    return true
   }
 
   /** Never fails: what could not be done now is done next time. */
@@ -82,10 +89,10 @@ export class SpoolKeeper {
       .finally(() => {
         const { clock } = this.#parts
         this.#sweeping = null
-        this.#sweptMonotonic = clock.monotonic()
         this.#sweepsAtMonotonic = Number.POSITIVE_INFINITY
         // Jittered, so that workers which started together do not all walk the same folders at once.
         this.#sweepIn(SWEEP_EVERY_MS * (0.75 + clock.random() / 2))
+        if (this.#missedMore) this.lookForLost()
       })
     return this.#sweeping
   }
@@ -97,7 +104,7 @@ export class SpoolKeeper {
     const living = await records.livingWorkers()
     const wanted = await this.#wantedFiles()
     const { missing } = await fetcher.sweep({ living, wanted: new Set(wanted.keys()) })
-    const lost = missing.flatMap((path) => ({ path, sequence: wanted.get(path) ?? 0 }))
+    const lost = missing.map((path) => ({ path, sequence: wanted.get(path) ?? 0 }))
     for (let at = 0; at < lost.length && this.#started; at += BATCH) {
       const when = { at: clock.now(), mostTries: MOST_FETCHES }
       const changed = await records.lost(lost.slice(at, at + BATCH), when)

@@ -251,6 +251,11 @@ export interface Administration {
 
   /** Null while lanes may move. */
   readHold(): Promise<HoldView | null>
+  /**
+   * Lets nothing begin on any lane, until `releaseHold`. What is open is brought to its end. Refuses with
+   * `lanes_held_already`.
+   */
+  holdLanes(reason: string, actor: Actor): Promise<HoldView>
   /** Lets all lanes move again. Refuses with `lanes_not_held`. */
   releaseHold(actor: Actor): Promise<HoldView>
 

@@ -132,7 +132,8 @@ export interface Lanes {
    * Takes lanes that have something to do and whose owner is nobody, this worker, or one whose heartbeat has run out.
    * Each claim gets a new epoch in the same transaction, so two workers that call at once never hold the same lane (G2, G6).
    * A lane with an open attempt counts a crash of its former worker. `only` null: of all connections.
-   * Lanes in `held` are left out, and those that `leave` says are for another worker to take.
+   * Lanes in `held` are left out, and those that `leave` says are for another worker to take: it is asked only about
+   * lanes that are free and have something to do.
    */
   claim(request: {
     readonly worker: WorkerId

@@ -3,6 +3,7 @@ import { describe, it } from 'vitest'
 import { newPostgresWorld, type PostgresWorld } from '../../../test/conformance/postgres-world.ts'
 import { accept, addSender, candidate, type Sender } from '../../../test/conformance/storage-world.ts'
 import { waitUntil } from '../../../test/support/black-box/wait-until.ts'
+import type { RequestView } from '../../core/ports/administration.ts'
 import type { RefusedRequest } from '../../core/ports/intake.ts'
 
 const SOON = { deadlineMs: 5_000, everyMs: 10 }
@@ -125,7 +126,8 @@ function refused(world: PostgresWorld, sender: Sender, body: string | null): Ref
 
 /** Null as long as the duration of any is not known. */
 async function acceptedRequests(world: PostgresWorld) {
-  const requests = await Array.fromAsync(world.administration.listRequests(EVERYTHING))
+  const requests: RequestView[] = []
+  for await (const request of world.administration.listRequests(EVERYTHING)) requests.push(request)
   return requests.every(({ tookMs }) => tookMs !== null) ? requests : null
 }
 

@@ -17,6 +17,7 @@ import {
   type Sender,
   step,
 } from '../../../test/conformance/storage-world.ts'
+import { waitUntil } from '../../../test/support/black-box/wait-until.ts'
 import type { SpoolId } from '../../core/ids.ts'
 import type { AcceptResult } from '../../core/ports/intake.ts'
 
@@ -41,12 +42,17 @@ describe('idempotency keys on PostgreSQL, with two processes', () => {
   })
 
   it('never lets them wait for each other when they bind the same keys in opposite orders', async () => {
-    const { world, sender, other } = await twoProcesses()
+    const { world, sender, process, other } = await twoProcesses()
+    const session = await world.session()
+    // So that the server notices before their patience ends.
+    await session.query(
+      `do $$ begin execute format('alter database %I set deadlock_timeout = 10', current_database()); end $$`,
+    )
     // Lanes of their own, so that nothing but the keys brings them together.
     const number = '15550002000'
     const theirs = { ...sender, number, connectionId: await addConnection(world, sender.accountId, { number }) }
-    const rounds = 15
-    const keysPerRound = 40
+    const rounds = 10
+    const keysPerRound = 300
 
     const results: AcceptResult[] = []
     for (let round = 0; round < rounds; round++) {
@@ -63,9 +69,8 @@ describe('idempotency keys on PostgreSQL, with two processes', () => {
     assert.equal(kinds.filter((kind) => kind === 'accepted').length, rounds * keysPerRound)
     assert.equal(kinds.filter((kind) => kind === 'replayed').length, rounds * keysPerRound)
     assert.equal(await countMessages(world), rounds * keysPerRound)
-    const session = await world.session()
-    const { rows } = await session.query('select deadlocks from pg_stat_database where datname = current_database()')
-    assert.equal(Number(rows[0].deadlocks), 0)
+    await Promise.all([world.storage.close(), process.close()])
+    assert.equal(await countDeadlocks(session), 0)
     await world.close()
   })
 
@@ -174,13 +179,31 @@ describe('idempotency keys on PostgreSQL, with two processes', () => {
 interface TwoProcesses {
   readonly world: PostgresWorld
   readonly sender: Sender
+  readonly process: PostgresWorld['storage']
   readonly other: PostgresWorld['storage']['intake']
 }
 
 async function twoProcesses(): Promise<TwoProcesses> {
   const world = await newPostgresWorld()
   const sender = await addSender(world)
-  return { world, sender, other: world.processOf(BEN, 'other' as SpoolId).intake }
+  const process = world.processOf(BEN, 'other' as SpoolId)
+  return { world, sender, process, other: process.intake }
+}
+
+/** Sessions tell what they have met when they end, at the latest. */
+async function countDeadlocks(session: Awaited<ReturnType<PostgresWorld['session']>>): Promise<number> {
+  await waitUntil(
+    'the sessions have ended',
+    async () => {
+      const { rowCount } = await session.query(
+        `select from pg_stat_activity where datname = current_database() and application_name = 'nuncio accept'`,
+      )
+      return rowCount === 0
+    },
+    { deadlineMs: 5_000, everyMs: 10 },
+  )
+  const { rows } = await session.query('select deadlocks from pg_stat_database where datname = current_database()')
+  return Number(rows[0].deadlocks)
 }
 
 function idOf(result: AcceptResult | undefined): string | undefined {

@@ -239,7 +239,7 @@ async function somebodyWaits(world: PostgresWorld): Promise<void> {
   const session = await world.session()
   await waitUntil(
     'somebody waits for a lock',
-    async () => (await session.query('select from pg_locks where not granted')).rowCount,
+    async () => (await session.query('select from pg_locks where not granted')).rowCount !== 0,
     { deadlineMs: 5_000, everyMs: 5 },
   )
 }

@@ -26,6 +26,13 @@ let account: AccountId
 let connection: ConnectionId
 let made = 0
 
+const WITHOUT_LOCKS: Engine = {
+  ...postgresEngine,
+  lockLane: async () => {},
+  lockMessage: async () => {},
+  lockLastWaiting: async () => {},
+}
+
 beforeEach(async () => {
   database = await openMigratedDatabase()
   pool = openPool(database.url)
@@ -97,11 +104,17 @@ async function actions(): Promise<string[]> {
 }
 
 /** Resolves once somebody waits for a lock that the service holds. */
-function somebodyWaits(): Promise<void> {
-  return waitUntil('a change waits for the service', async () => {
-    const { rows } = await looker.query('select from pg_locks where not granted')
-    return rows.length > 0
-  })
+async function somebodyWaits(): Promise<void> {
+  const waits = async () => {
+    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    return (await looker.query(waiting)).rows.length > 0
+  }
+  await waitUntil('a change waits for the service', waits, { deadlineMs: 5_000, everyMs: 5 })
+}
+
+/** The change must have begun to wait before the service commits, and be refused after. */
+async function refusedOnCommit(changing: Promise<unknown>, refusal: { code: string; message?: RegExp }): Promise<void> {
+  await Promise.all([somebodyWaits().then(() => service.query('commit')), assert.rejects(changing, refusal)])
 }
 
 describe('removing a connection while a message is being accepted for it', () => {
@@ -122,10 +135,7 @@ describe('removing a connection while a message is being accepted for it', () =>
     await accept(service)
 
     const removing = administration.removeConnection(connection, false, 'test')
-    await Promise.all([
-      somebodyWaits().then(() => service.query('commit')),
-      assert.rejects(removing, { code: 'connection_has_waiting' }),
-    ])
+    await refusedOnCommit(removing, { code: 'connection_has_waiting' })
   })
 
   it('would leave it behind without the lock of the lane', async () => {
@@ -191,10 +201,7 @@ describe('cancelling a message that the service takes up at this moment', () => 
     await open(sequence, service)
 
     const cancelling = administration.cancelMessage(id, 'test')
-    await Promise.all([
-      somebodyWaits().then(() => service.query('commit')),
-      assert.rejects(cancelling, { code: 'message_not_waiting', message: /handed over/ }),
-    ])
+    await refusedOnCommit(cancelling, { code: 'message_not_waiting', message: /handed over/ })
 
     assert.equal(await stateOf(id), 'SENDING')
     assert.ok(!(await actions()).includes('message.cancel'))
@@ -206,38 +213,23 @@ describe('cancelling a message that the service takes up at this moment', () => 
     await settle(sequence, 'PUBLISHED', service)
 
     const cancelling = administration.cancelMessage(id, 'test')
-    await Promise.all([
-      somebodyWaits().then(() => service.query('commit')),
-      assert.rejects(cancelling, { code: 'message_not_waiting', message: /PUBLISHED/ }),
-    ])
+    await refusedOnCommit(cancelling, { code: 'message_not_waiting', message: /PUBLISHED/ })
 
     assert.equal(await stateOf(id), 'PUBLISHED')
   })
 
   it.each([
-    ['is being handed over', (sequence: string) => open(sequence)],
-    ['has ended', (sequence: string) => settle(sequence, 'PUBLISHED')],
-  ])('is noticed by the database itself when it %s after it was found waiting', async (_, takeUp) => {
+    ['is being handed over', (sequence: string) => open(sequence, service)],
+    ['has ended', (sequence: string) => settle(sequence, 'PUBLISHED', service)],
+  ])('is refused by the tables themselves when nobody locked it before and it %s', async (_, takeUp) => {
     const { id, sequence } = await accept()
-    const late: Engine = {
-      ...postgresEngine,
-      // As if nothing were locked: it moves on right before it is written.
-      lockMessage: async () => {},
-    }
-    const store = { database: kysely(), engine: late, now: () => 1 }
+    await service.query('begin')
+    await takeUp(sequence)
 
-    await store.database.transaction().execute(async (tables) => {
-      await tables.selectFrom('message').selectAll().execute()
-      await takeUp(sequence)
-      const { numUpdatedRows } = await tables
-        .updateTable('message')
-        .set({ state: 'CANCELLED', settled_at: 3 })
-        .where('id', '=', id)
-        .where('state', '=', 'QUEUED')
-        .executeTakeFirstOrThrow()
+    const cancelling = administrationWith(WITHOUT_LOCKS).cancelMessage(id, 'test')
+    await refusedOnCommit(cancelling, { code: 'message_not_waiting', message: /just moved on/ })
 
-      assert.equal(numUpdatedRows, 0n)
-    })
+    assert.ok(!(await actions()).includes('message.cancel'))
   })
 })
 
@@ -249,25 +241,22 @@ describe('retrying and resolving while a report of the network arrives', () => {
     await service.query(`update settled set state = 'PUBLISHED', published_at = 3 where sequence = $1`, [sequence])
 
     const retrying = administration.retryMessage(id, 'test')
-    await Promise.all([
-      somebodyWaits().then(() => service.query('commit')),
-      assert.rejects(retrying, { code: 'message_not_ended' }),
-    ])
+    await refusedOnCommit(retrying, { code: 'message_not_ended' })
 
     assert.equal((await looker.query('select from queued')).rowCount, 0)
   })
 
-  it('does not write over what the report has made of a message', async () => {
+  it.each([
+    ['locked before', postgresEngine],
+    ['not locked before', WITHOUT_LOCKS],
+  ])('resolves no message, %s, that the report has resolved', async (_, engine) => {
     const { id, sequence } = await accept()
     await settle(sequence, 'UNCONFIRMED')
     await service.query('begin')
     await service.query(`update settled set state = 'DELIVERED', published_at = 3 where sequence = $1`, [sequence])
 
-    const resolving = administration.resolveMessage(id, 'arrived', 'test')
-    await Promise.all([
-      somebodyWaits().then(() => service.query('commit')),
-      assert.rejects(resolving, { code: 'message_not_unconfirmed' }),
-    ])
+    const resolving = administrationWith(engine).resolveMessage(id, 'arrived', 'test')
+    await refusedOnCommit(resolving, { code: 'message_not_unconfirmed' })
 
     assert.equal(await stateOf(id), 'DELIVERED')
   })

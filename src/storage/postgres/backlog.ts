@@ -33,14 +33,18 @@ interface Counted {
   isPlanned: boolean
 }
 
+/** By number; null is the whole account. */
+type OfAccount = Map<string | null, Counted>
+
 /**
  * Whether an account or a lane has as many messages waiting as it may, by counts that are taken in the background: a
  * counter that every acceptance changes would make them all wait for each other (tried: it cost 30 % of the rate).
  */
 export class Backlog {
   readonly #parts: BacklogParts
-  readonly #counted = new Map<string, Counted>()
+  readonly #accounts = new Map<AccountId, OfAccount>()
   readonly #counts: Batches<Counted, number | null>
+  #remembered = 0
   #rest: Promise<void> = Promise.resolve()
 
   constructor(parts: BacklogParts) {
@@ -57,14 +61,13 @@ export class Backlog {
 
   /** A message was accepted here. */
   accept(accountId: AccountId, number: string): void {
-    if (this.#counted.size === 0) return
-    this.#counted.get(accountId)?.estimate.accept()
-    this.#counted.get(laneName(accountId, number))?.estimate.accept()
+    const ofAccount = this.#accounts.get(accountId)
+    ofAccount?.get(null)?.estimate.accept()
+    ofAccount?.get(number)?.estimate.accept()
   }
 
   #judge(accountId: AccountId, number: string | null, limit: number): boolean {
-    const name = number === null ? accountId : laneName(accountId, number)
-    const counted = this.#counted.get(name) ?? this.#add(name, { accountId, number, limit })
+    const counted = this.#accounts.get(accountId)?.get(number) ?? this.#add({ accountId, number, limit })
     const { estimate } = counted
     const processes = this.#parts.acceptingProcesses()
     const now = this.#parts.clock.monotonic()
@@ -75,16 +78,22 @@ export class Backlog {
     return isFull
   }
 
-  #add(name: string, wanted: Pick<Counted, 'accountId' | 'number' | 'limit'>): Counted {
+  #add(wanted: Pick<Counted, 'accountId' | 'number' | 'limit'>): Counted {
     const counted = { ...wanted, estimate: new WaitingEstimate(wanted.limit), isPlanned: false }
-    this.#counted.set(name, counted)
-    if (this.#counted.size > MOST_REMEMBERED) {
-      for (const oldest of this.#counted.keys()) {
-        this.#counted.delete(oldest)
-        break
-      }
-    }
+    const ofAccount = this.#accounts.get(wanted.accountId) ?? new Map<string | null, Counted>()
+    this.#accounts.set(wanted.accountId, ofAccount.set(wanted.number, counted))
+    this.#remembered += 1
+    if (this.#remembered > MOST_REMEMBERED) this.#forgetOldest(ofAccount)
     return counted
+  }
+
+  /** Of the same account: one that makes numbers up pushes out nobody else's. */
+  #forgetOldest(ofAccount: OfAccount): void {
+    for (const number of ofAccount.keys()) {
+      ofAccount.delete(number)
+      this.#remembered -= 1
+      break
+    }
   }
 
   /** So that whoever tries again a second later meets a fresh count. */
@@ -125,8 +134,4 @@ export class Backlog {
     const counts = String(row?.['counts']).split(',')
     return wanted.map((_, at) => (counts[at] ? Number(counts[at]) : null))
   }
-}
-
-function laneName(accountId: AccountId, number: string): string {
-  return `${accountId}/${number}`
 }

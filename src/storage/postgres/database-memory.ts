@@ -1,17 +1,31 @@
 import type { WorkerId } from '../../core/ids.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
-import { judgeFound, type Remembered, type RemembranceFile } from '../shared/remembrance.ts'
-import type { Ask } from './link.ts'
+import {
+  isLater,
+  judgeFound,
+  type Remembered,
+  type RememberedServer,
+  type RemembranceFile,
+  wasHeldSince,
+} from '../shared/remembrance.ts'
+import type { Ask, Row } from './link.ts'
 import type { Slot } from './slot.ts'
 
-const LOOK = `select pg_is_in_recovery() as is_standby,
+// What cannot be used is met again and again by each connection. People need to be told now and then.
+const ALARM_AGAIN_AFTER_MS = 60_000
+
+// The number of the timeline is the beginning of the name of the log's file. A standby writes none.
+const SERVER = `(select system_identifier::text from pg_control_system()) as server,
     case when pg_is_in_recovery() then 0
       else ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer end as timeline,
-    current_setting('synchronous_standby_names') <> '' as is_synchronous,
-    r.installation, r.mark,
-    (select coalesce(json_object_agg(p.slot, p.count), '{}') from progress p where p.worker = $1) as counts
-  from remembrance r`
+    current_setting('synchronous_standby_names') <> '' as is_synchronous`
 
+const LOOK = `select installation, mark, holds, pg_is_in_recovery() as is_standby, ${SERVER},
+    exists (select from worker w where w.id = $1) as is_known,
+    (select coalesce(json_object_agg(p.slot, p.count), '{}') from progress p where p.worker = $1) as counts
+  from remembrance`
+
+const MOVE_ON = `update remembrance set mark = mark + 1 returning installation, mark, holds, ${SERVER}`
 export interface DatabaseMemoryParts {
   readonly worker: WorkerId
   readonly file: RemembranceFile
@@ -26,11 +40,11 @@ export interface DatabaseMemoryParts {
 export class DatabaseMemory {
   readonly #parts: DatabaseMemoryParts
   readonly #slots: Slot[] = []
-  #remembered: Remembered | null
+  #remembered: Remembered | null = null
+  #alarm = { sentence: '', at: Number.NEGATIVE_INFINITY }
 
   constructor(parts: DatabaseMemoryParts) {
     this.#parts = parts
-    this.#remembered = parts.file.read()
   }
 
   /** What this slot was told to be committed must be found after a break. */
@@ -45,48 +59,84 @@ export class DatabaseMemory {
     const [row] = await ask(LOOK, [this.#parts.worker])
     if (!row || row['is_standby'] === true) throw refuse('it is a standby and takes no writes')
     const found = toRemembered(row)
-    const finding = judgeFound(this.#remembered, found)
+    const remembered = this.#recall(found)
+    const finding = judgeFound(remembered, found)
     if (finding.is === 'not-ours') {
-      this.#parts.onAlarm(`The database is refused: ${finding.reason}. Point NUNCIO_DATABASE_URL at the right one.`)
+      this.#tell(
+        `The database is refused: ${finding.reason}. Point NUNCIO_DATABASE_URL at the right one. If it is meant: nuncio hold --because WHY, remove ${this.#parts.file.path}, and start again.`,
+      )
       throw refuse(finding.reason)
     }
     const counts = row['counts'] as Record<string, number>
     const isShort = this.#slots.some((slot, at) => (counts[slot.number] ?? 0) < (expected[at] ?? 0))
-    if (finding.is === 'gone-back') await this.#hold(ask, finding.reason)
-    else if (isShort) await this.#hold(ask, 'commits that it had confirmed are missing')
-    for (const slot of this.#slots) if (isShort) slot.settleFor(counts[slot.number] ?? 0)
-    this.#keep({ ...found, mark: Math.max(found.mark, this.#remembered?.mark ?? 0) })
+    // Of a worker that was away for so long that it was forgotten, the counts are forgotten too.
+    const isMissing = isShort && row['is_known'] === true && !wasHeldSince(remembered, found)
+    const reason =
+      finding.is === 'gone-back' ? finding.reason : isMissing ? 'commits that it had confirmed are missing' : null
+    const holds = reason === null ? found.holds : await this.#hold(ask, reason, [found.holds, remembered?.holds ?? 0])
+    if (isShort) for (const slot of this.#slots) slot.settleFor(counts[slot.number] ?? 0)
+    this.#keep({ ...found, holds, server: asConfirmed(remembered, found) })
   }
 
   /** Moves the mark on. To be called with every heartbeat. */
   async beat(ask: Ask): Promise<void> {
-    const [row] = await ask('update remembrance set mark = mark + 1 returning mark')
-    if (this.#remembered && row) this.#keep({ ...this.#remembered, mark: row['mark'] as number })
+    const [row] = await ask(MOVE_ON)
+    if (row) this.#keep(toRemembered(row))
   }
 
-  async #hold(ask: Ask, reason: string): Promise<void> {
-    await ask(
-      `with held as (insert into hold ("only", since, reason) values (1, now_ms(), $1) on conflict do nothing)
-         update remembrance set mark = greatest(mark, $2::bigint) + 1`,
-      [reason, this.#remembered?.mark ?? 0],
-    )
-    this.#parts.onAlarm(
+  /** Others on the same data folder may have seen more, such as that a standby was promoted. */
+  #recall(found: Remembered): Remembered | null {
+    const written = this.#parts.file.read()
+    if (!this.#remembered) return written
+    const isOurs = written !== null && written.installation === this.#remembered.installation
+    return isOurs && (written.server === null) === (found.server === null) && isLater(written, this.#remembered)
+      ? written
+      : this.#remembered
+  }
+
+  /** Given how often they were held, as was seen just now and as was remembered. Returns how often they are now. */
+  async #hold(ask: Ask, reason: string, holds: readonly [number, number]): Promise<number> {
+    const [row] = await ask('select hold_lanes($1, $2, $3) as holds', [reason, ...holds])
+    this.#tell(
       `The database is older than it was: ${reason}. All lanes are held. Look at what was sent, then: nuncio hold --release`,
     )
+    return row?.['holds'] as number
+  }
+
+  #tell(sentence: string): void {
+    const at = performance.now()
+    if (sentence === this.#alarm.sentence && at - this.#alarm.at < ALARM_AGAIN_AFTER_MS) return
+    this.#alarm = { sentence, at }
+    this.#parts.onAlarm(sentence)
   }
 
   #keep(remembered: Remembered): void {
+    if (this.#remembered && !isLater(remembered, this.#remembered)) return
     this.#remembered = remembered
     this.#parts.file.write(remembered)
   }
 }
 
-function toRemembered(row: Record<string, unknown>): Remembered {
+/**
+ * That commits wait for standbys now says nothing of those that were made before: only when the mark has been moved on
+ * since do the standbys have all that is remembered.
+ */
+function asConfirmed(remembered: Remembered | null, { server }: Remembered): RememberedServer | null {
+  const before = remembered?.server
+  const wasSynchronous = before?.id === server?.id && before?.timeline === server?.timeline && before?.isSynchronous
+  return server && { ...server, isSynchronous: server.isSynchronous && wasSynchronous === true }
+}
+
+function toRemembered(row: Row): Remembered {
   return {
     installation: row['installation'] as string,
     mark: row['mark'] as number,
-    timeline: row['timeline'] as number,
-    isSynchronous: row['is_synchronous'] as boolean,
+    holds: row['holds'] as number,
+    server: {
+      id: row['server'] as string,
+      timeline: row['timeline'] as number,
+      isSynchronous: row['is_synchronous'] as boolean,
+    },
   }
 }
 

@@ -43,10 +43,11 @@ const MISSING = `${OURS}
   union all
   select format('grant %s on %s to %I', r.name, o.name, $1)
     from ours o cross join unnest(array['select', 'insert', 'update', 'delete']) r (name)
-    where o.relkind in ('r', 'p', 'v') and (r.name = 'select' or o.relname <> all ($2)) and not has_table_privilege($1, o.oid, r.name)
+    where (r.name = 'select' or o.relname <> all ($2))
+      and case when o.relkind in ('r', 'p', 'v') then not has_table_privilege($1, o.oid, r.name) end
   union all
   select format('grant usage on sequence %s to %I', o.name, $1)
-    from ours o where o.relkind = 'S' and not has_sequence_privilege($1, o.oid, 'usage')
+    from ours o where case when o.relkind = 'S' then not has_sequence_privilege($1, o.oid, 'usage') end
   union all
   select format('grant execute on function %s to %I', f.name, $1)
     from functions f where not has_function_privilege($1, f.oid, 'execute')`

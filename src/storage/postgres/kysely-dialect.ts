@@ -13,6 +13,7 @@ import { Pool, type PoolClient } from 'pg'
 import { type Row, TYPES } from './link.ts'
 import { checkServer } from './open-database.ts'
 import { classify, commitUnknown, translateConnectError, translateStatementError } from './postgres-errors.ts'
+import { TidyClient } from './tidy-client.ts'
 
 const MOST_CONNECTIONS = 4
 const CONNECT_WITHIN_MS = 5_000
@@ -25,6 +26,7 @@ const IDLE_WITHIN_MS = 5_000
 /** The connections of administration. They are made when they are needed, and each is checked before it is used. */
 export function openPool(url: string): Pool {
   const pool = new Pool({
+    Client: TidyClient,
     connectionString: url,
     application_name: 'nuncio administration',
     max: MOST_CONNECTIONS,

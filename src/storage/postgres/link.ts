@@ -51,6 +51,7 @@ export class Link {
   #current: Client | null = null
   // Counted, because a reply may come while another statement waits for its own.
   #warnings = 0
+  #last: Promise<unknown> = Promise.resolve()
   #failed: { readonly error: StorageUnavailable; readonly until: number } | null = null
   #isClosed = false
 
@@ -68,9 +69,14 @@ export class Link {
     await this.#connected()
   }
 
-  async ask(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
-    await this.#connected()
-    return this.askNow(sql, values)
+  /** Those that come together have it one after the other. */
+  ask(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
+    const answer = this.#last.then(async () => {
+      await this.#connected()
+      return this.askNow(sql, values)
+    })
+    this.#last = answer.catch(() => {})
+    return answer
   }
 
   /** As `ask`, but only if there is a connection: nothing that waits for one may be handed over when nobody wants it any more. */

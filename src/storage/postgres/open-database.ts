@@ -1,12 +1,15 @@
-import { Client } from 'pg'
+import type { Client } from 'pg'
 import { Refusal } from '../../core/refusals.ts'
 import { type Ask, type Row, TYPES } from './link.ts'
 import { applyMigrations, checkMigrations } from './migrate.ts'
 import { describeServer, translateConnectError, translateStatementError } from './postgres-errors.ts'
+import { TidyClient } from './tidy-client.ts'
 
 const OLDEST_VERSION = 150_000
 // Two accept, two record, one listens, four read and change, one beats: with room for the operator's own.
 const LEAST_CONNECTIONS = 20
+
+const READ_ONLY = 'default_transaction_read_only'
 
 const LOOK = `select current_setting('server_version_num')::int as version_number, current_setting('server_version') as version,
     current_setting('server_encoding') as encoding, pg_is_in_recovery() as is_standby,
@@ -56,7 +59,7 @@ const NEEDED: readonly NeededSetting[] = [
     otherwise: 'a crash would lose what was committed last',
   },
   {
-    name: 'default_transaction_read_only',
+    name: READ_ONLY,
     allowed: ['off'],
     scope: 'role',
     otherwise: 'nothing can be written',
@@ -125,9 +128,10 @@ export async function withConnection<Result>(url: string, work: (ask: Ask) => Pr
   }
 }
 
-async function connect(url: string): Promise<Client> {
+/** A connection whose server is not checked yet. */
+export async function connect(url: string): Promise<Client> {
   try {
-    const client = new Client({
+    const client = new TidyClient({
       connectionString: url,
       application_name: 'nuncio',
       connectionTimeoutMillis: CONNECT_WITHIN_MS,
@@ -194,7 +198,9 @@ function mend({ name, allowed, scope }: NeededSetting, source: string, { role, d
   if (source === 'client' || source === 'session') return `It is set in the URL or by a pooler: take it out there.`
   if (source === 'command line') return `The server was started with it: take it out of its command line.`
   if (scope === 'server') return `Set in postgresql.conf: ${name} = ${value}. Then: select pg_reload_conf()`
-  return `Mend it with: alter role ${quoted(role)} in database ${quoted(database)} set ${name} = '${value}'`
+  const change = `alter role ${quoted(role)} in database ${quoted(database)} set ${name} = '${value}'`
+  // Whoever mends this one may be as read-only as we are.
+  return `Mend it with: ${name === READ_ONLY ? `begin read write; ${change}; commit` : change}`
 }
 
 function quoted(name: string): string {

@@ -57,6 +57,8 @@ const CERTIFICATE = /CERT|LEAF_SIGNATURE/
 // What the system and Node's resolver were doing: once there is a connection, the same errors may break it.
 const WAY_THERE = ['connect', 'getaddrinfo', 'open']
 
+// pg says it of a connection that has broken since the statement before.
+const BROKE_BEFORE = /not queryable$/
 // pg says these without a code, and all before it sends anything.
 const NOTHING_SENT =
   /not queryable$|^timeout expired$|^timeout exceeded when trying to connect$|due to connection timeout$|^The server does not support SSL|establishing an SSL connection$|^SASL|assword must be a string$/
@@ -160,7 +162,9 @@ export function translateStatementError(error: unknown, url: string): unknown {
     case 'contended':
       return new Refusal('database_busy', undefined, null, cause)
     case 'connect':
-      return translateConnectError(error, url)
+      return BROKE_BEFORE.test(wordsOf(error))
+        ? unavailable(`The connection to PostgreSQL at ${describeServer(url)} broke. Nothing was changed: try again.`)
+        : translateConnectError(error, url)
     case 'full':
       return unavailable(
         `PostgreSQL at ${describeServer(url)} is out of room (${wordsOf(error)}). Nothing was changed: make room and try again.`,

@@ -2,7 +2,7 @@ import type { Administration } from '../../core/ports/administration.ts'
 import { createAccount, listAccounts } from './accounts.ts'
 import { cancelMessage, resolveMessage, retryMessage } from './change-message.ts'
 import { addConnection, changeConnection, findConnection, listConnections, setConnectionState } from './connections.ts'
-import { readHold, releaseHold } from './hold.ts'
+import { holdLanes, readHold, releaseHold } from './hold.ts'
 import { listMessages, listUnresolved } from './list-messages.ts'
 import { explainMessage } from './message-story.ts'
 import { removeConnection } from './remove-connection.ts'
@@ -39,6 +39,7 @@ export function createAdministration(store: Store): Administration {
     findRequest: (requestId, accountId) => findRequest(store, requestId, accountId),
 
     readHold: () => readHold(store),
+    holdLanes: (reason, actor) => holdLanes(store, reason, actor),
     releaseHold: (actor) => releaseHold(store, actor),
 
     listWorkers: () => listWorkers(store),

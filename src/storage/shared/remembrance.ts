@@ -7,9 +7,18 @@ export interface Remembered {
   readonly installation: string
   /** Counts on with every heartbeat of anybody. */
   readonly mark: number
-  /** Counts the promotions of standbys; null where there are none (SQLite). */
-  readonly timeline: number | null
-  /** Whether every commit waited for a standby, so that a promoted one has all of them. */
+  /** How often all lanes have been held. Whatever happened before the last time, a person has looked after. */
+  readonly holds: number
+  /** Null where the database is a file of ours (SQLite). */
+  readonly server: RememberedServer | null
+}
+
+export interface RememberedServer {
+  /** Drawn when its data folder was made. Its standbys have the same. */
+  readonly id: string
+  /** Counts the promotions of standbys. */
+  readonly timeline: number
+  /** Whether the last commit that is remembered was confirmed by a standby, so that a promoted one has it. */
   readonly isSynchronous: boolean
 }
 
@@ -24,19 +33,21 @@ const FINE: Finding = { is: 'as-remembered' }
 
 /** Compares what is remembered with what is found. Pure. */
 export function judgeFound(remembered: Remembered | null, found: Remembered): Finding {
-  if (remembered === null) return FINE
+  // What is remembered of a file says nothing of a server: the data have moved there.
+  if (remembered === null || (remembered.server === null) !== (found.server === null)) return FINE
   if (found.installation !== remembered.installation)
     return { is: 'not-ours', reason: 'it is the database of another installation' }
-  const before = remembered.timeline ?? 0
-  const now = found.timeline ?? 0
+  const { before, now } = timelines(remembered, found)
   if (now < before) {
     return {
       is: 'not-ours',
       reason: `it is an old primary (timeline ${now}): a standby has been promoted since (timeline ${before})`,
     }
   }
-  if (found.mark < remembered.mark) return { is: 'gone-back', reason: 'an older state of the database was restored' }
-  if (now > before && !remembered.isSynchronous) {
+  if (wasHeldSince(remembered, found)) return FINE
+  if (found.mark < remembered.mark || found.holds < remembered.holds)
+    return { is: 'gone-back', reason: 'it is an older state of the database, such as a backup that was restored' }
+  if (now > before && !remembered.server?.isSynchronous) {
     return {
       is: 'gone-back',
       reason: 'a standby was promoted that did not confirm every commit, so the last ones may be missing',
@@ -45,18 +56,38 @@ export function judgeFound(remembered: Remembered | null, found: Remembered): Fi
   return FINE
 }
 
-/** Outlives the process, in a file beside the data. Kept by all processes on the folder: the highest mark counts. */
+/** Somebody else has found it gone back before us, or a person has held the lanes: all has been looked after. */
+export function wasHeldSince(remembered: Remembered | null, found: Remembered): boolean {
+  return remembered !== null && found.holds > remembered.holds
+}
+
+/** Of two that know the same database: whether the one has seen it later. Always, when it is not the same. */
+export function isLater(one: Remembered, other: Remembered): boolean {
+  if (one.installation !== other.installation || (one.server === null) !== (other.server === null)) return true
+  const { before, now } = timelines(other, one)
+  if (now !== before) return now > before
+  // After a hold the mark goes on from wherever the database has gone back to.
+  return one.holds === other.holds ? one.mark >= other.mark : one.holds > other.holds
+}
+
+/** Equal when they say nothing: timelines of different servers have nothing to do with each other. */
+function timelines(remembered: Remembered, found: Remembered): { readonly before: number; readonly now: number } {
+  if (!remembered.server || remembered.server.id !== found.server?.id) return { before: 0, now: 0 }
+  return { before: remembered.server.timeline, now: found.server.timeline }
+}
+
+/** Outlives the process, in a file beside the data. All processes on the folder keep it together: the latest counts. */
 export class RemembranceFile {
-  readonly #path: string
+  readonly path: string
 
   constructor(path: string) {
-    this.#path = path
+    this.path = path
   }
 
   /** Null when nothing is remembered, or nothing that can be read. */
   read(): Remembered | null {
     try {
-      return toRemembered(JSON.parse(readFileSync(this.#path, 'utf8')))
+      return toRemembered(JSON.parse(readFileSync(this.path, 'utf8')))
     } catch {
       return null
     }
@@ -65,17 +96,12 @@ export class RemembranceFile {
   /** A file that cannot be written costs only the memory: whoever runs the service is not troubled with it. */
   write(remembered: Remembered): void {
     const known = this.read()
-    const isOlder =
-      known !== null &&
-      known.installation === remembered.installation &&
-      (known.timeline ?? 0) >= (remembered.timeline ?? 0) &&
-      known.mark > remembered.mark
-    if (isOlder) return
+    if (known && !isLater(remembered, known)) return
     try {
-      mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 })
-      const draft = `${this.#path}.${process.pid}`
+      mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 })
+      const draft = `${this.path}.${process.pid}`
       writeFileSync(draft, JSON.stringify(remembered), { mode: 0o600 })
-      renameSync(draft, this.#path)
+      renameSync(draft, this.path)
     } catch {
       // Read-only or full: what is in memory still counts.
     }
@@ -84,12 +110,14 @@ export class RemembranceFile {
 
 function toRemembered(value: unknown): Remembered | null {
   if (typeof value !== 'object' || value === null) return null
-  const { installation, mark, timeline, isSynchronous } = value as Partial<Remembered>
-  if (typeof installation !== 'string' || typeof mark !== 'number') return null
-  return {
-    installation,
-    mark,
-    timeline: typeof timeline === 'number' ? timeline : null,
-    isSynchronous: isSynchronous === true,
-  }
+  const { installation, mark, holds, server } = value as Partial<Remembered>
+  if (typeof installation !== 'string' || !isCount(mark) || !isCount(holds)) return null
+  if (server === null) return { installation, mark, holds, server }
+  if (typeof server?.id !== 'string' || !isCount(server.timeline)) return null
+  const { id, timeline, isSynchronous } = server
+  return { installation, mark, holds, server: { id, timeline, isSynchronous: isSynchronous === true } }
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value)
 }

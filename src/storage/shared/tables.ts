@@ -153,5 +153,6 @@ export interface Tables {
     detail: string | null
   }
   hold: { only: 1; since: Instant; reason: string }
+  remembrance: { only: 1; installation: string; mark: number; holds: number }
   lane_change: { position: Generated<number>; connection_id: ConnectionId }
 }

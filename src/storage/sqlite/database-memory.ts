@@ -10,13 +10,15 @@ export class DatabaseMemory {
   readonly #file: RemembranceFile
   readonly #look: StatementSync
   readonly #hold: StatementSync
-  readonly #moveTo: StatementSync
+  readonly #countHold: StatementSync
+  readonly #moveOn: StatementSync
 
   constructor(database: DatabaseSync, file: RemembranceFile) {
     this.#file = file
-    this.#look = database.prepare('select installation, mark from remembrance')
+    this.#look = database.prepare('select installation, mark, holds from remembrance')
     this.#hold = database.prepare('insert into hold (only, since, reason) values (1, ?, ?) on conflict do nothing')
-    this.#moveTo = database.prepare('update remembrance set mark = max(mark, ?) + 1')
+    this.#countHold = database.prepare('update remembrance set holds = max(holds, ?) + 1')
+    this.#moveOn = database.prepare('update remembrance set mark = mark + 1')
   }
 
   /** Holds all lanes when the database is older than it was, and says why. Inside a transaction. Null: all is well. */
@@ -26,13 +28,13 @@ export class DatabaseMemory {
     if (finding.is === 'as-remembered') return null
     // Whose database is put in the place of another may have a reason to, but not to send what that one had waiting.
     this.#hold.run(now, finding.reason)
-    this.#moveTo.run(remembered?.mark ?? 0)
+    this.#countHold.run(remembered?.holds ?? 0)
     return finding.reason
   }
 
-  /** Moves the mark on. Inside a transaction; `keep` once that has committed. */
-  move(): void {
-    this.#moveTo.run(0)
+  /** Inside a transaction; `keep` once that has committed. */
+  moveOn(): void {
+    this.#moveOn.run()
   }
 
   keep(): void {
@@ -40,7 +42,7 @@ export class DatabaseMemory {
   }
 
   #found(): Remembered {
-    const row = this.#look.get() as { installation: string; mark: number }
-    return { ...row, timeline: null, isSynchronous: false }
+    const { installation, mark, holds } = this.#look.get() as { installation: string; mark: number; holds: number }
+    return { installation, mark, holds, server: null }
   }
 }

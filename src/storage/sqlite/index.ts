@@ -191,7 +191,10 @@ export class SqliteStorage {
     if (this.#closed) return
     this.#closed = true
     for (const timer of this.#timers) clearInterval(timer)
+    // So that a copy made a moment ago is older than what is remembered.
+    const remembered = this.#timers.length > 0 ? this.#remember().catch(() => {}) : null
     this.#commits.flush()
+    await remembered
     this.database.close()
     this.#lock?.release()
   }
@@ -215,7 +218,7 @@ export class SqliteStorage {
   async #remember(): Promise<void> {
     const memory = this.#memory
     if (!memory) return
-    await this.#commits.submit(() => memory.move())
+    await this.#commits.submit(() => memory.moveOn())
     memory.keep()
   }
 

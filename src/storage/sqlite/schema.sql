@@ -182,7 +182,9 @@ CREATE TABLE open_attempt (
 CREATE TABLE remembrance (
   only integer primary key check (only = 1),
   installation text not null,
-  mark integer not null
+  mark integer not null,
+  -- How often all lanes have been held.
+  holds integer not null default 0
 ) strict;
 
 CREATE TABLE request (

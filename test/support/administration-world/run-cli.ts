@@ -61,6 +61,9 @@ export class CliWorld extends AdministrationWorld {
         this.servedWith = settings
       },
       migrate: async () => ({ from: 0, to: 1 }),
+      copy: async () => {
+        throw new Error('This world has nothing to copy')
+      },
       fetch: async (url, request) => {
         this.asked.push({ url, request })
         return this.answer()

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { PostgresServer, type PostgresSettings } from '../postgres/postgres-server.ts'
 import { findFreePort } from './free-port.ts'
-import { NuncioCli } from './nuncio-cli.ts'
 import { NuncioProcess } from './nuncio-process.ts'
+import { QuickCli } from './quick-cli.ts'
 import { type Letter, SendClient, type TryAnswer } from './send-client.ts'
 import { openTestFolder } from './test-folder.ts'
 import { prepareSenders } from './world.ts'
@@ -31,7 +31,7 @@ export interface Cluster {
   readonly databaseUrl: string
   readonly services: readonly NuncioProcess[]
   /** Goes straight to the server, whatever happens to the ways of the workers. */
-  readonly cli: NuncioCli
+  readonly cli: QuickCli
   /** Spreads its calls over all workers. */
   readonly client: SpreadClient
   readonly connections: readonly string[]
@@ -70,7 +70,7 @@ export async function openCluster(plan: ClusterPlan): Promise<Cluster> {
     }
     // Together, as after a power cut: one makes the tables, the others wait.
     await Promise.all(services.map((service) => service.start()))
-    const cli = new NuncioCli({ dataDir, workDir, environment: { NUNCIO_DATABASE_URL: databaseUrl } })
+    const cli = new QuickCli({ dataDir, databaseUrl })
     const { token, connections } = await prepareSenders(cli, plan)
     const client = new SpreadClient(services.map(({ url }) => new SendClient({ url, token })))
     return { server, databaseUrl, services, cli, client, connections, dataDir, workDir, close }

@@ -19,7 +19,7 @@ interface ListedConnection {
 }
 
 /** Waits until no message waits any more, or the deadline: what is left then is for the ledger to report. */
-export async function drain(cli: NuncioCli, deadlineMs: number): Promise<void> {
+export async function drain(cli: Pick<NuncioCli, 'json'>, deadlineMs: number): Promise<void> {
   const isEmpty = async () => {
     const connections = await cli.json<ListedConnection[]>('connection', 'list')
     return connections.every(({ waiting }) => waiting === 0)
@@ -29,7 +29,7 @@ export async function drain(cli: NuncioCli, deadlineMs: number): Promise<void> {
 
 /** Where to look for what the service knows. */
 export interface Recorded {
-  readonly cli: NuncioCli
+  readonly cli: Pick<NuncioCli, 'json'>
   /** Where the file of SQLite lies, if the data lie nowhere else. */
   readonly dataDir: string
   /** The database on PostgreSQL. */

@@ -19,6 +19,15 @@ export interface LoadPlan {
   readonly seed: number
   /** Longest text; the contract's limit if not given. */
   readonly textLength?: number
+  /** What to send instead of a text to a recipient of its own; undefined: that. To be answered, so with a key. */
+  readonly instead?: (connection: string, random: Random) => Special | undefined
+}
+
+export interface Special {
+  readonly to: string
+  readonly message: Readonly<Record<string, unknown>>
+  /** What has to arrive. */
+  readonly content: SentRequest['content']
 }
 
 /** Sends without end and keeps what the client may know about every request: one side of the ledger. */
@@ -63,13 +72,17 @@ export class Load {
   async #sendOne(connection: string, random: Random): Promise<SentRequest['answer']['kind']> {
     const number = this.requests.length
     // A recipient of its own for each request: so the log shows which one it was, even if no answer came.
-    const to = `4479${String(number).padStart(8, '0')}`
+    const ownRecipient = `4479${String(number).padStart(8, '0')}`
     const text = makeText(`${connection}-${number}`, random, this.#plan.textLength)
+    const special = this.#plan.instead?.(connection, random)
+    const to = special?.to ?? ownRecipient
     const idempotencyKey = random.next() < this.#plan.keyedShare ? randomUUID() : null
-    const request = { connection, to, content: { type: 'message', text }, sentAt: performance.now() }
+    const content = special?.content ?? { type: 'message', text }
+    const request = { connection, to, content, sentAt: performance.now() }
     const place = this.requests.push({ ...request, answer: { kind: 'unknown' } }) - 1
 
-    const letter = { from: connection, to, message: { type: 'message', message: text }, idempotencyKey }
+    const message = special?.message ?? { type: 'message', message: text }
+    const letter = { from: connection, to, message, idempotencyKey }
     const answer = await this.#tryUntilAnswered(() => this.#plan.client.send(letter), idempotencyKey !== null)
 
     this.requests[place] = { ...request, answer }

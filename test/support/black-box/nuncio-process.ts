@@ -5,7 +5,8 @@ import { setTimeout } from 'node:timers/promises'
 import { nuncioEnvironment, nuncioMain } from './nuncio-environment.ts'
 import { waitUntil } from './wait-until.ts'
 
-const READY_WITHIN_MS = 20_000
+// Several services may start at once on a machine that is busy with other things.
+const READY_WITHIN_MS = 60_000
 const LOG_SHOWN_BYTES = 4_000
 
 export interface ServiceSettings {

@@ -63,12 +63,12 @@ const FIRST_NUMBER = 15_550_002_000
 type SenderPlan = Pick<WorldPlan, 'connections' | 'connectionArguments'>
 
 /** A token, and as many connections as are wanted. */
-export async function prepareSenders(cli: NuncioCli, plan: SenderPlan) {
+export async function prepareSenders(cli: Pick<NuncioCli, 'json'>, plan: SenderPlan) {
   const { token } = await cli.json<{ token: string }>(...TOKEN_CREATE)
   return { token, connections: await addConnections(cli, plan) }
 }
 
-async function addConnections(cli: NuncioCli, plan: SenderPlan): Promise<string[]> {
+async function addConnections(cli: Pick<NuncioCli, 'json'>, plan: SenderPlan): Promise<string[]> {
   const numbers = Array.from({ length: plan.connections }, (_, index) => String(FIRST_NUMBER + index))
   for (const number of numbers) {
     await cli.json('connection', 'add', number, '--channel', 'sandbox', ...(plan.connectionArguments ?? []))

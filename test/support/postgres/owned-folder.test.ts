@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { describe, it, vi } from 'vitest'
+import { describe, it, onTestFinished, vi } from 'vitest'
 import { isRunning } from '../black-box/test-folder.ts'
 import { waitUntil } from '../black-box/wait-until.ts'
 import { OwnedFolder } from './owned-folder.ts'
@@ -105,6 +105,7 @@ async function startOwner(server: string) {
     const [order] = await process.stdin.toArray()
     if (String(order) === 'close') await close()`
   const owner = spawn(process.execPath, ['--input-type=module', '--eval', script])
+  onTestFinished(() => void owner.kill('SIGKILL'))
   let output = ''
   for (const stream of [owner.stdout, owner.stderr]) stream.on('data', (text: Buffer) => (output += text.toString()))
   await Promise.race([once(owner.stdout, 'data'), once(owner, 'close')])

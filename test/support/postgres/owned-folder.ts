@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
-import { Socket } from 'node:net'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -36,8 +35,6 @@ export class OwnedFolder {
     this.#guard = spawn('sh', [ENDING, this.path], { detached: true, stdio: ['pipe', 'ignore', 'ignore'], cwd: '/' })
     writeFileSync(join(this.path, 'guard'), `${this.#guard.pid}\n`)
     this.#guard.unref()
-    // Neither the guard nor its pipe keeps a process alive that has nothing else to do.
-    if (this.#guard.stdin instanceof Socket) this.#guard.stdin.unref()
   }
 
   static open(parent = tmpdir()): OwnedFolder {

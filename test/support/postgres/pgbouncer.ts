@@ -58,6 +58,7 @@ export class PgBouncer {
   /** Of a database of the server, by way of the pool. */
   url(database: string): string {
     const url = new URL(this.#serverUrl)
+    url.hostname = '127.0.0.1'
     url.port = String(this.port)
     url.pathname = `/${encodeURIComponent(database)}`
     return url.href

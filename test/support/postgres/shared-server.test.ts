@@ -68,6 +68,29 @@ describe('a server that is given to the tests', () => {
   })
 })
 
+describe('a server of our own for all tests', () => {
+  it('is one for all who ask, has room for many, and goes when it is stopped', async () => {
+    const shared = new SharedServer('')
+
+    const [first, second] = await Promise.all([shared.access(), shared.access()])
+    const { rows } = await withClient(first.url, (client) =>
+      client.query(`select current_setting('fsync') as fsync, current_setting('max_connections') as connections`),
+    )
+    await shared.stop()
+
+    assert.deepEqual(first, second)
+    assert.deepEqual(rows, [{ fsync: 'on', connections: '300' }])
+    await assert.rejects(
+      withClient(first.url, (client) => client.query('select 1')),
+      { code: 'ECONNREFUSED' },
+    )
+  })
+
+  it('costs nothing when nobody asks', async () => {
+    await new SharedServer('').stop()
+  })
+})
+
 async function createPlainUser(server: PostgresServer): Promise<string> {
   await withClient(server.url(), (client) => client.query(`create role plain login password 'plain'`))
   return `postgres://plain:plain@127.0.0.1:${server.port}/postgres`

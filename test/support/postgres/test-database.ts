@@ -18,7 +18,7 @@ export interface TestDatabase {
   /** Of a superuser. */
   readonly url: string
   /** Cuts off whoever uses it. Dropping twice is harmless. */
-  drop(): Promise<void>
+  readonly drop: () => Promise<void>
 }
 
 export interface Template {

@@ -25,7 +25,8 @@ create table progress (
 
 create function note_progress(a_worker text, a_slot integer, a_count bigint) returns void language plpgsql as $$
 begin
-  update progress set count = a_count, at = now_ms() where worker = a_worker and slot = a_slot;
+  -- Never less: a statement of a connection that was given up may come after those of the next one.
+  update progress set count = greatest(count, a_count), at = now_ms() where worker = a_worker and slot = a_slot;
   if not found then
     insert into progress (worker, slot, count, at) values (a_worker, a_slot, a_count, now_ms());
   end if;
@@ -102,6 +103,7 @@ declare
   token_bounds text[];
   target_faults text[];
   target_connections text[];
+  key_accounts text[];
   -- By request; null as long as nothing speaks against any.
   verdicts text[];
 begin
@@ -156,8 +158,8 @@ begin
       from unnest(token_at, target_at) with ordinality s (t, g, i);
   end if;
   if key_at is not null then
-    verdicts := bind_keys(first, now, key_lasts_ms, array(select token_accounts[token_at[a]] from unnest(key_at) with ordinality s (a, i) order by i),
-      key_at, keys, fingerprints, coalesce(verdicts, array_fill(null::text, array[cardinality(ids)])));
+    key_accounts := array(select token_accounts[token_at[s.at]] from unnest(key_at) with ordinality s (at, i) order by s.i);
+    verdicts := bind_keys(first, now, key_lasts_ms, cardinality(ids), key_accounts, key_at, keys, fingerprints, verdicts);
   end if;
 
   insert into queued (sequence, id, account_id, connection_id, token_id, request_id, body, body_crc, recipient, type,
@@ -173,9 +175,9 @@ begin
         from unnest(url_at, urls) s (i, url), lateral (select target_at[s.i] as g) g
         where verdicts[s.i] is null;
   end if;
-  if key_at is not null then
-    verdicts := note_repeats(now, verdicts, key_at, array(select token_accounts[token_at[a]] from unnest(key_at) with ordinality s (a, i) order by i),
-      array(select tokens[token_at[a]] from unnest(key_at) with ordinality s (a, i) order by i),
+  if key_at is not null and verdicts is not null then
+    verdicts := note_repeats(now, verdicts, key_at, key_accounts,
+      array(select tokens[token_at[s.at]] from unnest(key_at) with ordinality s (at, i) order by s.i),
       request_ids, bodies, addresses, agents, took);
   end if;
 
@@ -190,9 +192,9 @@ end
 $$;
 
 -- Binds the keys of those requests that may become messages, and finds what the others name. Binding is all there is to
--- do for most, so it comes first, and tells who was late.
-create function bind_keys(first bigint, now bigint, lasts_ms bigint, accounts text[], key_at integer[], keys text[], fingerprints text[],
-    inout verdicts text[]) language plpgsql
+-- do for most, so it comes first, and tells who was late. The verdicts stay null if nothing speaks against any request.
+create function bind_keys(first bigint, now bigint, lasts_ms bigint, request_count integer,
+    accounts text[], key_at integer[], keys text[], fingerprints text[], inout verdicts text[]) language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set random_page_cost = 0.01
 as $$
 declare
@@ -224,6 +226,10 @@ begin
     left join idempotency k on k.account_id = s.account_id and k.key = s.key and k.accepted_at > now - lasts_ms
       -- Not one that was bound by the request itself, or by a later one of the same block.
       and (k.message_sequence < first + s.i - 1 or k.message_sequence >= first + 1024);
+  if array_remove(found_verdicts, null) = '{}' then
+    return;
+  end if;
+  verdicts := coalesce(verdicts, array_fill(null::text, array[request_count]));
   for n in 1 .. cardinality(key_at) loop
     if found_verdicts[n] is not null and (verdicts[key_at[n]] is null
       or verdicts[key_at[n]] not in ('unauthorized', 'event_missing', 'token', 'lane'))

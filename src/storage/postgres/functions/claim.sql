@@ -131,6 +131,8 @@ declare
   now bigint;
   spared text[];
   is_held boolean;
+  -- A database that went back has forgotten claims, and who holds such a one must not find its epoch given to another.
+  past_lost_epochs constant bigint := (select r.holds from remembrance r) * 1000000000::bigint;
 begin
   perform make_durable(2000);
   insert into lane (connection_id, account_id)
@@ -148,7 +150,7 @@ begin
   spared := workers_to_spare(a_worker, now, grace or has_jumped(now, expected));
   is_held := exists (select from hold where "only" = 1);
   with t as (
-    update lane l set owner = a_worker, epoch = l.epoch + 1
+    update lane l set owner = a_worker, epoch = greatest(l.epoch, past_lost_epochs) + 1
       from unnest(locked) s (id)
       where l.connection_id >= s.id and l.connection_id <= s.id and not coalesce(l.owner = any (spared), false)
         and ((not is_held and (select c.state from connection c where c.id = s.id) = 'active'

@@ -32,17 +32,27 @@ begin
         and not exists (select from queued q where q.account_id = o.account_id and q.sequence = o.message_sequence);
     exit when not found;
   end loop;
+  -- Lane by lane, or what waits in the lanes of others would hide what is in ours.
   return query
-  select m.message_sequence, q.id, m.account_id, m.connection_id, m.url, m.type, m.tries, m.next_try_at,
-      coalesce(l.owner = a_worker, false)
-    from (
-      select * from media p where p.account_id = an_account and p.state = 'pending' order by p.message_sequence limit looked_at
+  with recursive lanes (id) as (
+    (select m.connection_id from media m where m.account_id = an_account and m.state = 'pending' order by m.connection_id limit 1)
+    union all
+    select (select m.connection_id from media m where m.account_id = an_account and m.state = 'pending' and m.connection_id > lanes.id
+        order by m.connection_id limit 1)
+      from lanes where lanes.id is not null
+  ), ours as materialized (
+    select s.id, coalesce(l.owner = a_worker, false) as is_held from lanes s left join lane l on l.connection_id = s.id
+      where s.id is not null and may_fetch_for(a_worker, l.owner)
+  )
+  select m.message_sequence, q.id, m.account_id, m.connection_id, m.url, m.type, m.tries, m.next_try_at, o.is_held
+    from ours o cross join lateral (
+      select p.* from media p where p.account_id = an_account and p.connection_id = o.id and p.state = 'pending'
+        order by p.message_sequence limit looked_at
     ) m
     join queued q on q.account_id = m.account_id and q.sequence = m.message_sequence
-    left join lane l on l.connection_id = m.connection_id
     where (m.next_try_at <= now or m.next_try_at > now + longest_wait_ms) and m.message_sequence <> all (busy)
-      and (m.fetcher is null or m.fetcher = a_worker or not lives(m.fetcher)) and may_fetch_for(a_worker, l.owner)
-    order by coalesce(l.owner = a_worker, false) desc, m.message_sequence limit most;
+      and (m.fetcher is null or m.fetcher = a_worker or not lives(m.fetcher))
+    order by o.is_held desc, m.message_sequence limit most;
 end
 $$;
 
@@ -73,40 +83,62 @@ $$;
 
 -- What the heads of lanes want for. A head whose file lies in another spool shows that its lane has come from there: that
 -- file and the next of its lane are fetched anew. Null connections in `present`: still missing.
-create function look_at_heads(a_worker text, a_spool text, sequences bigint[], moved_at_once integer, now bigint)
+create function look_at_heads(a_worker text, a_spool text, sequences bigint[], moved_at_once integer, a_time bigint)
   returns table (media wanted_media, is_present boolean) language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
+declare
+  moved bigint[];
 begin
   perform make_durable(2000);
-  with heads as (
-    select m.account_id, m.connection_id, m.message_sequence
-      from media m join queued q on q.account_id = m.account_id and q.sequence = m.message_sequence
-      left join lane l on l.connection_id = m.connection_id
-      where m.message_sequence = any (sequences) and m.state = 'ready' and m.spool is distinct from a_spool
-        and may_fetch_for(a_worker, l.owner)
-  ), elsewhere as (
-    select o.account_id, o.message_sequence, o.spool, o.path, o.size_bytes
-      from heads h cross join lateral (
-        select m.account_id, m.message_sequence, m.spool, m.path, m.size_bytes
-          from (select q.account_id, q.sequence from queued q where q.connection_id = h.connection_id and q.sequence >= h.message_sequence
-              order by q.sequence limit moved_at_once) q
-          join media m on m.account_id = q.account_id and m.message_sequence = q.sequence
-          where m.state = 'ready' and m.spool is distinct from a_spool for update of m
-      ) o
-  ), kept as (
-    insert into stray_file (spool, message_sequence, account_id, path, size_bytes)
-      select e.spool, e.message_sequence, e.account_id, e.path, e.size_bytes from elsewhere e where e.spool is not null
-      on conflict (spool, message_sequence) do update set path = excluded.path, size_bytes = excluded.size_bytes
-  )
-  update media m set state = 'pending', tries = 0, next_try_at = now, code = null, words = null, path = null, spool = null, fetcher = null
-    from elsewhere e where m.account_id = e.account_id and m.message_sequence = e.message_sequence;
+  -- Of lanes that this worker holds, or two that both think so for a moment would take the files from each other.
+  select array_agg(n.sequence order by n.sequence) into moved
+    from media h join lane l on l.connection_id = h.connection_id and l.owner = a_worker
+    cross join lateral (
+      select q.account_id, q.sequence from queued q where q.connection_id = h.connection_id and q.sequence >= h.message_sequence
+        order by q.sequence limit moved_at_once
+    ) n
+    join media m on m.account_id = n.account_id and m.message_sequence = n.sequence
+    where h.message_sequence = any (sequences)
+      and (h.state = 'ready' and h.spool is distinct from a_spool or h.state = 'pending'
+        and exists (select from stray_file f where f.spool = a_spool and f.message_sequence = h.message_sequence))
+      and (m.state = 'ready' and m.spool is distinct from a_spool or m.state = 'pending'
+        and exists (select from stray_file f where f.spool = a_spool and f.message_sequence = m.message_sequence));
+  if moved is not null then
+    perform from media m where m.message_sequence = any (moved) order by m.message_sequence for update;
+    insert into stray_file (spool, message_sequence, account_id, path, size_bytes, sha256, mime)
+      select m.spool, m.message_sequence, m.account_id, m.path, m.size_bytes, m.sha256, m.mime from media m
+        where m.message_sequence = any (moved) and m.state = 'ready' and m.spool is distinct from a_spool and m.spool is not null
+      on conflict (spool, message_sequence) do update
+        set path = excluded.path, size_bytes = excluded.size_bytes, sha256 = excluded.sha256, mime = excluded.mime;
+    -- What lies here from an earlier time is there again.
+    with here as (
+      delete from stray_file f where f.spool = a_spool and f.message_sequence = any (moved)
+        returning f.message_sequence, f.path, f.size_bytes, f.sha256, f.mime
+    )
+    update media m set state = 'ready', spool = a_spool, path = h.path, size_bytes = h.size_bytes, sha256 = h.sha256, mime = h.mime,
+        code = null, words = null, fetcher = null
+      from here h where m.message_sequence = h.message_sequence
+        and (m.state = 'pending' or m.state = 'ready' and m.spool is distinct from a_spool);
+    with anew as (
+      update media m set state = 'pending', tries = 0, next_try_at = a_time, code = null, words = null, path = null, spool = null,
+          fetcher = null
+        where m.message_sequence = any (moved) and m.state = 'ready' and m.spool is distinct from a_spool
+        returning m.message_sequence
+    )
+    insert into timeline (message_sequence, position, at, kind)
+      select n.message_sequence, coalesce((select max(t.position) from timeline t where t.message_sequence = n.message_sequence), 0) + 1,
+          a_time, 'media-elsewhere'
+        from anew n
+      on conflict do nothing;
+  end if;
   return query
   select row(m.message_sequence, q.id, m.account_id, m.connection_id, m.url, m.type, m.tries, m.next_try_at,
       coalesce(l.owner = a_worker, false))::wanted_media, m.state = 'ready'
     from media m join queued q on q.account_id = m.account_id and q.sequence = m.message_sequence
     left join lane l on l.connection_id = m.connection_id
-    where m.message_sequence = any (sequences) and m.state in ('pending', 'ready') and may_fetch_for(a_worker, l.owner);
+    where m.message_sequence = any (sequences) and may_fetch_for(a_worker, l.owner)
+      and (m.state = 'pending' or m.state = 'ready' and m.spool = a_spool);
 end
 $$;
 
@@ -122,7 +154,7 @@ begin
 end
 $$;
 
-create function retry_media(a_worker text, a_sequence bigint, a_code text, some_words text, at bigint, next_at bigint) returns void
+create function retry_media(a_worker text, a_sequence bigint, a_code text, some_words text, a_time bigint, next_at bigint) returns void
   language plpgsql set enable_seqscan = off as $$
 begin
   perform make_durable(2000);
@@ -130,7 +162,7 @@ begin
     where m.message_sequence = a_sequence and m.state = 'pending' and m.fetcher = a_worker;
   if found then
     insert into timeline (message_sequence, position, at, kind, code, words)
-      select a_sequence, coalesce(max(t.position), 0) + 1, at, 'media-retry', a_code, some_words
+      select a_sequence, coalesce(max(t.position), 0) + 1, a_time, 'media-retry', a_code, some_words
         from timeline t where t.message_sequence = a_sequence
       on conflict do nothing;
   end if;

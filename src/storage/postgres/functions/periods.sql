@@ -48,6 +48,7 @@ begin
     execute format('drop table %I', parent || '_p' || dropped);
   end loop;
   delete from media where message_sequence >= first and message_sequence < past;
+  delete from stray_file where message_sequence >= first and message_sequence < past;
   delete from idempotency where message_sequence >= first and message_sequence < past;
   delete from period where number = dropped;
   return true;

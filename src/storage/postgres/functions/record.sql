@@ -13,7 +13,8 @@
 --
 -- It is planned once, perhaps while nothing is there yet, and must then serve millions. So the planner is left no choice
 -- but the index of each key: what is looked for stands in a subselect of its own, or, where rows are changed, between the
--- key and itself. As an equation it would be joined, and a table that seemed empty was read from end to end for that.
+-- key and itself. As an equation it would be joined, and a table that seemed empty was read from end to end for that. And
+-- arrays are looked into by position: each that is unnested costs ten times as much.
 create function record_steps(
   a_worker text, a_slot integer, a_count bigint, lock_ms integer,
   -- True: what others have locked is left out instead of waited for.
@@ -46,38 +47,35 @@ declare
   moved integer[];
   opened text[];
   opened_to integer;
-  i integer;
+  at integer;
 begin
   perform make_durable(lock_ms);
   perform note_progress(a_worker, a_slot, a_count);
   if wary then
     busy := busy_steps(accounts, close_sequences, open_sequences);
-    foreach i in array coalesce(busy, '{}') loop
+    foreach at in array coalesce(busy, '{}') loop
       -- No end that there is, and nothing to open.
-      ends[i] := 9;
-      open_sequences[i] := null;
+      ends[at] := 9;
+      if open_sequences is not null then open_sequences[at] := null; end if;
     end loop;
   end if;
 
   if ends is null or 0 = any (ends) or extras is not null then
-    select array_agg(l.epoch is not null order by s.i) into holds
-      from unnest(connections, epochs, ends) with ordinality s (id, epoch, ending, i)
+    select array_agg(l.yes is true order by i) into holds from generate_series(1, n) i
       left join lateral (
-        select lane.epoch from lane
-          where (coalesce(s.ending, 0) = 0 or s.i = any (extras)) and lane.connection_id = s.id and lane.epoch = s.epoch
+        select true as yes from lane
+          where (coalesce(ends[i], 0) = 0 or i = any (extras)) and lane.connection_id = connections[i] and lane.epoch = epochs[i]
           for no key update
       ) l on true;
   end if;
 
   if open_sequences is not null then
     -- A statement that was lost on its way and comes late finds another count of attempts.
-    select array_agg(q.yes is true order by s.i) into lockable
-      from unnest(connections, accounts, open_sequences, open_numbers, close_sequences) with ordinality
-        s (connection_id, account_id, sequence, number, closed, i)
+    select array_agg(q.yes is true order by i) into lockable from generate_series(1, n) i
       left join lateral (
         select true as yes from queued
-          where queued.account_id = s.account_id and queued.sequence = s.sequence and queued.connection_id = s.connection_id
-            and queued.attempts = s.number - case when s.closed = s.sequence then 2 else 1 end
+          where queued.account_id = accounts[i] and queued.sequence = open_sequences[i] and queued.connection_id = connections[i]
+            and queued.attempts = open_numbers[i] - case when close_sequences[i] = open_sequences[i] then 2 else 1 end
           for no key update
       ) q on true;
   end if;
@@ -86,101 +84,88 @@ begin
     if lockable is not null then
       with moving as (
         update open_attempt o
-          set message_sequence = s.open_sequence, number = s.open_number, started_at = s.at, crashes = 0, evidence_until = null, words = null
-          from unnest(connections, epochs, ats, ends, close_sequences, close_numbers, open_sequences, open_numbers, lockable)
-            with ordinality s (id, epoch, at, ending, close_sequence, close_number, open_sequence, open_number, lockable, i)
-          where s.ending in (1, 2) and s.lockable
-            and o.connection_id >= s.id and o.connection_id <= s.id and o.epoch = s.epoch
-            and o.message_sequence = s.close_sequence and o.number = s.close_number
-            and (select c.state from connection c where c.id = s.id) = 'active'
+          set message_sequence = open_sequences[i], number = open_numbers[i], started_at = ats[i], crashes = 0, evidence_until = null, words = null
+          from generate_series(1, n) i
+          where ends[i] in (1, 2) and lockable[i]
+            and o.connection_id >= connections[i] and o.connection_id <= connections[i] and o.epoch = epochs[i]
+            and o.message_sequence = close_sequences[i] and o.number = close_numbers[i]
+            and (select c.state from connection c where c.id = connections[i]) = 'active'
             and not exists (select from hold where "only" = 1)
-          returning s.i
+          returning i
       )
       select array_agg(m.i) into moved from moving m;
-      foreach i in array coalesce(moved, '{}') loop
-        result[i] := 'o';
+      foreach at in array coalesce(moved, '{}') loop
+        result[at] := 'o';
       end loop;
     end if;
     if coalesce(cardinality(moved), 0) < n then
       with ending as (
-        delete from open_attempt o
-          using unnest(connections, epochs, ends, close_sequences, close_numbers, result)
-            with ordinality s (id, epoch, ending, close_sequence, close_number, result, i)
-          where s.ending in (1, 2) and s.result is null
-            and o.connection_id >= s.id and o.connection_id <= s.id and o.epoch = s.epoch
-            and o.message_sequence = s.close_sequence and o.number = s.close_number
-          returning s.i
+        delete from open_attempt o using generate_series(1, n) i
+          where ends[i] in (1, 2) and result[i] is null
+            and o.connection_id >= connections[i] and o.connection_id <= connections[i] and o.epoch = epochs[i]
+            and o.message_sequence = close_sequences[i] and o.number = close_numbers[i]
+          returning i
       )
       select array_agg(e.i) into moved from ending e;
-      foreach i in array coalesce(moved, '{}') loop
-        result[i] := 'n';
+      foreach at in array coalesce(moved, '{}') loop
+        result[at] := 'n';
       end loop;
     end if;
   end if;
 
   if 1 = any (ends) then
     with gone as (
-      delete from queued q
-        using unnest(close_sequences, close_numbers, begun_ats, ended_ats, network_ids, states, reasons, settle_words, plains, ends, result)
-          s (sequence, number, began, ended, network_id, state, reason, words, plain, ending, result)
-        where s.ending = 1 and s.result is not null and q.sequence >= s.sequence and q.sequence <= s.sequence
-        returning q.*, s.number, s.began, s.ended, s.network_id, s.state, s.reason, s.words, s.plain
+      delete from queued q using generate_series(1, n) i
+        where ends[i] = 1 and result[i] is not null and q.sequence >= close_sequences[i] and q.sequence <= close_sequences[i]
+        returning q.*, i
     )
     insert into settled (sequence, id, account_id, connection_id, token_id, request_id, body, body_crc, recipient, type, state,
         reason, words, attempts, accepted_at, published_at, settled_at, network_id, remote_address, user_agent, took_us,
         resend_of, attempt_started_at)
-      select sequence, id, account_id, connection_id, token_id, request_id, body, body_crc, recipient, type, state,
-          reason, words, number, accepted_at, case when state = 'PUBLISHED' then ended end, ended, network_id, remote_address,
-          user_agent, took_us, resend_of, case when plain then began end
+      select sequence, id, account_id, connection_id, token_id, request_id, body, body_crc, recipient, type, states[i],
+          reasons[i], settle_words[i], close_numbers[i], accepted_at, case when states[i] = 'PUBLISHED' then ended_ats[i] end, ended_ats[i],
+          network_ids[i], remote_address, user_agent, took_us, resend_of, case when plains[i] then begun_ats[i] end
         from gone;
   end if;
 
   if 2 = any (ends) then
-    update queued q set attempts = s.number
-      from unnest(close_sequences, close_numbers, ends, result) s (sequence, number, ending, result)
-      where s.ending = 2 and s.result is not null and q.sequence >= s.sequence and q.sequence <= s.sequence;
-    perform settle_orphan(s.account_id, s.sequence, s.outcome = 'unknown', s.ended)
-      from unnest(connections, accounts, close_sequences, outcomes, ended_ats, ends, result)
-        s (connection_id, account_id, sequence, outcome, ended, ending, result)
-      where s.ending = 2 and s.result is not null
-        and (select c.state from connection c where c.id = s.connection_id) = 'removed';
+    update queued q set attempts = close_numbers[i] from generate_series(1, n) i
+      where ends[i] = 2 and result[i] is not null and q.sequence >= close_sequences[i] and q.sequence <= close_sequences[i];
+    perform settle_orphan(accounts[i], close_sequences[i], outcomes[i] = 'unknown', ended_ats[i]) from generate_series(1, n) i
+      where ends[i] = 2 and result[i] is not null and (select c.state from connection c where c.id = connections[i]) = 'removed';
   end if;
 
   if false = any (plains) then
     insert into ended_attempt (message_sequence, number, started_at, ended_at, outcome, code, words)
-      select s.sequence, s.number, s.began, s.ended, s.outcome, s.code, s.words
-        from unnest(close_sequences, close_numbers, begun_ats, ended_ats, outcomes, codes, attempt_words, plains, ends, result)
-          s (sequence, number, began, ended, outcome, code, words, plain, ending, result)
-        where s.ending in (1, 2) and not s.plain and s.result is not null;
+      select close_sequences[i], close_numbers[i], begun_ats[i], ended_ats[i], outcomes[i], codes[i], attempt_words[i]
+        from generate_series(1, n) i where ends[i] in (1, 2) and not plains[i] and result[i] is not null;
   end if;
 
   if 3 = any (ends) then
     with waiting as (
-      update open_attempt o set evidence_until = s.until, words = s.words
-        from unnest(connections, epochs, close_sequences, untils, settle_words, ends) with ordinality
-          s (id, epoch, sequence, until, words, ending, i)
-        where s.ending = 3 and o.connection_id >= s.id and o.connection_id <= s.id and o.epoch = s.epoch and o.message_sequence = s.sequence
-        returning s.i
+      update open_attempt o set evidence_until = untils[i], words = settle_words[i] from generate_series(1, n) i
+        where ends[i] = 3 and o.connection_id >= connections[i] and o.connection_id <= connections[i] and o.epoch = epochs[i]
+          and o.message_sequence = close_sequences[i]
+        returning i
     )
     select array_agg(w.i) into moved from waiting w;
-    foreach i in array coalesce(moved, '{}') loop
-      result[i] := 'n';
+    foreach at in array coalesce(moved, '{}') loop
+      result[at] := 'n';
     end loop;
   end if;
 
   if ends is null or 0 = any (ends) then
-    for i in 1 .. n loop
-      if holds[i] and (ends is null or ends[i] = 0) then result[i] := 'n'; end if;
+    for at in 1 .. n loop
+      if holds[at] and coalesce(ends[at], 0) = 0 then result[at] := 'n'; end if;
     end loop;
     if lockable is not null then
       -- Repeated when nobody knew whether the first time was committed: what this claim has opened already is open.
       with opened as (
         insert into open_attempt (connection_id, account_id, message_sequence, number, epoch, started_at)
-          select s.connection_id, s.account_id, s.sequence, s.number, s.epoch, s.at
-            from unnest(connections, accounts, open_sequences, open_numbers, epochs, ats, ends, lockable, result)
-              s (connection_id, account_id, sequence, number, epoch, at, ending, lockable, result)
-            where coalesce(s.ending, 0) = 0 and s.lockable and s.result is not null
-              and (select c.state from connection c where c.id = s.connection_id) = 'active'
+          select connections[i], accounts[i], open_sequences[i], open_numbers[i], epochs[i], ats[i]
+            from generate_series(1, n) i
+            where coalesce(ends[i], 0) = 0 and lockable[i] and result[i] is not null
+              and (select c.state from connection c where c.id = connections[i]) = 'active'
               and not exists (select from hold where "only" = 1)
           on conflict (connection_id) do update set started_at = excluded.started_at
             where open_attempt.epoch = excluded.epoch and open_attempt.message_sequence = excluded.message_sequence
@@ -190,9 +175,9 @@ begin
       select array_agg(o.connection_id) into opened from opened o;
       -- They come in the order in which they were asked for.
       opened_to := 1;
-      for i in 1 .. n loop
-        if connections[i] = opened[opened_to] then
-          result[i] := 'o';
+      for at in 1 .. n loop
+        if connections[at] = opened[opened_to] then
+          result[at] := 'o';
           opened_to := opened_to + 1;
         end if;
       end loop;
@@ -203,22 +188,22 @@ begin
   end if;
 
   for e in 1 .. coalesce(cardinality(extras), 0) loop
-    i := extras[e];
-    continue when result[i] is null;
+    at := extras[e];
+    continue when result[at] is null;
     if drop_sequences[e] is not null then
-      perform end_queued(accounts[i], drop_sequences[e], drop_states[e], drop_reasons[e], drop_words[e], ats[i]);
+      perform end_queued(accounts[at], drop_sequences[e], drop_states[e], drop_reasons[e], drop_words[e], ats[at]);
     end if;
     if remembers[e] then
       update lane set head = heads[e], trouble = troubles[e], wait_reason = wait_reasons[e], wait_words = words_of_waits[e],
           wait_until = wait_untils[e]
-        where connection_id = connections[i] and epoch = epochs[i];
+        where connection_id = connections[at] and epoch = epochs[at];
     end if;
-    if paced[e] and result[i] = 'o' then
-      update lane set last_attempt_at = ats[i] where connection_id = connections[i] and epoch = epochs[i];
+    if paced[e] and result[at] = 'o' then
+      update lane set last_attempt_at = ats[at] where connection_id = connections[at] and epoch = epochs[at];
     end if;
   end loop;
-  foreach i in array coalesce(busy, '{}') loop
-    result[i] := 'b';
+  foreach at in array coalesce(busy, '{}') loop
+    result[at] := 'b';
   end loop;
   return array_to_string(result, '', 'f');
 end

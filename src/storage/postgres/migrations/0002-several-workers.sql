@@ -15,6 +15,7 @@ alter table worker add column spool text;
 -- Who fetches it now, and in which spool its file lies.
 alter table media add column fetcher text collate "C";
 alter table media add column spool text collate "C";
+create index media_of_lane on media (account_id, connection_id, message_sequence) where state = 'pending';
 create index media_in_spool on media (spool, account_id) include (size_bytes) where state = 'ready';
 
 -- Files that lie in a spool whose workers no longer hold the lane: they go when their message is settled.
@@ -24,6 +25,8 @@ create table stray_file (
   account_id text collate "C" not null,
   path text not null,
   size_bytes bigint,
+  sha256 text,
+  mime text,
   primary key (spool, message_sequence)
 );
 
@@ -38,8 +41,11 @@ create table hold (
 create table remembrance (
   "only" integer primary key check ("only" = 1),
   installation text not null,
-  mark bigint not null
+  mark bigint not null,
+  -- How often all lanes have been held.
+  holds integer not null default 0
 );
 insert into remembrance ("only", installation, mark) values (1, gen_random_uuid()::text, 1);
 
+-- include functions/hold.sql
 -- include functions/media.sql

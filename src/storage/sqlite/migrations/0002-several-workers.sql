@@ -20,6 +20,8 @@ create table hold (
 create table remembrance (
   only integer primary key check (only = 1),
   installation text not null,
-  mark integer not null
+  mark integer not null,
+  -- How often all lanes have been held.
+  holds integer not null default 0
 ) strict;
 insert into remembrance (only, installation, mark) values (1, lower(hex(randomblob(16))), 1);

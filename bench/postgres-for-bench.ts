@@ -1,0 +1,96 @@
+import { randomBytes } from 'node:crypto'
+import type pg from 'pg'
+import { PostgresServer, withClient } from '../test/support/postgres/postgres-server.ts'
+import { canSeeProcesses, cpuSecondsOfFamily } from './process-facts.ts'
+
+// Modest, and what an operator would change first: without the last two a run would measure checkpoints.
+const SETTINGS = {
+  shared_buffers: '256MB',
+  max_wal_size: '4GB',
+  checkpoint_timeout: '15min',
+  // Four processes of ours and what they are compared with.
+  max_connections: 200,
+}
+const TOLD = ['shared_buffers', 'max_wal_size', 'checkpoint_timeout', 'fsync', 'synchronous_commit']
+
+/** What a server has spent so far, for whomever. */
+export interface ServerSpent {
+  readonly walBytes: number
+  /** NaN where its processes cannot be seen. */
+  readonly cpuSeconds: number
+}
+
+/** The PostgreSQL that everything is measured on: one of our own on the disk, or the one that was named. */
+export class PostgresForBench {
+  /** What must be known of it to read the figures. */
+  readonly facts: string
+  readonly #url: string
+  readonly #server: PostgresServer | null
+  readonly #made = new Set<string>()
+
+  private constructor({ url, server, facts }: { url: string; server: PostgresServer | null; facts: string }) {
+    this.#url = url
+    this.#server = server
+    this.facts = facts
+  }
+
+  /** `parentFolder` lies on a disk, and every user may enter it. */
+  static async open(parentFolder: string): Promise<PostgresForBench> {
+    const given = process.env['NUNCIO_BENCH_POSTGRES_URL'] ?? null
+    const server = given === null ? await PostgresServer.open({ settings: SETTINGS, parentFolder }) : null
+    const url = server ? server.url() : (given ?? '')
+    return new PostgresForBench({ url, server, facts: await describeServer(url) })
+  }
+
+  /** An empty one. Returns its URL. */
+  async createDatabase(): Promise<string> {
+    const name = `nuncio_bench_${randomBytes(6).toString('hex')}`
+    await ask(this.#url, `create database ${name} template template0 encoding 'UTF8'`)
+    this.#made.add(name)
+    const url = new URL(this.#url)
+    url.pathname = `/${name}`
+    return url.href
+  }
+
+  /** Cuts off whoever uses it. */
+  async dropDatabase(url: string): Promise<void> {
+    const name = new URL(url).pathname.slice(1)
+    if (!this.#made.delete(name)) return
+    await ask(this.#url, `drop database if exists ${name} with (force)`)
+  }
+
+  async spent(): Promise<ServerSpent> {
+    const [row] = await ask<{ bytes: string }>(this.#url, `select pg_current_wal_insert_lsn() - '0/0'::pg_lsn as bytes`)
+    const pid = this.#server?.pid
+    const isSeen = pid !== undefined && canSeeProcesses()
+    return { walBytes: Number(row?.bytes), cpuSeconds: isSeen ? cpuSecondsOfFamily(pid) : Number.NaN }
+  }
+
+  /** So that no measurement pays for what was written before it. */
+  async rest(): Promise<void> {
+    await ask(this.#url, 'checkpoint')
+  }
+
+  async stop(): Promise<void> {
+    for (const name of this.#made) await ask(this.#url, `drop database if exists ${name} with (force)`).catch(() => {})
+    await this.#server?.close()
+  }
+}
+
+export async function ask<Row extends pg.QueryResultRow>(
+  url: string,
+  sql: string,
+  values: readonly unknown[] = [],
+): Promise<Row[]> {
+  return await withClient(url, async (client) => (await client.query<Row>(sql, [...values])).rows)
+}
+
+async function describeServer(url: string): Promise<string> {
+  const rows = await ask<{ name: string; value: string }>(
+    url,
+    `select name, current_setting(name) as value from pg_settings where name = any ($1)`,
+    [['server_version', ...TOLD]],
+  )
+  const values = new Map(rows.map(({ name, value }) => [name, value]))
+  return `PostgreSQL ${values.get('server_version')} (${TOLD.map((name) => `${name} ${values.get(name)}`).join(', ')})`
+}

@@ -1,0 +1,146 @@
+import { resolve, sep } from 'node:path'
+import type { DatabaseSettings, Settings } from '../config/read-settings.ts'
+import { Refusal } from '../core/refusals.ts'
+import type { CopyTarget } from '../storage/postgres/copy-target.ts'
+import {
+  COPIED_TABLES,
+  type CopiedRow,
+  type CopiedTable,
+  RowDigest,
+  type TableDigest,
+} from '../storage/shared/copied-tables.ts'
+import type { CopySource } from '../storage/sqlite/copy-source.ts'
+import { spoolFolder } from './spool-folder.ts'
+
+type Sqlite = Extract<DatabaseSettings, { engine: 'sqlite' }>
+type Postgres = Extract<DatabaseSettings, { engine: 'postgres' }>
+
+export interface CopyRequest {
+  readonly from: Sqlite
+  readonly to: Pick<Postgres, 'url' | 'migrateUrl'>
+  /** Whose spool the fetched files lie in. */
+  readonly settings: Settings
+  readonly onProgress: (progress: CopyProgress) => void
+  readonly now: () => number
+}
+
+export interface CopyProgress {
+  readonly doing: 'copying' | 'comparing'
+  readonly table: string
+  readonly rows: number
+  readonly of: number
+}
+
+export interface CopiedCount {
+  readonly table: string
+  readonly rows: number
+  /** Of the text of all its rows, the same on both sides. */
+  readonly sha256: string
+}
+
+// It begins the reason of the hold that stays behind, so that it is not taken along when the data move once more.
+const MOVED = 'the data were copied to '
+
+/**
+ * Copies a stopped installation from SQLite to an empty PostgreSQL, in one transaction there, and compares every row
+ * before it is committed. From then on the lanes of the old one are held: what waits is known in both places now, and
+ * would be sent twice.
+ */
+export async function copyInstallation(request: CopyRequest): Promise<readonly CopiedCount[]> {
+  const { from, to, settings, now } = request
+  const [sqlite, postgres, { migrateDatabase }, { describeServer }, { openSpoolId }] = await Promise.all([
+    import('../storage/sqlite/copy-source.ts'),
+    import('../storage/postgres/copy-target.ts'),
+    import('../storage/postgres/open-database.ts'),
+    import('../storage/postgres/postgres-errors.ts'),
+    import('../media/spool-id.ts'),
+  ])
+  const source = new sqlite.CopySource(from.path)
+  try {
+    await migrateDatabase(to)
+    const folder = resolve(spoolFolder(settings))
+    const spool = await openSpoolId(folder)
+    const target = await postgres.CopyTarget.open(to.migrateUrl, (path) => (isIn(folder, path) ? spool : null))
+    try {
+      const counts = await copyTables(source, target, request)
+      const reason = `${MOVED}PostgreSQL at ${describeServer(to.url)}${new URL(to.url).pathname}`
+      await commitBoth(source, target, { reason, at: now() })
+      return counts
+    } finally {
+      await target.abandon()
+    }
+  } finally {
+    source.close()
+  }
+}
+
+async function copyTables(source: CopySource, target: CopyTarget, { onProgress }: CopyRequest): Promise<CopiedCount[]> {
+  const counts: CopiedCount[] = []
+  for (const table of COPIED_TABLES) {
+    const of = source.count(table)
+    const digest = new RowDigest()
+    for (const rows of source.rows(table)) {
+      const kept = rows.filter((row) => !staysBehind(table, row)).map((row) => target.asKept(row))
+      await target.write(table, kept)
+      digest.add(kept)
+      onProgress({ doing: 'copying', table: table.name, rows: digest.rows, of })
+    }
+    counts.push({ table: table.name, ...digest.finish() })
+  }
+  await target.learnSizes(COPIED_TABLES)
+  for (const [at, table] of COPIED_TABLES.entries()) {
+    const found = await digestOf(target, table, { of: counts[at]?.rows ?? 0, onProgress })
+    refuseDifferent(table, counts[at], found)
+  }
+  for (const table of ['audit', 'channel_memory'] as const) await target.advance(table, source.highestNumber(table))
+  return counts
+}
+
+async function digestOf(
+  target: CopyTarget,
+  table: CopiedTable,
+  { of, onProgress }: { readonly of: number; readonly onProgress: CopyRequest['onProgress'] },
+): Promise<TableDigest> {
+  const digest = new RowDigest()
+  for await (const rows of target.rows(table)) {
+    digest.add(rows)
+    onProgress({ doing: 'comparing', table: table.name, rows: digest.rows, of })
+  }
+  return digest.finish()
+}
+
+function refuseDifferent({ name }: CopiedTable, expected: TableDigest | undefined, found: TableDigest): void {
+  if (expected && found.rows === expected.rows && found.sha256 === expected.sha256) return
+  const what =
+    found.rows === expected?.rows ? 'other values in its rows' : `${found.rows} rows instead of ${expected?.rows}`
+  throw new Refusal(
+    'copy_differs',
+    `The copy of the table ${name} has ${what}. Nothing was kept of the copy, and the old database is as it was. Look for triggers or rules in the new database that are not ours.`,
+  )
+}
+
+/**
+ * The old one first: if this process died in between, its lanes would be held for no reason, which a person can mend. The
+ * other way round, both would send what waits.
+ */
+async function commitBoth(
+  source: CopySource,
+  target: CopyTarget,
+  { reason, at }: { reason: string; at: number },
+): Promise<void> {
+  source.hold(reason, at)
+  const unknown = await target.commit().catch((error: unknown) => {
+    source.release(reason, at)
+    throw error
+  })
+  // Then the old one stays held, and says why.
+  if (unknown) throw unknown
+}
+
+function staysBehind(table: CopiedTable, row: CopiedRow): boolean {
+  return table.name === 'hold' && String(row[Object.keys(table.columns).indexOf('reason')]).startsWith(MOVED)
+}
+
+function isIn(folder: string, path: string): boolean {
+  return resolve(path).startsWith(folder + sep)
+}

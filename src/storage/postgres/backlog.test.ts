@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { newPostgresWorld, type PostgresWorld } from '../../../test/conformance/postgres-world.ts'
+import {
+  accept,
+  addConnection,
+  addSender,
+  BEN,
+  candidate,
+  type Sender,
+  type WorldOptions,
+} from '../../../test/conformance/storage-world.ts'
+import { waitUntil } from '../../../test/support/black-box/wait-until.ts'
+import type { SpoolId } from '../../core/ids.ts'
+
+describe('the limits of what may wait on PostgreSQL', () => {
+  it('counts what another process accepted', async () => {
+    const { world, sender } = await limited({ maxWaitingPerConnection: 3 })
+    const other = world.processOf(BEN, 'other' as SpoolId).intake
+    await Promise.all([1, 2, 3].map(() => accept(world, sender)))
+
+    const before = other.isBacklogFull(sender.accountId, sender.number)
+    await learns(world, () => other.isBacklogFull(sender.accountId, sender.number) === 'connection_backlog_full')
+
+    assert.equal(before, null)
+    await world.close()
+  })
+
+  it('counts the whole account, over its connections, and none of another', async () => {
+    const { world, sender } = await limited({ maxWaitingPerAccount: 2 })
+    const stranger = await addSender(world)
+    const number = '15550002000'
+    await addConnection(world, sender.accountId, { number })
+
+    await accept(world, sender)
+    await accept(world, { ...sender, number })
+    await accept(world, stranger)
+
+    await learns(world, () => world.intake.isBacklogFull(sender.accountId, null) === 'account_backlog_full')
+    world.intake.isBacklogFull(stranger.accountId, null)
+    await learns(world, () => world.intake.isBacklogFull(sender.accountId, number) === 'account_backlog_full')
+    assert.equal(world.intake.isBacklogFull(stranger.accountId, stranger.number), null)
+    await world.close()
+  })
+
+  it('counts nothing for a number that is no connection, nor what waited on a removed one of that number', async () => {
+    const { world, sender } = await limited({ maxWaitingPerConnection: 1 })
+    await accept(world, sender)
+    const isFull = () => world.intake.isBacklogFull(sender.accountId, sender.number) !== null
+    await learns(world, isFull)
+
+    await world.administration.removeConnection(sender.connectionId, true, 'test')
+    await addConnection(world, sender.accountId, { number: sender.number })
+
+    await learns(world, () => !isFull())
+    assert.equal(world.intake.isBacklogFull(sender.accountId, '15559999999'), null)
+    await world.close()
+  })
+
+  it('has looked again by the time at which somebody who was refused may try again', async () => {
+    const { world, sender } = await limited({ maxWaitingPerConnection: 1 })
+    const isFull = () => world.intake.isBacklogFull(sender.accountId, sender.number) !== null
+    await accept(world, sender)
+    await learns(world, isFull)
+    const session = await world.session()
+    await session.query('delete from queued')
+
+    isFull()
+    await world.clock.pass(1_100)
+    // The look is on its way by now, and nobody had to ask for it.
+    const asked = performance.now()
+    await waitUntil('there is room', async () => !isFull(), { deadlineMs: 5_000, everyMs: 5 })
+
+    assert.ok(performance.now() - asked < 4_000)
+    await world.close()
+  })
+
+  it('goes by the last count while the database is away', async () => {
+    const { world, sender } = await limited({ maxWaitingPerConnection: 1 })
+    await accept(world, sender)
+    const isFull = () => world.intake.isBacklogFull(sender.accountId, sender.number) !== null
+    await learns(world, isFull)
+
+    await world.storage.close()
+    await world.clock.pass(5_000)
+
+    assert.equal(isFull(), true)
+    await world.close()
+  })
+
+  it('stops counting when its time is over, and says what it has not counted', async () => {
+    const { world, sender } = await limited({})
+    const session = await world.session()
+    await session.query(
+      `insert into queued (sequence, id, account_id, connection_id, body, body_crc, recipient, type, accepted_at)
+         select i, 'm' || i, $1, $2, '{}', 0, '1', 'message', 0 from generate_series(1, 20000) i`,
+      [sender.accountId, sender.connectionId],
+    )
+
+    const [all, some] = [
+      await session.query('select count_waiting($1, $2, $3, 10000) as counts', COUNTS(sender)),
+      await session.query('select count_waiting($1, $2, $3, 0) as counts', COUNTS(sender)),
+    ]
+
+    assert.equal(all.rows[0].counts, '20000,20000,700')
+    assert.equal(some.rows[0].counts, '20000,,')
+    await world.close()
+  })
+
+  it('accepts on, and asks nothing, where there is no limit', async () => {
+    const { world, sender } = await limited({})
+
+    const judged = world.intake.isBacklogFull(sender.accountId, sender.number)
+    const result = await world.intake.accept(candidate(world, sender))
+
+    assert.deepEqual([judged, result.kind], [null, 'accepted'])
+    await world.close()
+  })
+})
+
+const COUNTS = ({ accountId, number }: Sender) => [
+  [accountId, accountId, accountId],
+  [null, number, number],
+  [100_000, 100_000, 700],
+]
+
+async function limited(limits: WorldOptions): Promise<{ world: PostgresWorld; sender: Sender }> {
+  const world = await newPostgresWorld(limits)
+  return { world, sender: await addSender(world) }
+}
+
+async function learns(world: PostgresWorld, isSo: () => boolean): Promise<void> {
+  await waitUntil(
+    'it has learned',
+    async () => {
+      await world.clock.pass(50)
+      return isSo()
+    },
+    { deadlineMs: 5_000, everyMs: 5 },
+  )
+}

@@ -1,0 +1,370 @@
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Client } from 'pg'
+import { afterEach, beforeEach, describe, it } from 'vitest'
+import { newPostgresWorld, type PostgresWorld } from '../../../test/conformance/postgres-world.ts'
+import { ANNA, accept, addSender, BEN, claim, holdLane } from '../../../test/conformance/storage-world.ts'
+import type { WorkerId } from '../../core/ids.ts'
+import { RemembranceFile } from '../shared/remembrance.ts'
+import { DatabaseMemory } from './database-memory.ts'
+import type { Ask, Row } from './link.ts'
+import { Slot } from './slot.ts'
+
+let world: PostgresWorld
+let session: Client
+let folder = ''
+beforeEach(async () => {
+  world = await newPostgresWorld()
+  session = await world.session()
+  folder = await mkdtemp(join(tmpdir(), 'nuncio-memory-'))
+})
+afterEach(async () => {
+  await world.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+let turn: Promise<unknown> = Promise.resolve()
+
+/** One connection carries one statement at a time. */
+function inTurn<Result>(ask: () => Promise<Result>): Promise<Result> {
+  const asked = turn.then(ask)
+  turn = asked.catch(() => {})
+  return asked
+}
+
+/** A process with a memory, and what it has said. */
+class Process {
+  readonly alarms: string[] = []
+  readonly memory: DatabaseMemory
+  readonly slot: Slot
+  readonly #worker: WorkerId
+  /** What the server would say of itself otherwise. */
+  #said: Row = {}
+
+  constructor(worker: WorkerId, dataDir = worker as string) {
+    this.#worker = worker
+    const file = new RemembranceFile(join(folder, dataDir, 'remembered.json'))
+    this.memory = new DatabaseMemory({ worker, file, onAlarm: (sentence) => this.alarms.push(sentence) })
+    this.slot = new Slot(worker, 7, null as never)
+    this.memory.watch(this.slot)
+  }
+
+  readonly #ask: Ask = async (sql, values = []) => {
+    const { rows } = await inTurn(() => session.query<Row>(sql, [...values]))
+    // Numbers of 64 bits are text to this client.
+    return rows.map((row) => ({ ...row, ...('mark' in row ? { ...this.#said, mark: Number(row['mark']) } : {}) }))
+  }
+
+  saying(said: Row): this {
+    this.#said = said
+    return this
+  }
+
+  greet(): Promise<void> {
+    return this.memory.greet(this.#ask)
+  }
+
+  beat(): Promise<void> {
+    return this.memory.beat(this.#ask)
+  }
+
+  /** A batch over the slot. `reach` false: the database has lost it again. */
+  async commit(reach = true): Promise<void> {
+    await this.slot.run(async (count) => {
+      const values = [this.#worker, this.slot.number, count]
+      if (reach) await inTurn(() => session.query('select note_progress($1, $2, $3)', values))
+    })
+  }
+
+  async live(): Promise<void> {
+    await session.query(
+      'insert into worker (id, heartbeat_until) values ($1, now_ms() + 15000) on conflict (id) do nothing',
+      [this.#worker],
+    )
+  }
+}
+
+async function holdReason(): Promise<string | null> {
+  return (await world.administration.readHold())?.reason ?? null
+}
+
+/** As after a restore: what was counted since is gone. */
+async function goBack(byMarks = 3): Promise<void> {
+  await session.query('update remembrance set mark = mark - $1', [byMarks])
+}
+
+async function beats(process: Process, count = 5): Promise<void> {
+  await process.greet()
+  for (let beat = 0; beat < count; beat += 1) await process.beat()
+}
+
+describe('the memory of a PostgreSQL database', () => {
+  it('G12: raises no alarm as long as the database goes on, whoever else works on it', async () => {
+    const [anna, ben] = [new Process(ANNA), new Process(BEN)]
+    await Promise.all([anna.live(), ben.live()])
+    await beats(anna)
+    await beats(ben)
+
+    for (let round = 0; round < 20; round += 1) {
+      await Promise.all([anna.commit(), ben.commit(), anna.greet(), ben.greet()])
+      await ben.beat()
+    }
+
+    assert.deepEqual([...anna.alarms, ...ben.alarms], [])
+    assert.equal(await holdReason(), null)
+  })
+
+  it('G12: holds all lanes when an older state was restored, and says so once', async () => {
+    const anna = new Process(ANNA)
+    await beats(anna)
+    await goBack()
+
+    await anna.greet()
+    await anna.greet()
+
+    assert.match((await holdReason()) ?? '', /older state/)
+    assert.equal(anna.alarms.length, 1)
+    assert.match(anna.alarms[0] ?? '', /All lanes are held\. Look at what was sent, then: nuncio hold --release$/)
+  })
+
+  it('G12: remembers in its folder, for the process after it', async () => {
+    await beats(new Process(ANNA))
+    await goBack()
+
+    await new Process(BEN, ANNA).greet()
+
+    assert.notEqual(await holdReason(), null)
+  })
+
+  it('G12: knows nothing in a fresh folder, and holds nothing for that', async () => {
+    await beats(new Process(ANNA))
+    await goBack()
+
+    await new Process(BEN).greet()
+
+    assert.equal(await holdReason(), null)
+  })
+
+  it('G12: holds nothing again after a person has released the lanes, whoever remembers what', async () => {
+    const [anna, ben] = [new Process(ANNA), new Process(BEN)]
+    await beats(anna)
+    await beats(ben)
+    await goBack(8)
+    await anna.greet()
+    await world.administration.releaseHold('test')
+
+    await ben.greet()
+    await ben.beat()
+    await anna.greet()
+
+    assert.equal(await holdReason(), null)
+    assert.deepEqual(ben.alarms, [])
+  })
+
+  it('G12: holds nothing again when a person held the lanes before we came, and released them', async () => {
+    const anna = new Process(ANNA)
+    await beats(anna)
+    await goBack()
+    await world.administration.holdLanes('restored', 'test')
+    await world.administration.releaseHold('test')
+
+    await anna.greet()
+
+    assert.equal(await holdReason(), null)
+  })
+
+  it('G12: notices it again the next time', async () => {
+    const anna = new Process(ANNA)
+    await beats(anna)
+    await goBack()
+    await anna.greet()
+    await world.administration.releaseHold('test')
+    await anna.beat()
+    await anna.beat()
+    await goBack(1)
+
+    await anna.greet()
+
+    assert.notEqual(await holdReason(), null)
+  })
+
+  it('G12: is not turned by several connections that look at once', async () => {
+    const anna = new Process(ANNA)
+    await beats(anna)
+    await goBack()
+
+    await Promise.all([anna.greet(), anna.greet(), anna.greet()])
+
+    const { rows } = await session.query('select holds from remembrance')
+    assert.deepEqual(rows, [{ holds: 1 }])
+  })
+})
+
+describe('the count of commits of each connection', () => {
+  it('G12: holds all lanes when a commit is missing that was confirmed, however young', async () => {
+    const anna = new Process(ANNA)
+    await anna.live()
+    await beats(anna)
+    await anna.commit()
+    await anna.commit(false)
+
+    await anna.greet()
+    const reason = await holdReason()
+    await world.administration.releaseHold('test')
+    await anna.greet()
+
+    assert.equal(reason, 'commits that it had confirmed are missing')
+    assert.equal(await holdReason(), null)
+  })
+
+  it('G12: does not wonder at what was committed, but never confirmed', async () => {
+    const anna = new Process(ANNA)
+    await anna.live()
+    await beats(anna)
+    const lost = anna.slot.run(async (count) => {
+      await session.query('select note_progress($1, $2, $3)', [ANNA, anna.slot.number, count])
+      throw new Error('the line broke')
+    })
+    await assert.rejects(lost)
+
+    await anna.greet()
+
+    assert.equal(await holdReason(), null)
+  })
+
+  it('G12: does not wonder at a statement of a lost connection that comes after those of the next one', async () => {
+    const anna = new Process(ANNA)
+    await anna.live()
+    await beats(anna)
+    for (let commits = 0; commits < 3; commits += 1) await anna.commit()
+    await session.query('select note_progress($1, $2, 1)', [ANNA, anna.slot.number])
+
+    await anna.greet()
+
+    assert.equal(await holdReason(), null)
+  })
+
+  it('G12: does not wonder that it is forgotten after it was away for hours', async () => {
+    const anna = new Process(ANNA)
+    await anna.live()
+    await beats(anna)
+    await anna.commit()
+    await session.query('delete from worker; delete from progress')
+
+    await anna.greet()
+    await anna.live()
+    await anna.greet()
+
+    assert.equal(await holdReason(), null)
+  })
+})
+
+describe('a standby that was promoted', () => {
+  it('G12: holds all lanes when it did not confirm every commit', async () => {
+    const anna = new Process(ANNA)
+    await beats(anna)
+
+    await anna.saying({ timeline: 2 }).greet()
+
+    assert.match((await holdReason()) ?? '', /a standby was promoted/)
+  })
+
+  it('G12: lets lanes go on when it confirmed every commit', async () => {
+    const anna = new Process(ANNA).saying({ is_synchronous: true })
+    await beats(anna)
+
+    await anna.saying({ is_synchronous: false, timeline: 2 }).greet()
+
+    assert.equal(await holdReason(), null)
+  })
+
+  it('G12: holds them when commits wait for a standby only since a moment ago', async () => {
+    const anna = new Process(ANNA)
+    await beats(anna)
+    await anna.saying({ is_synchronous: true }).greet()
+
+    await anna.saying({ is_synchronous: false, timeline: 2 }).greet()
+
+    assert.notEqual(await holdReason(), null)
+  })
+
+  it('G12: holds nothing again for whoever comes after a person has released the lanes', async () => {
+    const [anna, ben] = [new Process(ANNA), new Process(BEN)]
+    await beats(anna)
+    await beats(ben)
+    await anna.saying({ timeline: 2 }).greet()
+    await world.administration.releaseHold('test')
+
+    await ben.saying({ timeline: 2 }).greet()
+
+    assert.equal(await holdReason(), null)
+  })
+
+  it('G12: refuses the old primary from then on, and says so once', async () => {
+    const anna = new Process(ANNA)
+    await beats(anna)
+    await anna.saying({ timeline: 2 }).greet()
+    anna.alarms.length = 0
+
+    anna.saying({ timeline: 1 })
+    await assert.rejects(anna.greet(), { message: /it is an old primary \(timeline 1\)/, unknown: false })
+    await assert.rejects(anna.greet())
+
+    assert.equal(anna.alarms.length, 1)
+    assert.match(
+      anna.alarms[0] ?? '',
+      /^The database is refused: it is an old primary .*remembered\.json, and start again/,
+    )
+  })
+
+  it('G12: refuses the old primary for another process that shares the data folder, too', async () => {
+    const [anna, ben] = [new Process(ANNA), new Process(BEN, ANNA)]
+    await beats(anna)
+    await beats(ben)
+    await anna.saying({ timeline: 2 }).greet()
+
+    await assert.rejects(ben.saying({ timeline: 1 }).greet(), /old primary/)
+  })
+
+  it('refuses a standby, and another installation', async () => {
+    const anna = new Process(ANNA)
+    await beats(anna)
+
+    await assert.rejects(anna.saying({ is_standby: true }).greet(), /it is a standby and takes no writes/)
+    await assert.rejects(anna.saying({ installation: 'theirs' }).greet(), /another installation/)
+    assert.equal(await holdReason(), null)
+  })
+})
+
+describe('what processes still know from before', () => {
+  it('G12: means nothing after a hold: lost numbers and lost epochs are given to nothing else', async () => {
+    const sender = await addSender(world)
+    const lane = await holdLane(world, ANNA, (await acceptedBy(sender)).connectionId)
+    const before = await lastSequence()
+    const anna = new Process(ANNA)
+    await beats(anna)
+    await goBack()
+
+    await anna.greet()
+    await world.administration.releaseHold('test')
+    await world.lanes.release([lane])
+    const [again] = await claim(world, BEN)
+    await accept(world, sender)
+
+    assert.ok((again?.epoch ?? 0) > lane.epoch + 1_000_000, `epoch ${lane.epoch}, then ${again?.epoch}`)
+    assert.ok((await lastSequence()) > before + 1_000_000 * 1_024)
+  })
+})
+
+async function acceptedBy(sender: Awaited<ReturnType<typeof addSender>>) {
+  await accept(world, sender)
+  return sender
+}
+
+async function lastSequence(): Promise<number> {
+  const { rows } = await session.query<{ last: string }>('select max(sequence) as last from queued')
+  return Number(rows[0]?.last)
+}

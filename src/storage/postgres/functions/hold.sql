@@ -1,0 +1,23 @@
+-- The database has gone back, so nothing may be sent until a person has looked (G12). Does nothing when somebody has held the
+-- lanes since the caller looked. Returns how often they have been held.
+--
+-- What processes still know from before must mean nothing now: numbers that were given to lost messages are given to no
+-- others, and neither are epochs (see `claim_lanes`).
+create function hold_lanes(a_reason text, holds_seen integer, holds_remembered integer) returns integer
+  language plpgsql security definer set search_path from current
+as $$
+declare
+  past_lost_blocks constant integer := 1 << 20;
+  n integer;
+begin
+  perform make_durable(5000);
+  select holds into n from remembrance for update;
+  if n > holds_seen then
+    return n;
+  end if;
+  insert into hold ("only", since, reason) values (1, now_ms(), a_reason) on conflict do nothing;
+  perform setval('message_block', nextval('message_block') + past_lost_blocks);
+  update remembrance set holds = greatest(n, holds_remembered) + 1 returning holds into n;
+  return n;
+end
+$$;

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { afterEach, beforeEach, describe, it } from 'vitest'
+import { skipNote } from '../../../test/support/black-box/skip-note.ts'
+import { waitUntil } from '../../../test/support/black-box/wait-until.ts'
+import { PgBouncer, whyNoPgBouncer } from '../../../test/support/postgres/pgbouncer.ts'
+import { withClient } from '../../../test/support/postgres/postgres-server.ts'
+import { openTestDatabase, type TestDatabase } from '../../../test/support/postgres/test-database.ts'
+import { readMigrations as readMigrationsOfSqlite } from '../sqlite/migrate.ts'
+import { applyMigrations, checkMigrations, type Migration, readMigrations } from './migrate.ts'
+import { migrateDatabase, withConnection } from './open-database.ts'
+
+const FOLDER = new URL('./migrations/', import.meta.url)
+const NEWEST = readMigrations().length
+const noPooler = whyNoPgBouncer()
+
+let database: TestDatabase
+let url: string
+
+beforeEach(async () => {
+  database = await openTestDatabase()
+  url = database.url
+})
+
+afterEach(() => database.drop())
+
+/** What a version after ours would bring. */
+function future(sql: string, breaking = false): Migration {
+  return { number: NEWEST + 1, name: 'from-the-future', sql, breaking }
+}
+
+function migrateWith(...more: readonly Migration[]): Promise<{ from: number; to: number }> {
+  const migrations = [...readMigrations(), ...more]
+  return withConnection(url, (ask) => applyMigrations({ ask, appRole: null, place: 'here', migrations }))
+}
+
+function visit(): Promise<void> {
+  return withConnection(url, (ask) => checkMigrations(ask, 'here'))
+}
+
+function query(sql: string): Promise<Record<string, unknown>[]> {
+  return withClient(url, async (client) => (await client.query(sql)).rows)
+}
+
+describe('the migrations of PostgreSQL', () => {
+  it('have the numbers and names that they have on SQLite', () => {
+    const named = (migrations: readonly { number: number; name: string; breaking: boolean }[]) =>
+      migrations.map(({ number, name, breaking }) => ({ number, name, breaking }))
+
+    assert.deepEqual(named(readMigrations()), named(readMigrationsOfSqlite()))
+  })
+
+  it.each(readdirSync(FOLDER).filter((file) => file.endsWith('.sql')))(
+    '%s begins by saying why, what it locks and whether old code may go on',
+    (file) => {
+      const [why, ...rest] = readFileSync(new URL(file, FOLDER), 'utf8')
+        .split('\n')
+        .filter((line) => line.startsWith('-- '))
+
+      assert.match(why ?? '', /^-- Why: /)
+      assert.ok(rest.some((line) => line.startsWith('-- Locks: ')))
+      assert.ok(rest.some((line) => /^-- breaking: (?:yes|no)$/.test(line)))
+    },
+  )
+
+  it('leave no file of functions out', () => {
+    const included = readMigrations()
+      .map(({ sql }) => sql)
+      .join('\n')
+
+    for (const file of readdirSync(new URL('./functions/', import.meta.url))) {
+      const text = readFileSync(new URL(`./functions/${file}`, import.meta.url), 'utf8')
+      assert.ok(included.includes(text), file)
+    }
+    assert.doesNotMatch(included, /^-- include /m)
+  })
+
+  it('are noted, each once, however often they are applied, and told from which version to which', async () => {
+    const made = await migrateDatabase({ url, migrateUrl: url })
+    const again = await migrateDatabase({ url, migrateUrl: url })
+
+    assert.deepEqual(
+      [made, again],
+      [
+        { from: 0, to: NEWEST },
+        { from: NEWEST, to: NEWEST },
+      ],
+    )
+    assert.deepEqual(
+      await query('select number, name, breaking from migration order by number'),
+      readMigrations().map(({ number, name, breaking }) => ({ number, name, breaking })),
+    )
+  })
+
+  it('are applied by one of several processes that start together', async () => {
+    const results = await Promise.all([1, 2, 3, 4].map(() => migrateDatabase({ url, migrateUrl: url })))
+
+    assert.deepEqual(new Set(results.map(({ to }) => to)), new Set([NEWEST]))
+    assert.equal((await query('select from migration')).length, NEWEST)
+  })
+
+  it('leave nothing behind when one of them fails', async () => {
+    await migrateWith()
+
+    await assert.rejects(migrateWith(future('create table half (); select from nowhere;')), /nowhere/)
+
+    assert.deepEqual(
+      await query(`select to_regclass('half') as half, (select max(number) from migration) as version`),
+      [{ half: null, version: NEWEST }],
+    )
+  })
+
+  it('wait for a table that somebody uses, and go on when he is done', async () => {
+    await migrateWith()
+
+    await withClient(url, async (client) => {
+      await client.query('begin; select from worker')
+      const migrating = migrateWith(future('alter table worker add column more text;'))
+      await waitUntil(
+        'the migration waits for the table',
+        async () => {
+          // Not pg_stat_activity, which stays the same throughout a transaction.
+          const waiting = `select from pg_locks where not granted and relation = 'worker'::regclass`
+          return (await client.query(waiting)).rows.length > 0
+        },
+        { deadlineMs: 10_000, everyMs: 5 },
+      )
+      await client.query('commit')
+
+      assert.deepEqual(await migrating, { from: NEWEST, to: NEWEST + 1 })
+    })
+  })
+
+  it.skipIf(noPooler !== null)(`go through a pooler in transaction mode${skipNote(noPooler)}`, async () => {
+    const pooler = await PgBouncer.open({ serverUrl: url, settings: { default_pool_size: 1 } })
+    const pooled = pooler.url(database.name)
+
+    const results = await Promise.all([1, 2].map(() => migrateDatabase({ url: pooled, migrateUrl: pooled })))
+    const left = await withClient(pooled, async (client) => {
+      return (
+        await client.query(`select current_setting('search_path') as path, current_setting('lock_timeout') as wait`)
+      ).rows
+    })
+    await pooler.stop()
+
+    assert.deepEqual(new Set(results.map(({ to }) => to)), new Set([NEWEST]))
+    assert.deepEqual(left, [{ path: '"$user", public', wait: '0' }])
+  })
+})
+
+describe('a database of another version', () => {
+  it('that a newer one has changed for good is refused to all', async () => {
+    await migrateWith(future('create table thing ();', true))
+
+    const refusal = { code: 'database_newer', message: /from-the-future/ }
+    await assert.rejects(migrateDatabase({ url, migrateUrl: url }), refusal)
+    await assert.rejects(visit(), refusal)
+  })
+
+  it('that a newer one has only added to is borne', async () => {
+    await migrateWith(future('create table thing ();'))
+
+    assert.deepEqual(await migrateDatabase({ url, migrateUrl: url }), { from: NEWEST + 1, to: NEWEST + 1 })
+    await visit()
+  })
+
+  it('that is older is refused to a visitor, who is told what to do', async () => {
+    await migrateWith()
+    await query(`delete from migration where number = ${NEWEST}`)
+
+    await assert.rejects(visit(), {
+      code: 'database_unavailable',
+      message: /older version.*npm run -s nuncio -- migrate/,
+    })
+  })
+
+  it('that is empty is refused to a visitor, who is told what to do', async () => {
+    await assert.rejects(visit(), { code: 'database_unavailable', message: /nothing in the database.*npm start/ })
+  })
+})
+
+describe('a database that is not ours', () => {
+  it.each([
+    ['a table', 'create table recipe (name text)'],
+    ['a table of the name of ours', 'create table migration (id bigint, name text)'],
+    ['a view', 'create view recipe as select 1'],
+  ])('is refused and left as it was: it has %s', async (_, sql) => {
+    await query(sql)
+
+    await assert.rejects(migrateDatabase({ url, migrateUrl: url }), {
+      code: 'database_foreign',
+      message: /database of its own/,
+    })
+    await assert.rejects(visit(), { code: 'database_foreign' })
+    assert.equal(
+      (await query(`select from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'v')`))
+        .length,
+      1,
+    )
+  })
+
+  it('is refused when its user looks into no schema', async () => {
+    await query('drop schema public')
+
+    await assert.rejects(migrateDatabase({ url, migrateUrl: url }), {
+      code: 'database_unavailable',
+      message: /create schema/,
+    })
+  })
+
+  it('does no harm in another schema', async () => {
+    await query('create schema kitchen; create table kitchen.recipe (name text)')
+
+    assert.deepEqual(await migrateDatabase({ url, migrateUrl: url }), { from: 0, to: NEWEST })
+  })
+
+  it('leaves room for ours in a schema that its user looks into first', async () => {
+    await query('create table recipe (name text); create schema nuncio')
+    url = `${url}?options=-c%20search_path%3Dnuncio`
+
+    await migrateDatabase({ url, migrateUrl: url })
+
+    await visit()
+    assert.deepEqual(
+      await query(`select to_regclass('nuncio.queued') is not null as ours, to_regclass('public.queued') as theirs`),
+      [{ ours: true, theirs: null }],
+    )
+  })
+})

@@ -1,0 +1,241 @@
+import { createHash } from 'node:crypto'
+
+export type ColumnKind = 'text' | 'number' | 'bytes'
+export type CopiedValue = string | number | Uint8Array | null
+/** The values of a row, in the order of the table's columns. */
+export type CopiedRow = readonly CopiedValue[]
+
+export interface CopiedTable {
+  readonly name: string
+  readonly columns: Readonly<Record<string, ColumnKind>>
+  /** By which rows are ordered, so that both sides read them in the same order. */
+  readonly key: readonly string[]
+}
+
+const text = 'text'
+const number = 'number'
+
+/**
+ * What an installation takes along when it moves to another engine, in the order in which it must be written. Not: what
+ * is made anew by itself (lane entries, marks), and what tells of processes that run no more (workers, owners of lanes).
+ */
+export const COPIED_TABLES: readonly CopiedTable[] = [
+  { name: 'account', key: ['id'], columns: { id: text, name: text, created_at: number } },
+  {
+    name: 'connection',
+    key: ['id'],
+    columns: {
+      id: text,
+      account_id: text,
+      number: text,
+      channel: text,
+      state: text,
+      policy: text,
+      channel_settings: text,
+      created_at: number,
+      removed_at: number,
+    },
+  },
+  {
+    name: 'token',
+    key: ['id'],
+    columns: {
+      id: text,
+      account_id: text,
+      name: text,
+      sha256: 'bytes',
+      prefix: text,
+      events: text,
+      connection_ids: text,
+      source_ranges: text,
+      created_at: number,
+      expires_at: number,
+      last_used_at: number,
+      deleted_at: number,
+    },
+  },
+  {
+    name: 'message',
+    key: ['sequence'],
+    columns: {
+      sequence: number,
+      id: text,
+      account_id: text,
+      connection_id: text,
+      token_id: text,
+      request_id: text,
+      body: text,
+      body_crc: number,
+      recipient: text,
+      type: text,
+      state: text,
+      reason: text,
+      words: text,
+      attempts: number,
+      accepted_at: number,
+      published_at: number,
+      settled_at: number,
+      network_id: text,
+      remote_address: text,
+      user_agent: text,
+      took_us: number,
+      resend_of: number,
+      resent_as: number,
+      resolved_at: number,
+    },
+  },
+  {
+    name: 'attempt',
+    key: ['message_sequence', 'number'],
+    columns: {
+      message_sequence: number,
+      number,
+      started_at: number,
+      ended_at: number,
+      outcome: text,
+      code: text,
+      words: text,
+    },
+  },
+  {
+    name: 'accept_commit',
+    key: ['last_sequence'],
+    columns: { last_sequence: number, first_sequence: number, took_us: number },
+  },
+  {
+    name: 'request',
+    key: ['sequence'],
+    columns: {
+      sequence: number,
+      account_id: text,
+      token_id: text,
+      request_id: text,
+      received_at: number,
+      took_us: number,
+      status: number,
+      code: text,
+      errors: text,
+      body: text,
+      message_id: text,
+      remote_address: text,
+      user_agent: text,
+    },
+  },
+  {
+    name: 'timeline',
+    key: ['message_sequence', 'position'],
+    columns: {
+      message_sequence: number,
+      position: number,
+      at: number,
+      kind: text,
+      code: text,
+      words: text,
+      facts: text,
+    },
+  },
+  {
+    name: 'idempotency',
+    key: ['account_id', 'key'],
+    columns: { account_id: text, key: text, fingerprint: text, message_sequence: number, accepted_at: number },
+  },
+  {
+    name: 'lane',
+    key: ['connection_id'],
+    columns: {
+      connection_id: text,
+      account_id: text,
+      epoch: number,
+      head: text,
+      trouble: text,
+      wait_reason: text,
+      wait_words: text,
+      wait_until: number,
+      last_attempt_at: number,
+    },
+  },
+  {
+    name: 'open_attempt',
+    key: ['connection_id'],
+    columns: {
+      connection_id: text,
+      account_id: text,
+      message_sequence: number,
+      number,
+      epoch: number,
+      started_at: number,
+      crashes: number,
+      evidence_until: number,
+      words: text,
+    },
+  },
+  {
+    name: 'media',
+    key: ['message_sequence'],
+    columns: {
+      message_sequence: number,
+      account_id: text,
+      connection_id: text,
+      url: text,
+      type: text,
+      state: text,
+      tries: number,
+      next_try_at: number,
+      code: text,
+      words: text,
+      path: text,
+      size_bytes: number,
+      sha256: text,
+      mime: text,
+      took_ms: number,
+      ended_at: number,
+    },
+  },
+  {
+    name: 'channel_memory',
+    key: ['position'],
+    columns: {
+      position: number,
+      kind: text,
+      connection_id: text,
+      key: text,
+      value: text,
+      at: number,
+      remind_at: number,
+    },
+  },
+  {
+    name: 'audit',
+    key: ['sequence'],
+    columns: { sequence: number, at: number, actor: text, account_id: text, action: text, object: text, detail: text },
+  },
+  { name: 'hold', key: ['only'], columns: { only: number, since: number, reason: text } },
+]
+
+export interface TableDigest {
+  readonly rows: number
+  readonly sha256: string
+}
+
+/** Counts rows and makes one checksum of them all, in their order: from the same text on both sides. */
+export class RowDigest {
+  readonly #hash = createHash('sha256')
+  #rows = 0
+
+  get rows(): number {
+    return this.#rows
+  }
+
+  add(rows: readonly CopiedRow[]): void {
+    for (const row of rows) this.#hash.update(`${JSON.stringify(row.map(toText))}\n`)
+    this.#rows += rows.length
+  }
+
+  finish(): TableDigest {
+    return { rows: this.#rows, sha256: this.#hash.digest('hex') }
+  }
+}
+
+function toText(value: CopiedValue): string | number | null {
+  return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value
+}

@@ -1,0 +1,100 @@
+import { dirname, join } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import type { CopiedRow, CopiedTable, CopiedValue } from '../shared/copied-tables.ts'
+import { openDatabase } from './open-database.ts'
+import { takeServiceLock } from './service-lock.ts'
+import { translateOpenError } from './sqlite-errors.ts'
+
+const ROWS_AT_ONCE = 2_000
+const ACTOR = 'copy'
+
+/** What the other engine wants to know of a row, and this one keeps with the connection. */
+const WITH_ACCOUNT = 'join (select id, account_id from connection) c on c.id = connection_id'
+const FROM: Readonly<Record<string, string>> = {
+  lane: `lane ${WITH_ACCOUNT}`,
+  open_attempt: `open_attempt ${WITH_ACCOUNT}`,
+}
+
+/** A stopped installation on SQLite that moves elsewhere. While this is open nobody serves it and nobody changes it. */
+export class CopySource {
+  readonly #database: DatabaseSync
+  readonly #lock: { release(): void }
+
+  constructor(path: string) {
+    // First without the lock, so that no folder is made for a database that is not there.
+    openDatabase(path, { create: false }).close()
+    this.#lock = takeServiceLock(join(dirname(path), 'service.lock'))
+    try {
+      this.#database = openDatabase(path, { create: false })
+      this.#database.exec('begin immediate')
+    } catch (error) {
+      this.#lock.release()
+      throw translateOpenError(error, path)
+    }
+  }
+
+  count({ name }: CopiedTable): number {
+    return this.#database.prepare(`select count(*) as rows from "${name}"`).get()?.['rows'] as number
+  }
+
+  /** All rows in the order of the key, some at a time. */
+  *rows({ name, columns, key }: CopiedTable): Generator<CopiedRow[]> {
+    const names = Object.keys(columns)
+    const sql = `select ${names.map(quoted).join()} from ${FROM[name] ?? quoted(name)} order by ${key.map(quoted).join()}`
+    let batch: CopiedRow[] = []
+    for (const row of this.#database.prepare(sql).iterate()) {
+      batch.push(names.map((column) => row[column] as CopiedValue))
+      if (batch.length < ROWS_AT_ONCE) continue
+      yield batch
+      batch = []
+    }
+    if (batch.length > 0) yield batch
+  }
+
+  /** The highest number that was ever given to a row, also to one that is gone. */
+  highestNumber(table: 'audit' | 'channel_memory'): number {
+    const sql =
+      table === 'audit'
+        ? 'select coalesce(max(sequence), 0) as highest from audit'
+        : `select coalesce((select seq from sqlite_sequence where name = 'channel_memory'), 0) as highest`
+    return this.#database.prepare(sql).get()?.['highest'] as number
+  }
+
+  /**
+   * Holds all lanes from now on, durably: both places know what waits, and only one of them may send it. Held already, it
+   * stays so.
+   */
+  hold(reason: string, at: number): void {
+    const database = this.#database
+    const { changes } = database
+      .prepare('insert into hold (only, since, reason) values (1, ?, ?) on conflict do nothing')
+      .run(at, reason)
+    if (changes === 1) {
+      database.exec('update remembrance set holds = holds + 1')
+      this.#audit('hold.place', reason, at)
+    }
+    database.exec('commit')
+  }
+
+  /** Takes back what `hold` did. */
+  release(reason: string, at: number): void {
+    const { changes } = this.#database.prepare('delete from hold where reason = ?').run(reason)
+    if (changes === 1) this.#audit('hold.release', reason, at)
+  }
+
+  /** What was not committed is taken back. */
+  close(): void {
+    this.#database.close()
+    this.#lock.release()
+  }
+
+  #audit(action: string, reason: string, at: number): void {
+    this.#database
+      .prepare(`insert into audit (at, actor, action, object, detail) values (?, ?, ?, 'all lanes', ?)`)
+      .run(at, ACTOR, action, JSON.stringify({ reason }))
+  }
+}
+
+function quoted(name: string): string {
+  return `"${name}"`
+}

@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { waitUntil } from '../../support/black-box/wait-until.ts'
+import { type PostgresServer, type PostgresSettings, withClient } from '../../support/postgres/postgres-server.ts'
+
+const FOLDER = 'plans'
+
+/** How one statement read one table, or one partition of it, when it ran. */
+export interface Scan {
+  readonly kind: string
+  /** Of a partition: the table that it is a part of. */
+  readonly table: string
+  readonly relation: string
+  readonly index: string | null
+  /** All that it looked at, whether it wanted them or not. */
+  readonly rows: number
+  /** Without them, whoever reads a whole index for one row would look harmless. */
+  readonly blocks: number
+}
+
+/** A statement as it ran, sent by a process of ours or from within a function. */
+export interface Ran {
+  readonly sql: string
+  /** The innermost function that it stands in; null for what was sent. */
+  readonly within: string | null
+  readonly application: string
+  readonly scans: readonly Scan[]
+}
+
+interface Node {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Index Name'?: string
+  readonly 'Actual Rows'?: number
+  readonly 'Actual Loops'?: number
+  readonly 'Rows Removed by Filter'?: number
+  readonly 'Rows Removed by Index Recheck'?: number
+  readonly 'Shared Hit Blocks'?: number
+  readonly 'Shared Read Blocks'?: number
+  readonly Plans?: readonly Node[]
+}
+
+/**
+ * The plans of all statements that run on a server, those inside of functions too, with what they really did. The server
+ * writes them down (`auto_explain`), so nobody who asks has to be changed for it.
+ */
+export class PlanLog {
+  /** For the server. */
+  static readonly settings: PostgresSettings = {
+    logging_collector: true,
+    log_destination: 'jsonlog',
+    log_directory: FOLDER,
+    log_filename: 'plans.log',
+    log_rotation_age: 0,
+    log_rotation_size: 0,
+  }
+
+  readonly #file: string
+  readonly #url: string
+
+  private constructor(file: string, url: string) {
+    this.#file = file
+    this.#url = url
+  }
+
+  /** From now on whoever connects to this database is watched. */
+  static async open(server: PostgresServer, database: string): Promise<PlanLog> {
+    const settings = {
+      session_preload_libraries: 'auto_explain',
+      'auto_explain.log_min_duration': '0',
+      'auto_explain.log_nested_statements': 'on',
+      'auto_explain.log_analyze': 'on',
+      'auto_explain.log_buffers': 'on',
+      'auto_explain.log_timing': 'off',
+      'auto_explain.log_format': 'json',
+    }
+    for (const [name, value] of Object.entries(settings))
+      await server.query(`alter database ${database} set ${name} = '${value}'`)
+    return new PlanLog(join(server.dataFolder, FOLDER, 'plans.json'), server.url(database))
+  }
+
+  /** What ran until now, from `since` on. */
+  async read(since = 0): Promise<readonly Ran[]> {
+    // The last line in the pipe to the log, so all others have arrived before it.
+    const mark = `mark ${randomUUID()}`
+    await withClient(this.#url, (client) => client.query(`select '${mark}'`))
+    await waitUntil('the log is written', async () => this.#text(since).includes(mark), {
+      deadlineMs: 30_000,
+      everyMs: 20,
+    })
+    return this.#text(since).split('\n').flatMap(readLine)
+  }
+
+  /** Where to read on from. */
+  get end(): number {
+    return statSync(this.#file).size
+  }
+
+  #text(since: number): string {
+    return readFileSync(this.#file).subarray(since).toString()
+  }
+}
+
+function readLine(line: string): Ran[] {
+  if (!line.includes('  plan:\\n')) return []
+  const { message, context, application_name } = JSON.parse(line) as Record<string, string | undefined>
+  const { 'Query Text': sql, Plan } = JSON.parse(message!.slice(message!.indexOf('\n'))) as {
+    'Query Text': string
+    Plan: Node
+  }
+  return [
+    {
+      sql: sql.replace(/\s+/g, ' ').trim(),
+      within: /^(?:PL\/pgSQL|SQL) function "?(\w+)/m.exec(context ?? '')?.[1] ?? null,
+      application: application_name ?? '',
+      scans: scansOf(Plan),
+    },
+  ]
+}
+
+function scansOf(node: Node): Scan[] {
+  const inner = node.Plans ?? []
+  const found = inner.flatMap(scansOf)
+  const relation = node['Relation Name']
+  const loops = node['Actual Loops'] ?? 0
+  if (relation === undefined || !node['Node Type'].includes('Scan') || loops === 0) return found
+  const looked = ['Actual Rows', 'Rows Removed by Filter', 'Rows Removed by Index Recheck'] as const
+  // A bitmap's index lies beneath; what else does belongs to somebody else.
+  const others = inner.filter((other) => !other['Node Type'].startsWith('Bitmap'))
+  return [
+    ...found,
+    {
+      kind: node['Node Type'],
+      table: relation.replace(/_p\d+$/, ''),
+      relation,
+      index: node['Index Name'] ?? null,
+      rows: Math.round(looked.reduce((sum, name) => sum + (node[name] ?? 0), 0) * loops),
+      blocks: blocksOf(node) - others.reduce((sum, other) => sum + blocksOf(other), 0),
+    },
+  ]
+}
+
+function blocksOf(node: Node): number {
+  return (node['Shared Hit Blocks'] ?? 0) + (node['Shared Read Blocks'] ?? 0)
+}

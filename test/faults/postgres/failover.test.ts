@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { setTimeout } from 'node:timers/promises'
+import { describe, it } from 'vitest'
+import { judgeRun } from '../../support/black-box/judge-run.ts'
+import { Load } from '../../support/black-box/load.ts'
+import { printTable } from '../../support/black-box/print-table.ts'
+import { readRounds, readSeed } from '../run-length.ts'
+import { longestDeliveryGap } from './delivery-gap.ts'
+import { ReplicatedCluster } from './replicated-cluster.ts'
+import { TimedClient } from './timed-client.ts'
+
+const rounds = readRounds(1)
+const seed = readSeed()
+const CONNECTIONS = 10
+const SLOW_SANDBOX = ['--set', 'latency=30ms']
+const BETWEEN_MS = 3_000
+const RECOVERED_WITHIN_MS = 10_000
+const ANSWERED_WITHIN_MS = 7_500
+
+describe('a failover to a synchronous standby', () => {
+  it(
+    'G1 G2 G3 G5 G12: loses nothing that was answered with 200, and the lanes go on by themselves',
+    async () => {
+      const world = await ReplicatedCluster.open({
+        workers: 2,
+        connections: CONNECTIONS,
+        connectionArguments: SLOW_SANDBOX,
+        isSynchronous: true,
+      })
+      try {
+        const { client, connections, services, dataDir } = world.cluster
+        const timed = new TimedClient(client)
+        const load = new Load({ client: timed, connections, pauseMs: 40, keyedShare: 0.4, seed })
+        load.start()
+        const movedAt: number[] = []
+        for (let round = 0; round < rounds; round += 1) {
+          if (round > 0) await world.attachStandby()
+          await setTimeout(BETWEEN_MS)
+          await world.failOver()
+          movedAt.push(performance.now())
+        }
+        await setTimeout(BETWEEN_MS)
+        await load.stop()
+
+        const { cli, databaseUrl } = world
+        await setTimeout(10000)
+        { const { writeFileSync } = await import('node:fs')
+          const out = [(await cli.run('attention')).stdout.slice(0,3000), (await cli.run('workers')).stdout, (await cli.run('workers','--lanes')).stdout, (await cli.run('hold')).stdout, ...services.map((x) => x.log.slice(-6000)),
+          JSON.stringify(await world.primary.query('select * from open_attempt', [], 'nuncio')), JSON.stringify(await world.primary.query('select * from lane', [], 'nuncio')), JSON.stringify(await world.primary.query('select pid, application_name, state, wait_event_type, wait_event, now() - query_start as since, left(query,80) q from pg_stat_activity where datname = $1', ['nuncio']), null, 1)]
+          writeFileSync('/tmp/fo-state.txt', out.join('\n----\n')) }
+        const held = await cli.json<{ held: boolean }>('hold')
+        const { counts, states, input } = await judgeRun({ cli, databaseUrl, dataDir }, load.requests)
+
+        const recoveredMs = movedAt.map((moment) => timed.firstAckAfter(moment))
+        printTable('Failover, synchronous', {
+          rounds,
+          seed,
+          ...counts,
+          ...states,
+          'accepts again after ms': recoveredMs.join(', '),
+          'slowest answer ms': timed.slowestMs,
+          'longest standstill of a lane ms': longestDeliveryGap(input),
+          answers: JSON.stringify(load.answers),
+        })
+        assert.equal(held.held, false)
+        assert.ok(services.every(({ isRunning }) => isRunning))
+        assert.ok(Math.max(...recoveredMs) <= RECOVERED_WITHIN_MS, `It accepted again after ${recoveredMs} ms`)
+        assert.ok(timed.slowestMs <= ANSWERED_WITHIN_MS, `An answer took ${timed.slowestMs} ms`)
+        assert.ok(load.ackedIds.length > rounds * 100, `Only ${load.ackedIds.length} messages were at stake`)
+      } finally {
+        await world.close()
+      }
+    },
+    120_000 + rounds * 30_000,
+  )
+})

@@ -1,0 +1,103 @@
+// Loaded into a worker before anything else. Stops the whole process, as a hypervisor may at any moment, at a point that a
+// file names. It changes nothing but that: everything is wrapped from outside.
+
+import { appendFileSync, readFileSync } from 'node:fs'
+import { Client } from 'pg'
+import { ChannelCall } from '../../../../src/core/dispatch/channel-call.ts'
+import { WorkerClaim } from '../../../../src/core/dispatch/worker-claim.ts'
+import type { Step } from '../../../../src/core/ports/lanes.ts'
+import { PostgresLanes } from '../../../../src/storage/postgres/lanes.ts'
+import { PostgresMediaQueue } from '../../../../src/storage/postgres/media-queue.ts'
+import { CARELESS_VARIABLE, ORDERS_VARIABLE, type Point } from './points.ts'
+import { wrap } from './wrap.ts'
+
+const LOOK_FOR_ORDERS_EVERY_MS = 20
+const INSIDE_MS = 15
+const INSIDE_FETCH_MS = 100
+
+const file = process.env[ORDERS_VARIABLE] ?? ''
+let handled = 0
+let wanted: string | null = null
+
+function lookForOrders(): void {
+  const [number = '0', point = ''] = readOrEmpty(file).split(' ')
+  if (Number(number) <= handled) return
+  handled = Number(number)
+  wanted = point
+}
+
+function readOrEmpty(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function reach(point: Point): void {
+  if (point !== wanted) return
+  wanted = null
+  appendFileSync(`${file}.report`, `${handled} ${point}\n`)
+  process.kill(process.pid, 'SIGSTOP')
+}
+
+function reachLater(point: Point, delayMs: number): void {
+  if (point === wanted) setTimeout(() => reach(point), delayMs)
+}
+
+/** Stops before a method is called and after it has been answered, before whoever called it goes on. */
+function around(prototype: object, method: string, name: (args: readonly unknown[], result?: unknown) => string | null) {
+  wrap(prototype, method, (call, args) => {
+    reach(`before-${name(args)}` as Point)
+    return Promise.resolve(call()).then((result) => {
+      reach(`after-${name(args, result)}` as Point)
+      return result
+    })
+  })
+}
+
+function kindOf(step: Step): string {
+  if (step.drop) return 'drop'
+  if (!step.close) return step.open ? 'first-open' : 'memory'
+  const { disposition } = step.close
+  if (disposition.do === 'await-evidence') return 'await-evidence'
+  if (disposition.do === 'keep-queued') return 'keep'
+  return step.open ? 'close-and-open' : 'close'
+}
+
+const ON_ITS_WAY: readonly (readonly [text: string, Point])[] = [
+  ['from claim_lanes(', 'claim-on-its-way'],
+  ['select record_step', 'record-on-its-way'],
+  ['remember_entries(', 'delivery-on-its-way'],
+  ['from beat(', 'heartbeat-on-its-way'],
+  ['accept_batch(', 'accept-on-its-way'],
+]
+
+setInterval(lookForOrders, LOOK_FOR_ORDERS_EVERY_MS).unref()
+
+wrap(Client.prototype, 'query', (call, [statement]) => {
+  const result = call()
+  const text = typeof statement === 'string' ? statement : String((statement as { text?: string }).text)
+  for (const [part, point] of ON_ITS_WAY) if (text.includes(part)) reach(point)
+  return result
+})
+
+const { prototype: lanes } = PostgresLanes
+around(lanes, 'claim', (_, claimed) => (Array.isArray(claimed) && claimed.length === 0 ? null : 'claim'))
+around(lanes, 'loadRun', () => 'load-run')
+around(lanes, 'record', ([step]) => kindOf(step as Step))
+around(lanes, 'heartbeat', () => 'heartbeat')
+around(lanes, 'release', () => 'release')
+around(lanes, 'applyReceipt', () => 'receipt')
+around(PostgresMediaQueue.prototype, 'ready', () => 'media-ready')
+wrap(PostgresMediaQueue.prototype, 'take', (call) => {
+  reachLater('inside-media-fetch', INSIDE_FETCH_MS)
+  return call()
+})
+around(ChannelCall.prototype, 'run', () => 'call')
+wrap(ChannelCall.prototype, 'run', (call) => {
+  reachLater('inside-call', INSIDE_MS)
+  return call()
+})
+
+if (process.env[CARELESS_VARIABLE]) WorkerClaim.prototype.holds = () => true

@@ -1,0 +1,101 @@
+import { type Cluster, type ClusterPlan, openCluster } from '../../support/black-box/cluster.ts'
+import { QuickCli } from '../../support/black-box/quick-cli.ts'
+import { memoryFolder } from '../../support/postgres/memory-folder.ts'
+import { PostgresServer, type PostgresSettings } from '../../support/postgres/postgres-server.ts'
+import { TcpProxy } from '../../support/tcp-proxy.ts'
+import { PortSwitch } from './port-switch.ts'
+
+export interface ReplicatedPlan extends Pick<ClusterPlan, 'workers' | 'connections' | 'connectionArguments'> {
+  /** Whether each commit waits until the standby has it. */
+  readonly isSynchronous: boolean
+  readonly settings?: PostgresSettings
+}
+
+const STANDBY = 'standby'
+
+/** Workers on a primary that a standby streams from, and the means to break all of it. */
+export class ReplicatedCluster {
+  readonly cluster: Cluster
+  /** Leads to whichever server is the primary, the command line too. */
+  readonly way: PortSwitch
+  readonly databaseUrl: string
+  readonly cli: QuickCli
+  readonly #plan: ReplicatedPlan
+  readonly #retired: PostgresServer[] = []
+  #primary: PostgresServer
+  #standby: PostgresServer
+  /** Between the two. */
+  #replication: TcpProxy
+
+  private constructor(plan: ReplicatedPlan, { way, cluster, primary, standby, replication }: Parts) {
+    this.#plan = plan
+    this.way = way
+    this.cluster = cluster
+    this.databaseUrl = way.through(cluster.databaseUrl)
+    this.cli = new QuickCli({ dataDir: cluster.dataDir, databaseUrl: this.databaseUrl })
+    this.#primary = primary
+    this.#standby = standby
+    this.#replication = replication
+  }
+
+  static async open(plan: ReplicatedPlan): Promise<ReplicatedCluster> {
+    const primary = await PostgresServer.open({ parentFolder: memoryFolder(), settings: plan.settings ?? {} })
+    const way = await PortSwitch.open(primary.port)
+    const cluster = await openCluster({ ...plan, server: primary, urlOf: (_, url) => way.through(url) })
+    return new ReplicatedCluster(plan, { way, cluster, primary, ...(await attachStandby(primary, plan)) })
+  }
+
+  get primary(): PostgresServer {
+    return this.#primary
+  }
+
+  get standby(): PostgresServer {
+    return this.#standby
+  }
+
+  get replication(): TcpProxy {
+    return this.#replication
+  }
+
+  /** The primary is gone, its standby takes its place, and everybody is led there. Returns when it takes writes. */
+  async failOver(): Promise<void> {
+    await this.#primary.killNine()
+    await this.#standby.promote()
+    this.way.moveTo(this.#standby.port)
+    await this.#replication.close()
+    this.#retired.push(this.#primary)
+    this.#primary = this.#standby
+  }
+
+  /** Another standby, of the primary of now. */
+  async attachStandby(): Promise<void> {
+    const { standby, replication } = await attachStandby(this.#primary, this.#plan)
+    this.#standby = standby
+    this.#replication = replication
+  }
+
+  async close(): Promise<void> {
+    await this.cluster.close()
+    await this.way.close()
+    await this.#replication.close()
+    await Promise.all([...new Set([...this.#retired, this.#primary, this.#standby])].map((server) => server.close()))
+  }
+}
+
+interface Replica {
+  readonly standby: PostgresServer
+  readonly replication: TcpProxy
+}
+
+interface Parts extends Replica {
+  readonly way: PortSwitch
+  readonly cluster: Cluster
+  readonly primary: PostgresServer
+}
+
+async function attachStandby(primary: PostgresServer, { isSynchronous }: ReplicatedPlan): Promise<Replica> {
+  const replication = await TcpProxy.open(primary.port)
+  const standby = await primary.openStandby({ name: STANDBY, primaryPort: replication.port })
+  if (isSynchronous) await primary.reload({ synchronous_standby_names: STANDBY })
+  return { standby, replication }
+}

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { setTimeout } from 'node:timers/promises'
+import { describe, it } from 'vitest'
+import { type Cluster, openCluster } from '../../support/black-box/cluster.ts'
+import { judgeRun } from '../../support/black-box/judge-run.ts'
+import { Load } from '../../support/black-box/load.ts'
+import { printTable } from '../../support/black-box/print-table.ts'
+import { findFalseQuarantines } from '../../support/ledger/find-false-quarantines.ts'
+import { readRounds, readSeed } from '../run-length.ts'
+import { longestDeliveryGap } from './delivery-gap.ts'
+import { TimedClient } from './timed-client.ts'
+
+const rounds = readRounds(3)
+const seed = readSeed()
+const WORKERS = 2
+const CONNECTIONS = 12
+const SLOW_SANDBOX = ['--set', 'latency=30ms']
+const BETWEEN_MS = 4_000
+// A request is answered with 503 after five seconds; the look at it comes every fifth quarter of them, on a busy machine.
+const ANSWERED_WITHIN_MS = 7_500
+const RECOVERED_WITHIN_MS = 10_000
+
+describe('PostgreSQL that crashes and comes back', () => {
+  it(
+    'G1 G2 G3 G5 G11: under load, again and again, keeps nobody waiting, loses nothing, and both workers go on by themselves',
+    async () => {
+      const cluster = await openCluster({
+        workers: WORKERS,
+        connections: CONNECTIONS,
+        connectionArguments: SLOW_SANDBOX,
+      })
+      try {
+        const { client, connections, services } = cluster
+        const timed = new TimedClient(client)
+        const load = new Load({ client: timed, connections, pauseMs: 60, keyedShare: 0.4, seed })
+        load.start()
+
+        const downs = await crashAgainAndAgain(cluster)
+
+        await load.stop()
+        const { counts, states, input } = await judgeRun(cluster, load.requests)
+        const recoveredMs = downs.map(({ upAt }) => timed.firstAckAfter(upAt))
+        printTable('PostgreSQL restarted (immediate)', {
+          rounds,
+          seed,
+          ...counts,
+          ...states,
+          'down ms': downs.map(({ askedAt, upAt }) => Math.round(upAt - askedAt)).join(', '),
+          'accepts again after ms': recoveredMs.join(', '),
+          'slowest answer ms': timed.slowestMs,
+          'longest standstill of a lane ms': longestDeliveryGap(input),
+          answers: JSON.stringify(load.answers),
+        })
+        assert.ok(timed.slowestMs <= ANSWERED_WITHIN_MS, `An answer took ${timed.slowestMs} ms`)
+        assert.ok(Math.max(...recoveredMs) <= RECOVERED_WITHIN_MS, `It accepted again after ${recoveredMs} ms`)
+        assert.ok(services.every(({ isRunning }) => isRunning))
+        assert.ok(load.ackedIds.length > rounds * 100, `Only ${load.ackedIds.length} messages were at stake`)
+        // No worker has crashed, so no message may be blamed for it.
+        assert.deepEqual(findFalseQuarantines([], input), [])
+        assert.equal((await cluster.cli.json<{ held: boolean }>('hold')).held, false)
+      } finally {
+        await cluster.close()
+      }
+    },
+    120_000 + rounds * 30_000,
+  )
+})
+
+interface Down {
+  readonly askedAt: number
+  readonly upAt: number
+}
+
+async function crashAgainAndAgain({ server }: Cluster): Promise<Down[]> {
+  const downs: Down[] = []
+  for (let round = 0; round < rounds; round += 1) {
+    await setTimeout(BETWEEN_MS)
+    const askedAt = performance.now()
+    await server.restart('immediate')
+    downs.push({ askedAt, upAt: performance.now() })
+  }
+  await setTimeout(BETWEEN_MS)
+  return downs
+}

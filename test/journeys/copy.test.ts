@@ -1,0 +1,328 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { Client } from 'pg'
+import { afterEach, beforeEach, describe, it, vi } from 'vitest'
+import { migrateDatabase } from '../../src/storage/postgres/open-database.ts'
+import { nuncioEnvironment, nuncioMain } from '../support/black-box/nuncio-environment.ts'
+import { waitUntil } from '../support/black-box/wait-until.ts'
+import { CliOn } from '../support/journey/cli-on.ts'
+import { serveFiles, tinyPng } from '../support/journey/serve-files.ts'
+import { type Journey, SENDER, startNuncio, temporaryFolder } from '../support/journey/start-nuncio.ts'
+import { withClient } from '../support/postgres/postgres-server.ts'
+import { openTestDatabase, type TestDatabase } from '../support/postgres/test-database.ts'
+import { cutAt, TcpProxy } from '../support/tcp-proxy.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const LOOPBACK = { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' }
+const TO = '15551234567'
+
+let database: TestDatabase
+/** The new home, as the settings name it. */
+let postgres: { readonly NUNCIO_DATABASE_URL: string }
+
+beforeEach(async () => {
+  database = await openTestDatabase()
+  postgres = { NUNCIO_DATABASE_URL: database.url }
+})
+
+afterEach(() => database.drop())
+
+function query(sql: string): Promise<Record<string, unknown>[]> {
+  return withClient(database.url, async (client) => (await client.query(sql)).rows)
+}
+
+async function isEmpty(): Promise<boolean> {
+  const [row] = await query('select (select count(*) from account) + (select count(*) from message) as rows')
+  return row?.['rows'] === '0'
+}
+
+/** A little of everything: ended well and badly, unconfirmed, waiting, repeated, refused, with and without attachments. */
+async function liveALittle(nuncio: Journey): Promise<{ waiting: string; once: string }> {
+  const { administration } = nuncio.operator
+  const host = await serveFiles({ '/a.png': { body: tinyPng(), type: 'image/png' } })
+  const media = { name: 'a.png', url: `${host}/a.png` }
+  const [good, refused, busy, lost, gone, once, picture] = await Promise.all([
+    nuncio.text(TO, "Grüße 👩‍👩‍👧 ' \\ \u202e"),
+    nuncio.text('15550100001', 'refused'),
+    nuncio.text('15550100002', 'busy twice'),
+    nuncio.text('15550100004', 'lost'),
+    nuncio.text('15550100004', 'resolved'),
+    nuncio.text(TO, 'once', { 'idempotency-key': 'order-1' }),
+    nuncio.post({ from: SENDER, to: TO, message: { type: 'image', media } }),
+  ])
+  await nuncio.text(TO, 'once', { 'idempotency-key': 'order-1' })
+  await nuncio.text('not a number', 'refused at the door')
+  for (const { messageId } of [good, busy, once, picture])
+    await nuncio.reaches(messageId, 'PUBLISHED', 'DELIVERED', 'READ')
+  await nuncio.reaches(refused.messageId, 'FAILED')
+  for (const { messageId } of [lost, gone]) await nuncio.reaches(messageId, 'UNCONFIRMED')
+  await administration.resolveMessage(gone.messageId as never, 'arrived', 'test')
+
+  const { id } = await administration.findConnection(SENDER, null)
+  await administration.setConnectionState(id, 'paused', 'test')
+  const waiting = await nuncio.text(TO, 'waits')
+  await nuncio.post({ from: SENDER, to: TO, message: { type: 'image', media } })
+  const cancelled = await nuncio.text(TO, 'cancelled')
+  await administration.cancelMessage(cancelled.messageId as never, 'test')
+  await administration.retryMessage(refused.messageId as never, 'test')
+  return { waiting: waiting.messageId, once: once.messageId }
+}
+
+/** What only accidents leave behind. */
+function leaveTraces(dataDir: string): void {
+  const sqlite = new DatabaseSync(join(dataDir, 'nuncio.db'))
+  // A body that was refused may hold what PostgreSQL cannot keep.
+  sqlite.prepare('update request set body = ? where status >= 400').run('as it came: \0')
+  // A worker has died while it handed over the first message of the lane, as it had once before.
+  sqlite.exec(
+    `insert into open_attempt (connection_id, message_sequence, number, epoch, started_at, crashes)
+       select connection_id, min(sequence), 2, 7, 1700000000000, 1 from message where state = 'QUEUED' group by connection_id;
+     insert into attempt (message_sequence, number, started_at, ended_at, outcome, words)
+       select min(sequence), 1, 1700000000000, 1700000000001, 'unknown', 'it died' from message where state = 'QUEUED';
+     update lane set epoch = 9, wait_reason = 'retry', wait_words = 'soon', wait_until = 1700000000002, head = '{"x":1}'`,
+  )
+  sqlite.close()
+}
+
+/** Everything that people can see, as programs get it. */
+async function lookAtAll(cli: CliOn): Promise<Record<string, unknown>> {
+  const seen: Record<string, unknown> = {}
+  for (const command of [
+    'account list',
+    'connection list',
+    'token list',
+    'message list',
+    'log list',
+    'attention',
+    'sandbox inbox',
+    'hold',
+  ])
+    seen[command] = await cli.json(...command.split(' '))
+  for (const { id } of seen['message list'] as { id: string }[])
+    seen[`explain ${id}`] = await cli.json('message', 'explain', id)
+  for (const { requestId } of seen['log list'] as { requestId: string }[])
+    seen[`log show ${requestId}`] = await cli.json('log', 'show', requestId)
+  return seen
+}
+
+describe('moving from SQLite to PostgreSQL', () => {
+  it('takes everything along, and goes on where it was', async () => {
+    const nuncio = await startNuncio({ settings: LOOPBACK })
+    const { waiting, once } = await liveALittle(nuncio)
+    await nuncio.stop()
+    leaveTraces(nuncio.dataDir)
+    const [old, moved] = [new CliOn(nuncio.dataDir), new CliOn(nuncio.dataDir, postgres)]
+    const before = await lookAtAll(old)
+
+    const counts = await moved.json<{ table: string; rows: number; sha256: string }[]>('copy')
+    const after = await lookAtAll(moved)
+
+    const without = (seen: Record<string, unknown>) =>
+      JSON.parse(JSON.stringify(seen).replaceAll('\\u0000', '␀')) as unknown
+    assert.deepEqual(without(after), without(before))
+    assert.equal(counts.find(({ table }) => table === 'message')?.rows, (before['message list'] as unknown[]).length)
+    assert.ok(
+      counts.every(({ rows, table }) => rows > 0 || table === 'hold' || table === 'idempotency'),
+      JSON.stringify(counts),
+    )
+
+    const there = await startNuncio({
+      dataDir: nuncio.dataDir,
+      token: nuncio.token,
+      settings: { ...LOOPBACK, ...postgres },
+    })
+    const repeated = await there.text(TO, 'once', { 'idempotency-key': 'order-1' })
+    const { id } = await there.operator.administration.findConnection(SENDER, null)
+    await there.operator.administration.setConnectionState(id, 'active', 'test')
+    const newer = await there.text(TO, 'newer')
+    await there.reaches(newer.messageId, 'PUBLISHED')
+
+    assert.equal(repeated.messageId, once)
+    // Nobody knows whether it was sent by who died: that is asked first, and told.
+    const story = await there.reaches(waiting, 'PUBLISHED', 'UNCONFIRMED')
+    assert.ok(story.timeline.some(({ kind }) => kind === 'attempt-unknown'))
+  })
+
+  it('G5: leaves the old one held, so that nothing that waits is sent twice', async () => {
+    const nuncio = await startNuncio()
+    const { id } = await nuncio.operator.administration.findConnection(SENDER, null)
+    await nuncio.operator.administration.setConnectionState(id, 'paused', 'test')
+    const { messageId } = await nuncio.text(TO, 'waits')
+    await nuncio.stop()
+
+    await new CliOn(nuncio.dataDir, postgres).json('copy')
+    const old = await startNuncio({ dataDir: nuncio.dataDir, token: nuncio.token })
+    await old.operator.administration.setConnectionState(id, 'active', 'test')
+    const hold = await old.operator.administration.readHold()
+
+    assert.match(hold?.reason ?? '', /^the data were copied to PostgreSQL at 127\.0\.0\.1:\d+\/nuncio_test_/)
+    assert.equal((await old.story(messageId)).message.reason, 'lanes_held')
+    assert.deepEqual(await new CliOn(nuncio.dataDir, postgres).json('hold'), { held: false, since: null, reason: null })
+  })
+
+  it('gives no number of the audit log or the inbox a second time', async () => {
+    const nuncio = await startNuncio()
+    const { messageId } = await nuncio.text(TO, 'delivered')
+    await nuncio.reaches(messageId, 'PUBLISHED')
+    await nuncio.stop()
+    const sqlite = new DatabaseSync(join(nuncio.dataDir, 'nuncio.db'))
+    sqlite.exec(`update sqlite_sequence set seq = 1000 where name = 'channel_memory'`)
+    const { audits } = sqlite.prepare('select max(sequence) as audits from audit').get() as { audits: number }
+    sqlite.close()
+
+    await new CliOn(nuncio.dataDir, postgres).json('copy')
+
+    await query(
+      `insert into audit (at, actor, action, object) values (1, 'test', 'test', 'test');
+       insert into channel_memory (kind, connection_id, key, value, at) values ('test', 'c', 'k', 'v', 1)`,
+    )
+    const [next] = await query(
+      `select (select max(sequence) from audit) as audit, (select max(position) from channel_memory) as memory`,
+    )
+    assert.deepEqual(next, { audit: String(audits + 1), memory: '1001' })
+  })
+})
+
+describe('moving that is refused', () => {
+  async function stopped(): Promise<string> {
+    const nuncio = await startNuncio()
+    for (const text of ['a', 'b', 'c']) await nuncio.text(TO, text)
+    await nuncio.stop()
+    return nuncio.dataDir
+  }
+
+  async function refusalOf(dataDir: string, ...args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await new CliOn(dataDir, postgres).run('copy', ...args)
+    assert.deepEqual([code !== 0, stdout], [true, ''])
+    return stderr
+  }
+
+  it('while the old one is served', async () => {
+    const nuncio = await startNuncio()
+
+    assert.match(await refusalOf(nuncio.dataDir), /\(database_in_use\)/)
+  })
+
+  it('when the new one holds something already, such as a copy', async () => {
+    const dataDir = await stopped()
+
+    await new CliOn(dataDir, postgres).json('copy')
+
+    assert.match(await refusalOf(dataDir), /holds an installation already.*\(database_not_empty\)/)
+  })
+
+  it('while the new one is served', async () => {
+    const dataDir = await stopped()
+    await migrateDatabase({ url: database.url, migrateUrl: database.url })
+    await query(`insert into worker (id, heartbeat_until) values ('w', now_ms() + 10000)`)
+
+    assert.match(await refusalOf(dataDir), /\(database_in_use\)/)
+  })
+
+  it.each([
+    [
+      'there is nothing to copy',
+      ['--from', 'sqlite:/nowhere/nuncio.db'],
+      /no database at \/nowhere.*\(database_unavailable\)/,
+    ],
+    ['what is copied is not SQLite', ['--from', 'postgres://a@b/c'], /--from.*\(argument_invalid\)/],
+    ['the new one is not PostgreSQL', ['--to', 'sqlite:other.db'], /--to.*\(argument_invalid\)/],
+  ])('when %s', async (_, args, sentence) => {
+    assert.match(await refusalOf(temporaryFolder(), ...args), sentence)
+  })
+
+  it.each([
+    ['a value', 'select new.recipient || 0 into new.recipient; return new', /message has other values in its rows/],
+    ['a row', 'return case when new.sequence <> 2 then new end', /message has 2 rows instead of 3/],
+  ])('when %s did not arrive as it was, and nothing is kept', async (_, body, sentence) => {
+    const dataDir = await stopped()
+    await migrateDatabase({ url: database.url, migrateUrl: database.url })
+    await query(
+      `create function spoil() returns trigger language plpgsql as $$ begin ${body}; end $$;
+       create trigger spoil before insert on settled for each row execute function spoil();
+       create trigger spoil before insert on queued for each row execute function spoil()`,
+    )
+
+    const sentences = await refusalOf(dataDir)
+    const isHeld = await new CliOn(dataDir).json<{ held: boolean }>('hold')
+
+    assert.match(sentences, sentence)
+    assert.match(sentences, /\(copy_differs\)/)
+    assert.deepEqual([await isEmpty(), isHeld.held], [true, false])
+  })
+
+  it('when the new one does not take it in the end, and the old one goes on', async () => {
+    const dataDir = await stopped()
+    await migrateDatabase({ url: database.url, migrateUrl: database.url })
+    await query(
+      `create function spoil() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
+       create constraint trigger spoil after insert on account deferrable initially deferred for each row execute function spoil()`,
+    )
+
+    await refusalOf(dataDir)
+    const isHeld = await new CliOn(dataDir).json<{ held: boolean }>('hold')
+
+    assert.deepEqual([await isEmpty(), isHeld.held], [true, false])
+  })
+
+  it('when nobody knows whether the new one took it: then the old one stays held', async () => {
+    const dataDir = await stopped()
+    const proxy = await TcpProxy.open(Number(new URL(database.url).port))
+    const url = new URL(database.url)
+    url.port = String(proxy.port)
+    await migrateDatabase({ url: database.url, migrateUrl: database.url })
+    const cut = cutAt('COMMIT')
+    // Not at the transactions in which it is migrated.
+    proxy.onServerData = (chunk, connection) =>
+      connection === proxy.connections && isCopying ? cut(chunk, connection) : 'forward'
+    let isCopying = false
+    proxy.onClientData = (chunk) => {
+      if (chunk.includes('insert into "hold"') || chunk.includes('analyze')) isCopying = true
+      return 'forward'
+    }
+
+    const { stderr } = await new CliOn(dataDir, { NUNCIO_DATABASE_URL: url.href }).run('copy')
+    const isHeld = await new CliOn(dataDir).json<{ held: boolean }>('hold')
+    await proxy.close()
+
+    assert.match(stderr, /look whether it was done/)
+    assert.deepEqual([await isEmpty(), isHeld.held], [false, true])
+  })
+
+  it('leaves nothing when it is killed half-way, and works the next time', async () => {
+    const dataDir = await stopped()
+    await migrateDatabase({ url: database.url, migrateUrl: database.url })
+    const holder = new Client({ connectionString: database.url })
+    await holder.connect()
+    await holder.query('begin; lock table audit')
+    const child = spawn(process.execPath, [nuncioMain, 'copy'], { env: nuncioEnvironment(dataDir, postgres) })
+    await waitUntil(
+      'the copy waits for a table',
+      async () => (await query(`select from pg_locks where not granted and relation = 'audit'::regclass`)).length > 0,
+      { deadlineMs: 20_000, everyMs: 5 },
+    )
+
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    await holder.end()
+    await waitUntil(
+      'the server has noticed',
+      async () =>
+        (
+          await query(
+            `select from pg_stat_activity where datname = current_database() and xact_start < now() - interval '1 ms' and pid <> pg_backend_pid()`,
+          )
+        ).length === 0,
+      { deadlineMs: 20_000, everyMs: 20 },
+    )
+    const wasEmpty = await isEmpty()
+    const counts = await new CliOn(dataDir, postgres).json<{ table: string; rows: number }[]>('copy')
+
+    assert.ok(wasEmpty)
+    assert.equal(counts.find(({ table }) => table === 'message')?.rows, 3)
+  })
+})

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { copyInstallation } from '../../../src/app/copy.ts'
+import { migrate } from '../../../src/app/migrate.ts'
+import { openAdministration } from '../../../src/app/open-administration.ts'
+import { run } from '../../../src/cli/run.ts'
+import { readSettings } from '../../../src/config/read-settings.ts'
+
+export interface CliAnswer {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** The command line inside this process, on real data. */
+export class CliOn {
+  readonly #environment: Readonly<Record<string, string>>
+
+  constructor(dataDir: string, environment: Readonly<Record<string, string>> = {}) {
+    this.#environment = { NUNCIO_DATA_DIR: dataDir, ...environment }
+  }
+
+  async run(...args: readonly string[]): Promise<CliAnswer> {
+    const said = { stdout: '', stderr: '' }
+    const code = await run(args, {
+      async out(text) {
+        said.stdout += text
+      },
+      err(text) {
+        said.stderr += text
+      },
+      heading: (text) => text,
+      now: () => Date.now(),
+      drawBytes: (count) => randomBytes(count),
+      readSettings: (commandLine = {}) => readSettings({ commandLine, environment: this.#environment, envFile: {} }),
+      openAdministration,
+      serve: () => Promise.reject(new Error('A journey starts the service itself')),
+      migrate,
+      copy: copyInstallation,
+      fetch,
+    })
+    return { code, ...said }
+  }
+
+  /** What a command prints with `--json`. */
+  async json<Answer = unknown>(...args: readonly string[]): Promise<Answer> {
+    const { code, stdout, stderr } = await this.run(...args, '--json')
+    assert.equal(code, 0, stderr)
+    return JSON.parse(stdout) as Answer
+  }
+}
