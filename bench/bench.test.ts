@@ -7,7 +7,9 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { type Figure, isReached } from './figure.ts'
 import { LatencyHistogram } from './latency-histogram.ts'
-import type { BenchResults } from './results.ts'
+import { isWanted, PARTS } from './parts.ts'
+import { OrderWatch } from './peers/order-watch.ts'
+import { type BenchResults, tablesOf } from './results.ts'
 import { percentile } from './statistics.ts'
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url))
@@ -21,24 +23,83 @@ async function runBench(...options: readonly string[]): Promise<{ code: number |
 
 // Says nothing about speed: a figure that is missed here is no failure.
 describe('the bench', () => {
-  it('measures accepts against the bare route and dispatch, and writes both as JSON', { timeout: 60_000 }, async () => {
+  it.each([
+    ['accepts', 'postgres', 'durable accepts / bare route'],
+    ['latency', 'sqlite', 'a lane at rest, p50'],
+  ])('measures %s on %s, and writes it as JSON', { timeout: 120_000 }, async (part, engine, expected) => {
     const folder = mkdtempSync(join(tmpdir(), 'nuncio-bench-test-'))
     const file = join(folder, 'results.json')
 
-    const { code, output } = await runBench('--quick', '--only', 'accepts', '--only', 'latency', '--json', file)
+    const { code, output } = await runBench('--quick', '--only', part, '--only', engine, '--json', file)
     const { figures } = JSON.parse(readFileSync(file, 'utf8')) as BenchResults
     rmSync(folder, { recursive: true })
 
     expect(code).toBe(0)
-    expect(output).toContain('durable accepts / bare route')
+    expect(output).toContain(expected)
     expect(figures.map(({ value }) => value)).not.toContain(0)
-    expect(new Set(figures.map(({ part }) => part))).toEqual(new Set(['accepts', 'latency']))
+    expect(new Set(figures.map((figure) => `${figure.part} ${figure.engine}`))).toEqual(new Set([`${part} ${engine}`]))
   })
 
   it('says how it is used when it is given an unknown part', async () => {
     const { code } = await runBench('--only', 'everything')
 
     expect(code).toBe(2)
+  })
+})
+
+describe('what `--only` leaves', () => {
+  const namesLeft = (...only: readonly string[]) =>
+    PARTS.flatMap((part) =>
+      (part.engines ?? [null])
+        .filter((engine) => isWanted(only, part, engine))
+        .map((engine) => `${part.name} ${engine ?? ''}`.trim()),
+    )
+
+  it('is everything when nothing is named', () => {
+    expect(namesLeft()).toEqual(expect.arrayContaining(['accepts sqlite', 'accepts postgres', 'peers']))
+  })
+
+  it('is what is named: a part on all its engines, an engine with all its parts, or one of each', () => {
+    expect(namesLeft('dispatch')).toEqual(['dispatch sqlite', 'dispatch postgres'])
+    expect(namesLeft('sqlite')).toContain('media sqlite')
+    expect(namesLeft('sqlite').filter((name) => !name.endsWith('sqlite'))).toEqual([])
+    expect(namesLeft('dispatch', 'postgres')).toEqual(['dispatch postgres'])
+    expect(namesLeft('peers')).toEqual(['peers'])
+  })
+})
+
+describe('the tables', () => {
+  it('show the engines side by side, and apart from them what belongs to neither', () => {
+    const common = { part: 'x', unit: '/s', rounds: [], note: '' }
+    const tables = tablesOf({
+      figures: [
+        { ...common, name: 'both', value: 5, reach: { atLeast: 4 }, engine: 'sqlite' },
+        { ...common, name: 'both', value: 3, reach: { atLeast: 4 }, engine: 'postgres' },
+        { ...common, name: 'one', value: 7, reach: null, note: 'why', engine: 'postgres' },
+        { ...common, name: 'other', value: 9, reach: null, engine: null },
+      ],
+    })
+
+    expect(tables).toEqual([
+      [
+        ['What', 'SQLite', 'PostgreSQL', 'Note'],
+        ['both', '5/s (≥ 4/s: yes)', '3/s (≥ 4/s: no)', ''],
+        ['one', '', '7/s', 'why'],
+      ],
+      [
+        ['Beside others', 'Measured', 'Note'],
+        ['other', '9/s', ''],
+      ],
+    ])
+  })
+
+  it('say of a job that came too early, or twice, that it was out of order', () => {
+    const watch = new OrderWatch()
+
+    for (const place of [0, 1, 3, 2, 2]) watch.note(1, place)
+    watch.note(2, 0)
+
+    expect([watch.done, watch.outOfOrder]).toEqual([6, 3])
   })
 })
 

@@ -8,7 +8,6 @@ import { NuncioProcess } from '../test/support/black-box/nuncio-process.ts'
 import { Child } from './child.ts'
 import type { LoadCalls } from './load-generator.ts'
 import type { LoadJob, LoadResult } from './load-run.ts'
-import type { EngineName } from './engine.ts'
 import { type MadeData, makeData, type WantedData } from './made-data.ts'
 import { ask, PostgresForBench } from './postgres-for-bench.ts'
 import { cpuSecondsOfFamily } from './process-facts.ts'
@@ -59,6 +58,7 @@ export interface Instant extends Target {
   readonly child: Child<InstantCalls>
 }
 
+const FIRST_SENT_WITHIN_MS = 60_000
 const MEMORY_FILE_SYSTEMS = [0x01021994, 0x858458f6]
 
 /** What all parts share: the folder on the disk, the load generator, the reference, and every process that was started. */
@@ -160,6 +160,15 @@ export class Bench {
     const child = this.keep(new Child<InstantCalls>('./serve-instantly.ts', { flags: ['--expose-gc'] }))
     const environment = { ...data.environment, ...more }
     return { child, pid: child.pid, port: await child.ask('start', { dataDir: data.dataDir, environment }) }
+  }
+
+  /** Until it sends, which may take a while after a start. */
+  async firstSent({ child }: Instant): Promise<void> {
+    const endMs = performance.now() + FIRST_SENT_WITHIN_MS
+    while ((await child.ask('progress', null)).sent === 0) {
+      if (performance.now() > endMs) throw new Error('The service sends nothing')
+      await pause(10)
+    }
   }
 
   keep<Started extends { stop(): Promise<void> }>(started: Started): Started {

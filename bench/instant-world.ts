@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { Nuncio } from '../src/app/nuncio.ts'
-import type { Settings } from '../src/config/read-settings.ts'
 import { openStorage } from '../src/app/open-storage.ts'
+import type { Settings } from '../src/config/read-settings.ts'
 import type { Intake } from '../src/core/ports/intake.ts'
 import { InstantChannel } from './instant-channel.ts'
 import { machineMs } from './machine-clock.ts'

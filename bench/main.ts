@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { Bench } from './bench.ts'
-import type { Figure } from './figure.ts'
+import type { PlacedFigure } from './figure.ts'
 import { readMachineFacts } from './machine-facts.ts'
 import { readOptions, USAGE } from './options.ts'
-import { PARTS } from './parts.ts'
+import { measurePart, PARTS } from './parts.ts'
 import { type BenchResults, printResults } from './results.ts'
 import { writePage } from './write-page.ts'
 
@@ -32,17 +32,16 @@ async function run(
 ): Promise<void> {
   const { seconds, rounds, isQuick, rows } = bench.options
   const machine = readMachineFacts(bench.folder)
-  const wanted = PARTS.filter(({ name }) => only.length === 0 || only.includes(name))
-  const figures: Figure[] = []
-  for (const part of wanted) {
-    if (isQuick && !part.isForQuick && only.length === 0) continue
-    console.log(`${part.name}: ${part.what}`)
-    figures.push(...(await part.measure(bench)))
+  const figures: PlacedFigure[] = []
+  for (const part of PARTS) {
+    if (isQuick && !part.isForQuick && !only.includes(part.name)) continue
+    figures.push(...(await measurePart(bench, part, only)))
   }
   const machineAfter = readMachineFacts(bench.folder)
   const results: BenchResults = {
     at: new Date().toISOString(),
     machine,
+    postgres: await bench.postgresFacts(),
     flushP50MsAfter: machineAfter.flushP50Ms,
     options: { seconds, rounds, isQuick, rows, only },
     figures,

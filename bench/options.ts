@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { ENGINES } from './engine.ts'
 import { PARTS } from './parts.ts'
 
 export interface Options {
@@ -12,12 +13,18 @@ export interface Options {
 
 export const USAGE = `npm run bench -- [options]
 
-  --only NAME     one part (may be given again): ${PARTS.map(({ name }) => name).join(', ')}
-  --seconds N     how long each turn counts (5)
+  --only NAME     one part, or one engine, or both (may be given again):
+                  ${PARTS.map(({ name }) => name).join(', ')}; ${ENGINES.join(', ')}
+  --seconds N     how long each turn counts (3)
   --rounds N      how many turns each thing has (3)
-  --rows SIZE     small or full: how many rows the part “rows” makes (full: 15 million, some 10 GB)
+  --rows SIZE     small or full: how many rows the part “rows” makes (full: 15 million, some 10 GB on each engine)
   --json FILE     writes the results there, too
-  --quick         tiny numbers, one round: shows that the bench runs, says nothing about speed`
+  --quick         tiny numbers, one round: shows that the bench runs, says nothing about speed
+
+From the environment:
+  NUNCIO_BENCH_POSTGRES_URL   a superuser on a server to use instead of one of our own
+  NUNCIO_BENCH_REDIS_URL      a Redis for BullMQ, instead of one on its usual port or an installed redis-server
+  NUNCIO_BENCH_BULLMQ         a folder in which BullMQ is installed: \`npm install --prefix FOLDER bullmq@6.7.0 ioredis@6.0.0\``
 
 /** What is wrong, or how it is used, when there is nothing to run. */
 export function readOptions(given: readonly string[]): Options | { readonly usage: string } {
@@ -35,10 +42,11 @@ export function readOptions(given: readonly string[]): Options | { readonly usag
       },
     })
     if (values.help) return { usage: USAGE }
-    const seconds = numberOf('--seconds', values.seconds ?? (values.quick ? '0.5' : '5'))
+    const seconds = numberOf('--seconds', values.seconds ?? (values.quick ? '0.5' : '3'))
     const rounds = numberOf('--rounds', values.rounds ?? (values.quick ? '1' : '3'))
-    const unknown = values.only.find((name) => !PARTS.some((part) => part.name === name))
-    if (unknown !== undefined) throw new Error(`There is no part “${unknown}”.`)
+    const known: readonly string[] = [...PARTS.map(({ name }) => name), ...ENGINES]
+    const unknown = values.only.find((name) => !known.includes(name))
+    if (unknown !== undefined) throw new Error(`There is no part or engine “${unknown}”.`)
     const { rows } = values
     if (rows !== 'small' && rows !== 'full') throw new Error('--rows is either small or full.')
     return { only: values.only, seconds, rounds, jsonFile: values.json ?? null, isQuick: values.quick, rows }

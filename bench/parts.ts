@@ -1,5 +1,6 @@
 import type { Bench } from './bench.ts'
-import type { Figure } from './figure.ts'
+import { ENGINES, type EngineName } from './engine.ts'
+import type { Figure, PlacedFigure } from './figure.ts'
 import { measureAcceptAndDeliver } from './parts/accept-and-deliver.ts'
 import { measureDispatch } from './parts/dispatch.ts'
 import { measureDurableAccepts } from './parts/durable-accepts.ts'
@@ -7,22 +8,72 @@ import { measureIdleLatency } from './parts/idle-latency.ts'
 import { measureManyRows } from './parts/many-rows.ts'
 import { measureMedia } from './parts/media.ts'
 import { measureMemory } from './parts/memory.ts'
+import { measurePeers } from './parts/peers.ts'
+import { measureProcesses } from './parts/processes.ts'
 
 export interface Part {
   /** What `--only` takes. */
   readonly name: string
   readonly what: string
   readonly isForQuick: boolean
-  readonly measure: (bench: Bench) => Promise<Figure[]>
+  /** On which it is measured, one after the other. Null: it says nothing of one of them alone. */
+  readonly engines: readonly EngineName[] | null
+  readonly measure: (bench: Bench, engine: EngineName) => Promise<Figure[]>
 }
 
 /** In this order, so that what fills the disk comes late. */
 export const PARTS: readonly Part[] = [
-  { name: 'accepts', what: 'accepting alone, lanes paused', isForQuick: true, measure: measureDurableAccepts },
-  { name: 'deliver', what: 'accepting and delivering at once', isForQuick: true, measure: measureAcceptAndDeliver },
-  { name: 'dispatch', what: 'dispatching a backlog', isForQuick: true, measure: measureDispatch },
-  { name: 'latency', what: 'one message at a time', isForQuick: true, measure: measureIdleLatency },
-  { name: 'media', what: 'a large file, and a stalled host', isForQuick: true, measure: measureMedia },
-  { name: 'memory', what: 'resident memory', isForQuick: true, measure: measureMemory },
-  { name: 'rows', what: 'a database with many rows', isForQuick: false, measure: measureManyRows },
+  {
+    name: 'accepts',
+    what: 'accepting alone, lanes paused',
+    isForQuick: true,
+    engines: ENGINES,
+    measure: measureDurableAccepts,
+  },
+  {
+    name: 'deliver',
+    what: 'accepting and delivering at once',
+    isForQuick: true,
+    engines: ENGINES,
+    measure: measureAcceptAndDeliver,
+  },
+  { name: 'dispatch', what: 'dispatching a backlog', isForQuick: true, engines: ENGINES, measure: measureDispatch },
+  { name: 'latency', what: 'one message at a time', isForQuick: true, engines: ENGINES, measure: measureIdleLatency },
+  {
+    name: 'processes',
+    what: 'several processes on one database',
+    isForQuick: true,
+    engines: ['postgres'],
+    measure: measureProcesses,
+  },
+  { name: 'peers', what: 'other queues beside ours', isForQuick: true, engines: null, measure: measurePeers },
+  {
+    name: 'media',
+    what: 'a large file, and a stalled host',
+    isForQuick: true,
+    engines: ['sqlite'],
+    measure: measureMedia,
+  },
+  { name: 'memory', what: 'resident memory', isForQuick: true, engines: ['sqlite'], measure: measureMemory },
+  { name: 'rows', what: 'a database with many rows', isForQuick: false, engines: ENGINES, measure: measureManyRows },
 ]
+
+/** What `--only` leaves: names of parts, of engines, or of both. */
+export function isWanted(only: readonly string[], { name }: Part, engine: EngineName | null): boolean {
+  const parts = only.filter((wanted) => PARTS.some((part) => part.name === wanted))
+  const engines = only.filter((wanted) => !parts.includes(wanted))
+  if (parts.length > 0 && !parts.includes(name)) return false
+  return engines.length === 0 || (engine === null ? parts.length > 0 : engines.includes(engine))
+}
+
+export async function measurePart(bench: Bench, part: Part, only: readonly string[]): Promise<PlacedFigure[]> {
+  const figures: PlacedFigure[] = []
+  for (const engine of part.engines ?? [null]) {
+    if (!isWanted(only, part, engine)) continue
+    bench.options.tell(`${part.name}${engine === null ? '' : ` on ${engine}`}: ${part.what}`)
+    const startedMs = performance.now()
+    for (const figure of await part.measure(bench, engine ?? 'postgres')) figures.push({ ...figure, engine })
+    bench.options.tell(`  took ${Math.round((performance.now() - startedMs) / 1000)} s`)
+  }
+  return figures
+}

@@ -91,6 +91,6 @@ async function describeServer(url: string): Promise<string> {
     `select name, current_setting(name) as value from pg_settings where name = any ($1)`,
     [['server_version', ...TOLD]],
   )
-  const values = new Map(rows.map(({ name, value }) => [name, value]))
-  return `PostgreSQL ${values.get('server_version')} (${TOLD.map((name) => `${name} ${values.get(name)}`).join(', ')})`
+  const told = (wanted: string) => rows.find(({ name }) => name === wanted)?.value ?? 'unknown'
+  return `PostgreSQL ${told('server_version')} (${TOLD.map((name) => `${name} ${told(name)}`).join(', ')})`
 }

@@ -17,6 +17,8 @@ const LOGGED = 'accepted_at, remote_address, user_agent, took_us'
 export async function preloadPostgres(data: MadeData, { waiting, settled }: WantedRows): Promise<void> {
   const periods = settled > 0 ? PERIODS : 1
   const newest = await withClient(data.database, async (client) => {
+    // Else the server tidies up what is being written.
+    await client.query('alter table queued set (autovacuum_enabled = off)')
     await listLanes(client, data)
     return openPeriods(client, periods)
   })
@@ -29,10 +31,7 @@ export async function preloadPostgres(data: MadeData, { waiting, settled }: Want
   ]
   const settles = Array.from({ length: periods }, (_, back) => ({ period: newest - back, first: 1, count: perPeriod }))
   // Two at once, on as many cores as we have.
-  await Promise.all([
-    ...waits.map((rows) => insertQueued(data.database, rows)),
-    insertSettled(data.database, settles),
-  ])
+  await Promise.all([...waits.map((rows) => insertQueued(data.database, rows)), insertSettled(data.database, settles)])
   await withClient(data.database, async (client) => {
     await client.query(`set maintenance_work_mem = '512MB'`)
     for (const definition of indexes) await client.query(definition)
@@ -43,9 +42,10 @@ export async function preloadPostgres(data: MadeData, { waiting, settled }: Want
       past,
     ])
     await client.query('drop table preload_lane')
-    // As it would be by now, if all this had come one by one: else the server tidies up while we measure.
+    // As it would be by now, if all this had come one by one: else the server does it while we measure.
     await client.query('vacuum (analyze, parallel 2) queued')
     await client.query('vacuum (analyze, parallel 0) settled')
+    await client.query('alter table queued reset (autovacuum_enabled)')
     await client.query('checkpoint')
   })
 }

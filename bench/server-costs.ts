@@ -33,7 +33,15 @@ export function serverFigures(
   const known = turns.flatMap(({ server }) => server ?? [])
   if (known.length === 0) return []
   const figureOf = (what: string, unit: string, rounds: readonly number[]) => {
-    return { part, name: `${name}: ${what}`, value: median(rounds), unit, reach: null, rounds, note: 'for each message' }
+    return {
+      part,
+      name: `${name}: ${what}`,
+      value: median(rounds),
+      unit,
+      reach: null,
+      rounds,
+      note: 'for each message',
+    }
   }
   const cpus = known.map(({ cpuUs }) => cpuUs).filter((cpu) => !Number.isNaN(cpu))
   return [

@@ -22,6 +22,8 @@ export async function measureAcceptAndDeliver(bench: Bench, engine: EngineName):
   const data = await bench.data({ engine, connections: LANES, channel: 'instant', state: 'active' })
   const instant = await bench.instant(data)
   const reference = await bench.reference()
+  await bench.load({ ...loadOf(data, instant), sockets: SOCKETS, seconds: 0.2 })
+  await bench.firstSent(instant)
   const turns: Turn[] = []
   for (let round = 1; round <= bench.options.rounds; round += 1) {
     const bare = await bench.load({ ...loadOf(data, reference), sockets: SOCKETS })

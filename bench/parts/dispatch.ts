@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Bench, Instant } from '../bench.ts'
 import type { EngineName } from '../engine.ts'
-import type { MadeData } from '../made-data.ts'
 import { type Figure, formatNumber, type Reach } from '../figure.ts'
+import type { MadeData } from '../made-data.ts'
 import { preload } from '../preload.ts'
 import { type PerMessage, perMessage, serverFigures, spentBy } from '../server-costs.ts'
 import { median } from '../statistics.ts'
@@ -71,7 +71,9 @@ export async function dispatchBacklog(
 }
 
 /** How fast a running service hands over what waits. */
-export async function measureSending(bench: Bench, { child, port }: Instant, data: MadeData): Promise<Sending> {
+export async function measureSending(bench: Bench, instant: Instant, data: MadeData): Promise<Sending> {
+  const { child, port } = instant
+  await bench.firstSent(instant)
   await bench.warmUp()
   const spentBefore = await spentBy(bench, data.engine)
   const before = await child.ask('progress', null)
@@ -93,8 +95,5 @@ function figuresOf({ lanes, reach }: Size, engine: EngineName, turns: readonly T
   const cpuUs = median(those.map(({ cpuSecondsPerThousand }) => cpuSecondsPerThousand)) * 1000
   const name = `dispatch, ${lanes.toLocaleString('en')} ${lanes === 1 ? 'lane' : 'lanes'}`
   const rate = { part: PART, name, value: median(rates), unit: '/s', reach: reach[engine], rounds: rates, note: '' }
-  return [
-    { ...rate, note: `${formatNumber(cpuUs)} µs of CPU each in Node` },
-    ...serverFigures(PART, name, those),
-  ]
+  return [{ ...rate, note: `${formatNumber(cpuUs)} µs of CPU each in Node` }, ...serverFigures(PART, name, those)]
 }

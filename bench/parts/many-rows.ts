@@ -30,6 +30,7 @@ export async function measureManyRows(bench: Bench, engine: EngineName): Promise
   const wanted = { engine, connections: LANES, channel: 'sandbox', state: 'paused' } as const
   const empty = await bench.data(wanted)
   const full = await bench.data(wanted)
+  bench.options.tell(`  making ${formatNumber(rows.waiting + rows.settled)} rows`)
   const startedMs = performance.now()
   await preload(full, rows)
   bench.options.tell(`  rows made in ${formatNumber((performance.now() - startedMs) / 1000)} s`)

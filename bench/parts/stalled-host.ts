@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Bench, Instant } from '../bench.ts'
-import type { EngineName } from '../engine.ts'
 import { Caller } from '../caller.ts'
+import type { EngineName } from '../engine.ts'
 import type { Figure } from '../figure.ts'
 import type { MadeData } from '../made-data.ts'
 import { MediaHost } from '../media-host.ts'

@@ -4,12 +4,12 @@ import { pathToFileURL } from 'node:url'
 import { answerParent } from '../child.ts'
 import { machineMs } from '../machine-clock.ts'
 
-const NAME = 'nuncio-bench'
+const NAME = `nuncio-bench-${process.pid}`
 // Beyond a hundred it gains nothing with jobs that do nothing.
 const CONCURRENCY = 100
 const ADDED_AT_ONCE = 1_000
 
-// As much of BullMQ as is used here: it is no dependency of ours, see `findBullmq`.
+// As much of BullMQ as is used here: it is no dependency of ours.
 interface Queue {
   addBulk(jobs: readonly { name: string; data: object; opts: object }[]): Promise<unknown>
   obliterate(options: { force: boolean }): Promise<void>
@@ -40,13 +40,17 @@ const calls = {
     for (let first = 0; first < jobs; first += ADDED_AT_ONCE) {
       const count = Math.min(ADDED_AT_ONCE, jobs - first)
       const opts = { removeOnComplete: true, removeOnFail: true }
-      await queue?.addBulk(Array.from({ length: count }, (_, at) => ({ name: 'nothing', data: { at: first + at }, opts })))
+      await queue?.addBulk(
+        Array.from({ length: count }, (_, at) => ({ name: 'nothing', data: { at: first + at }, opts })),
+      )
     }
     return machineMs() - startedMs
   },
   run({ url }: { url: string }) {
     if (!bullmq) throw new Error('It was not prepared')
-    const work = async () => void (done += 1)
+    const work = async () => {
+      done += 1
+    }
     worker = new bullmq.Worker(NAME, work, {
       connection: { url, maxRetriesPerRequest: null },
       concurrency: CONCURRENCY,

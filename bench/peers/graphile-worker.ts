@@ -3,10 +3,10 @@ import { answerParent } from '../child.ts'
 import { machineMs } from '../machine-clock.ts'
 import { OrderWatch } from './order-watch.ts'
 
+const PLAIN = { concurrentJobs: 24, maxPoolSize: 25 }
 // What its own performance test uses: jobs are fetched and completed many at a time.
-const FASTEST = {
-  concurrentJobs: 24,
-  maxPoolSize: 25,
+const BATCHED = {
+  ...PLAIN,
   localQueue: { size: 500, refetchDelay: { durationMs: 10 } },
   completeJobBatchDelay: 0,
   failJobBatchDelay: 0,
@@ -42,9 +42,9 @@ const calls = {
     }
     return machineMs() - startedMs
   },
-  async run({ url }: { url: string }) {
+  async run({ url, isBatched }: { url: string; isBatched: boolean }) {
     runner = await run({
-      preset: { worker: { connectionString: url, ...FASTEST, logger } },
+      preset: { worker: { connectionString: url, ...(isBatched ? BATCHED : PLAIN), logger } },
       noHandleSignals: true,
       taskList: {
         nothing: (payload) => {

@@ -45,7 +45,9 @@ async function startOwn(folder: string, policy: 'always' | 'everysec'): Promise<
   const data = `${folder}/redis-${policy}`
   mkdirSync(data)
   const settings = ['--port', String(port), '--bind', '127.0.0.1', '--dir', data, '--save', '']
-  const child = spawn('redis-server', [...settings, '--appendonly', 'yes', '--appendfsync', policy], { stdio: 'ignore' })
+  const child = spawn('redis-server', [...settings, '--appendonly', 'yes', '--appendfsync', policy], {
+    stdio: 'ignore',
+  })
   const failed = once(child, 'error').then(
     () => true,
     () => true,

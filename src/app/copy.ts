@@ -75,7 +75,7 @@ export async function copyInstallation(request: CopyRequest): Promise<readonly C
 }
 
 async function copyTables(source: CopySource, target: CopyTarget, { onProgress }: CopyRequest): Promise<CopiedCount[]> {
-  const counts: CopiedCount[] = []
+  const written = new Map<CopiedTable, TableDigest>()
   for (const table of COPIED_TABLES) {
     const of = source.count(table)
     const digest = new RowDigest()
@@ -85,15 +85,15 @@ async function copyTables(source: CopySource, target: CopyTarget, { onProgress }
       digest.add(kept)
       onProgress({ doing: 'copying', table: table.name, rows: digest.rows, of })
     }
-    counts.push({ table: table.name, ...digest.finish() })
+    written.set(table, digest.finish())
   }
   await target.learnSizes(COPIED_TABLES)
-  for (const [at, table] of COPIED_TABLES.entries()) {
-    const found = await digestOf(target, table, { of: counts[at]?.rows ?? 0, onProgress })
-    refuseDifferent(table, counts[at], found)
+  for (const [table, expected] of written) {
+    const found = await digestOf(target, table, { of: expected.rows, onProgress })
+    refuseDifferent(table, expected, found)
   }
   for (const table of ['audit', 'channel_memory'] as const) await target.advance(table, source.highestNumber(table))
-  return counts
+  return Array.from(written, ([table, digest]) => ({ table: table.name, ...digest }))
 }
 
 async function digestOf(
@@ -109,10 +109,10 @@ async function digestOf(
   return digest.finish()
 }
 
-function refuseDifferent({ name }: CopiedTable, expected: TableDigest | undefined, found: TableDigest): void {
-  if (expected && found.rows === expected.rows && found.sha256 === expected.sha256) return
+function refuseDifferent({ name }: CopiedTable, expected: TableDigest, found: TableDigest): void {
+  if (found.rows === expected.rows && found.sha256 === expected.sha256) return
   const what =
-    found.rows === expected?.rows ? 'other values in its rows' : `${found.rows} rows instead of ${expected?.rows}`
+    found.rows === expected.rows ? 'other values in its rows' : `${found.rows} rows instead of ${expected.rows}`
   throw new Refusal(
     'copy_differs',
     `The copy of the table ${name} has ${what}. Nothing was kept of the copy, and the old database is as it was. Look for triggers or rules in the new database that are not ours.`,

@@ -1,3 +1,4 @@
+import { type InboxRecord, readInboxEntry } from '../channels/sandbox/inbox.ts'
 import { parseSandboxSettings } from '../channels/sandbox/settings.ts'
 import type { Settings } from '../config/read-settings.ts'
 import type { AccountId, Instant } from '../core/ids.ts'
@@ -72,8 +73,10 @@ export async function openAdministration(
     async *inbox({ accountId, number, limit }) {
       let left = limit ?? Number.POSITIVE_INFINITY
       for await (const entry of storage.listChannelMemory({ kind: 'sandbox.inbox', accountId, number })) {
+        const record = readInboxEntry(entry.value)
+        if (!record) continue
         if (left-- <= 0) return
-        yield toInboxEntry(entry)
+        yield toInboxEntry(entry, record)
       }
     },
     async close() {
@@ -92,11 +95,8 @@ async function openEngine({ database }: Settings, create: boolean): Promise<Open
   return openSqlite(database.path, { create, now: () => systemClock.now() })
 }
 
-function toInboxEntry({ connection, key, value, at }: RememberedEntry): InboxEntry {
-  const { to, type, text, caption, name, sizeBytes, sha256 } = JSON.parse(value) as Omit<
-    InboxEntry,
-    'messageId' | 'connection' | 'deliveredAt'
-  >
+function toInboxEntry({ connection, key, at }: RememberedEntry, record: InboxRecord): InboxEntry {
+  const { to, type, text, caption, name, sizeBytes, sha256 } = record
   // The key also carries the number of the attempt, so that a message delivered twice shows twice.
   const [messageId = key] = key.split('#')
   return { messageId, connection, to, type, text, caption, name, sizeBytes, sha256, deliveredAt: at }

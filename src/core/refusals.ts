@@ -99,6 +99,7 @@ export const REFUSALS = {
   database_unsupported: 'This kind of database is not supported.',
   database_unsafe:
     'The database is set so that promises of ours would not hold: a crash could lose what was answered with 200.',
+  database_not_ours: 'This is not the database that was served from this data folder before.',
   lanes_held_already: 'All lanes are held already.',
   lanes_not_held: 'The lanes are not held, so there is nothing to release.',
   database_not_empty: 'The database holds an installation already.',

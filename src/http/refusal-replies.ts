@@ -98,6 +98,7 @@ const REPLY_OF: Record<RefusalCode, Reply | null> = {
   database_in_use: null,
   database_unsupported: null,
   database_unsafe: null,
+  database_not_ours: null,
   lanes_held_already: null,
   lanes_not_held: null,
   database_not_empty: null,

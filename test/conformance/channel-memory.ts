@@ -16,6 +16,25 @@ export function channelMemoryKeepsItsPromises({ it }: Suite, newWorld: NewWorld)
     await world.close()
   })
 
+  it('G6: adds nothing that is wanted no more when its turn comes, and the others all the same', async () => {
+    const world = await newWorld()
+    const { connectionId } = await addSender(world)
+    const memory = world.channelMemory('sandbox')
+    const entry = { connectionId, value: 'value', at: 1 }
+    let isWanted = true
+    const additions = [
+      memory.add('kind', { ...entry, key: 'late', isWanted: () => isWanted }),
+      memory.add('kind', { ...entry, key: 'other', isWanted: () => true }),
+    ]
+
+    isWanted = false
+
+    assert.deepEqual(await Promise.all(additions), [false, true])
+    assert.equal(await memory.find('kind', connectionId, 'late'), null)
+    assert.equal(await memory.add('kind', { ...entry, key: 'late' }), true)
+    await world.close()
+  })
+
   it('G8: keeps channels, kinds and connections apart', async () => {
     const world = await newWorld()
     const [one, other] = [await addSender(world), await addSender(world)]

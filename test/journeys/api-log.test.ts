@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'vitest'
+import { describe, it, vi } from 'vitest'
 import type { RequestView } from '../../src/core/ports/administration.ts'
-import { type Journey, SENDER, startNuncio } from '../support/journey/start-nuncio.ts'
+import { ENGINES } from '../support/journey/engines.ts'
+import { type Journey, SENDER } from '../support/journey/start-nuncio.ts'
+
+// The first on PostgreSQL waits until the server of all tests has started.
+vi.setConfig({ testTimeout: 60_000 })
 
 const TO = '15551234567'
 
@@ -13,7 +17,7 @@ async function log({ operator }: Journey): Promise<RequestView[]> {
   return requests.toSorted((a, b) => b.requestId.localeCompare(a.requestId))
 }
 
-describe('the API log', () => {
+describe.each(ENGINES)('the API log on $name', ({ start: startNuncio }) => {
   it('G10: holds every request with a known token as it was answered, under the id that its reply carried', async () => {
     const nuncio = await startNuncio()
     const body = { from: SENDER, to: '+1', message: { type: 'message', message: 'Hello' } }

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { describe, it } from 'vitest'
+import { describe, it, vi } from 'vitest'
+import { ENGINES } from '../support/journey/engines.ts'
 import { serveFiles, tinyPng } from '../support/journey/serve-files.ts'
-import { SENDER, startNuncio } from '../support/journey/start-nuncio.ts'
+import { SENDER } from '../support/journey/start-nuncio.ts'
+
+// The first on PostgreSQL waits until the server of all tests has started.
+vi.setConfig({ testTimeout: 60_000 })
 
 const LOOPBACK = { settings: { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' } }
 
-describe('the main job', () => {
+describe.each(ENGINES)('the main job on $name', ({ start: startNuncio }) => {
   it('answers with exactly the success of the contract', async () => {
     const nuncio = await startNuncio()
 

@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { ENGINES } from '../support/journey/engines.ts'
 import { serveFiles, tinyPng } from '../support/journey/serve-files.ts'
-import { type Journey, SENDER, startNuncio } from '../support/journey/start-nuncio.ts'
+import { type Journey, SENDER } from '../support/journey/start-nuncio.ts'
+
+// The first on PostgreSQL waits until the server of all tests has started.
+vi.setConfig({ testTimeout: 60_000 })
 
 const LOOPBACK = { settings: { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' } }
 
-describe('media that waits in the spool', () => {
+describe.each(ENGINES)('media that waits in the spool on $name', ({ start: startNuncio }) => {
   it('is fetched again when it goes missing, and the message is sent', async () => {
     const nuncio = await startNuncio(LOOPBACK)
     const messageId = await waitWithMedia(nuncio)

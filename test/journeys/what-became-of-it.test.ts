@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'vitest'
-import { SENDER, startNuncio } from '../support/journey/start-nuncio.ts'
+import { describe, it, vi } from 'vitest'
+import { ENGINES } from '../support/journey/engines.ts'
+import { SENDER } from '../support/journey/start-nuncio.ts'
+
+// The first on PostgreSQL waits until the server of all tests has started.
+vi.setConfig({ testTimeout: 60_000 })
 
 const TO = '15551234567'
 
-describe('idempotency', () => {
+describe.each(ENGINES)('idempotency on $name', ({ start: startNuncio }) => {
   it('G5: the same key and message give the original answer, before and after a restart', async () => {
     const nuncio = await startNuncio()
     const headers = { 'idempotency-key': 'order-1' }
@@ -52,7 +56,7 @@ describe('idempotency', () => {
   })
 })
 
-describe('the sandbox commands', () => {
+describe.each(ENGINES)('the sandbox commands on $name', ({ start: startNuncio }) => {
   it.each([
     { to: '15550100001', state: 'FAILED', reason: 'recipient_refused', delivered: 0 },
     { to: '15550100003', state: 'UNCONFIRMED', reason: 'fate_unknown', delivered: 1 },
@@ -91,7 +95,7 @@ describe('the sandbox commands', () => {
   })
 })
 
-describe('what people decide', () => {
+describe.each(ENGINES)('what people decide on $name', ({ start: startNuncio }) => {
   it('an UNCONFIRMED message is resolved as arrived, or sent again as a new message', async () => {
     const nuncio = await startNuncio()
     const { administration } = nuncio.operator
@@ -155,7 +159,7 @@ describe('what people decide', () => {
   })
 })
 
-describe('restarts', () => {
+describe.each(ENGINES)('restarts on $name', ({ start: startNuncio }) => {
   it('G1 G3: what was accepted before a restart is delivered after it, in order', async () => {
     const nuncio = await startNuncio()
     const { administration } = nuncio.operator

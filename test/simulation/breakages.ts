@@ -149,8 +149,8 @@ function withCursor(lanes: Lanes): Lanes {
 function withoutUnknown(channel: Channel): Channel {
   return {
     ...channel,
-    async send(handover, signal) {
-      const outcome = await channel.send(handover, signal)
+    async send(handover, signal, stillHolds) {
+      const outcome = await channel.send(handover, signal, stillHolds)
       if (outcome.kind !== 'unknown') return outcome
       const failure = { class: 'transient', code: 'network_error', suspectsNetwork: true, retryAfterMs: null } as const
       return { kind: 'rejected', failure: { ...failure, words: outcome.words } }

@@ -1,6 +1,6 @@
-import type { ConnectionId, Instant, MessageId } from '../../core/ids.ts'
+import type { Instant, MessageId } from '../../core/ids.ts'
 import type { MediaFile } from '../../core/message/message.ts'
-import type { Handover } from '../../core/ports/channel.ts'
+import type { Handover, OpenQuestion } from '../../core/ports/channel.ts'
 import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { MediaCopies } from './media-copies.ts'
 import type { PlannedReceipt } from './receipts.ts'
@@ -27,6 +27,13 @@ export interface InboxRecord {
   readonly receipts?: readonly PlannedReceipt[]
 }
 
+interface Delivery {
+  readonly at: Instant
+  readonly receipts: readonly PlannedReceipt[]
+  /** Asked right before the write, which stands for the wire. */
+  readonly isWanted: () => boolean
+}
+
 /** The recipients' phones: what is in here has been delivered, in this order. */
 export class SandboxInbox {
   readonly #memory: ChannelMemory
@@ -37,23 +44,41 @@ export class SandboxInbox {
     this.#copies = copies
   }
 
-  /** Durable when it resolves. */
-  async deliver(handover: Handover, at: Instant, receipts: readonly PlannedReceipt[]): Promise<void> {
-    const path = handover.media ? await this.#copies.keep(handover.messageId, handover.media) : null
+  /** The path of a copy that the inbox can show; null for text, or when there is no room for one. */
+  async copyMedia({ messageId, media }: Handover): Promise<string | null> {
+    return media ? this.#copies.keep(messageId, media) : null
+  }
+
+  /** Durable when it resolves; false when it was wanted no more, and was not delivered. */
+  async deliver(handover: Handover, copy: string | null, delivery: Delivery): Promise<boolean> {
+    const { at, receipts, isWanted } = delivery
     const key = entryKey(handover.messageId, handover.attemptNumber)
-    await this.#memory.add(KIND, {
+    return this.#memory.add(KIND, {
       connectionId: handover.connectionId,
       key,
-      value: JSON.stringify({ ...toRecord(handover, path), ...(receipts.length > 0 && { receipts }) }),
+      value: JSON.stringify({ ...toRecord(handover, copy), ...(receipts.length > 0 && { receipts }) }),
       at,
+      isWanted,
     })
   }
 
-  /** What this attempt delivered; null when it delivered nothing. */
-  async find(connectionId: ConnectionId, messageId: MessageId, attemptNumber: number): Promise<InboxRecord | null> {
-    const entry = await this.#memory.find(KIND, connectionId, entryKey(messageId, attemptNumber))
-    return entry && (JSON.parse(entry.value) as InboxRecord)
+  /**
+   * What this attempt delivered; null when it delivered nothing, and never will: its place in the inbox is taken, so that
+   * a write of it that is still on its way to the database comes to nothing.
+   */
+  async settle({ connectionId, messageId, attemptNumber }: OpenQuestion, at: Instant): Promise<InboxRecord | null> {
+    const key = entryKey(messageId, attemptNumber)
+    if (await this.#memory.add(KIND, { connectionId, key, value: NEVER_DELIVERED, at })) return null
+    const entry = await this.#memory.find(KIND, connectionId, key)
+    return entry && readInboxEntry(entry.value)
   }
+}
+
+const NEVER_DELIVERED = JSON.stringify(null)
+
+/** Null where something might have been delivered and was not. */
+export function readInboxEntry(value: string): InboxRecord | null {
+  return JSON.parse(value) as InboxRecord | null
 }
 
 /** With the attempt's number, so that a message delivered twice is seen twice: an inbox that hides duplicates proves nothing. */

@@ -44,17 +44,22 @@ export function createSandbox(parts: SandboxParts): Channel {
     async stop() {
       receipts.stop()
     },
-    send: (handover, signal) => sendToSandbox({ ...parts, inbox, receipts }, handover, signal),
-    reconcile: (open) => lookForAttempt({ inbox, receipts }, open),
+    send: (handover, signal, stillHolds) =>
+      sendToSandbox({ ...parts, inbox, receipts }, handover, { signal, stillHolds }),
+    reconcile: (open) => lookForAttempt({ inbox, receipts, clock: parts.clock }, open),
   }
 }
 
 /** What the worker that made the attempt has left of it. */
 async function lookForAttempt(
-  { inbox, receipts }: { readonly inbox: SandboxInbox; readonly receipts: SandboxReceipts },
+  {
+    inbox,
+    receipts,
+    clock,
+  }: { readonly inbox: SandboxInbox; readonly receipts: SandboxReceipts; readonly clock: Clock },
   open: OpenQuestion,
 ): Promise<Evidence> {
-  const { connectionId, messageId, to, attemptNumber } = open
+  const { messageId, to } = open
   const accepted: Evidence = { kind: 'accepted', networkId: networkIdOf(messageId) }
   switch (commandOf(to)) {
     // The commands that show an unknown fate must not be found out about.
@@ -65,7 +70,7 @@ async function lookForAttempt(
       if (await receipts.isPlanned(open, 'failed')) return accepted
       return { kind: 'not-sent', words: 'the sandbox does not know of it' }
     default: {
-      const record = await inbox.find(connectionId, messageId, attemptNumber)
+      const record = await inbox.settle(open, clock.now())
       if (!record) return { kind: 'not-sent', words: 'it is not in the inbox' }
       // Its worker may have died after it had delivered and before it had planned them.
       for (const receipt of record.receipts ?? []) await receipts.plan(open, receipt)

@@ -156,6 +156,17 @@ describe('a call to the sandbox', () => {
     assert.deepEqual(inbox(), [])
   })
 
+  it('G6: delivers nothing once its lane may be another’s, although nobody has told it to stop yet', async () => {
+    const world = createWorld()
+    const outcome = world.send(ANYBODY, { settings: { latencyMs: 200 } })
+
+    world.stillHolds = false
+    await world.clock.pass(200)
+
+    assert.deepEqual(failureOf(await outcome), ['transient', 'call_interrupted'])
+    assert.deepEqual(world.inbox(), [])
+  })
+
   it('G5: does not know what became of a message when the inbox could not be written', async () => {
     const { send, memory } = createWorld()
     memory.isBroken = true

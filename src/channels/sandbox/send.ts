@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises'
 import type { ConnectionId, Instant } from '../../core/ids.ts'
-import type { Failure, Handover, Outcome } from '../../core/ports/channel.ts'
+import type { Failure, Handover, Outcome, StillHolds } from '../../core/ports/channel.ts'
 import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { commandOf, type SandboxCommand } from './commands.ts'
@@ -21,10 +21,15 @@ export interface SendParts {
   readonly crash: (connectionId: ConnectionId) => void
 }
 
+interface Limits {
+  readonly signal: AbortSignal
+  readonly stillHolds: StillHolds
+}
+
 /** One delivery into the inbox, or the failure that the recipient's number asks for. */
-export async function sendToSandbox(parts: SendParts, handover: Handover, signal: AbortSignal): Promise<Outcome> {
+export async function sendToSandbox(parts: SendParts, handover: Handover, limits: Limits): Promise<Outcome> {
   try {
-    return await deliver(parts, handover, signal)
+    return await deliver(parts, handover, limits)
   } catch (error) {
     // Writing the inbox failed, and nobody knows whether it was written.
     return {
@@ -34,7 +39,7 @@ export async function sendToSandbox(parts: SendParts, handover: Handover, signal
   }
 }
 
-async function deliver(parts: SendParts, handover: Handover, signal: AbortSignal): Promise<Outcome> {
+async function deliver(parts: SendParts, handover: Handover, { signal, stillHolds }: Limits): Promise<Outcome> {
   const command = commandOf(handover.to)
   const { latencyMs } = readSandboxSettings(handover.settings)
   await pause(parts.clock, latencyMs + (command === 'slow' ? SLOW_MS : 0), signal)
@@ -44,11 +49,15 @@ async function deliver(parts: SendParts, handover: Handover, signal: AbortSignal
     return { kind: 'unknown', words: 'the sandbox lost the line, as the recipient 0004 asks for' }
   if (command === 'kill-worker') return killWorker(parts, handover, signal)
   if (handover.media && !(await exists(handover.media.path))) return { kind: 'rejected', failure: mediaLost() }
-  if (signal.aborted) return { kind: 'rejected', failure: interrupted() }
+  const copy = await parts.inbox.copyMedia(handover)
+  const isWanted = () => !signal.aborted && stillHolds()
+  if (!isWanted()) return { kind: 'rejected', failure: interrupted() }
   const now = parts.clock.now()
   const receipts = command === 'refuse-later' ? [refusalLater(now)] : receiptsOf(handover, now)
   // Taken, but never delivered: the inbox shows only what its recipient has.
-  if (command !== 'refuse-later') await parts.inbox.deliver(handover, now, receipts)
+  const isDelivered =
+    command === 'refuse-later' || (await parts.inbox.deliver(handover, copy, { at: now, receipts, isWanted }))
+  if (!isDelivered) return { kind: 'rejected', failure: interrupted() }
   for (const receipt of receipts) await parts.receipts.plan(handover, receipt)
   if (command === 'unknown-delivered')
     return { kind: 'unknown', words: 'the sandbox lost the line, as the recipient 0003 asks for' }

@@ -66,6 +66,23 @@ describe('a call to a channel', () => {
     assert.equal((await outcome).kind, 'unknown')
   })
 
+  it('G6: lets the channel look at the claim once more, whenever it comes to the wire', async () => {
+    let holds = true
+    const { clock, run } = createCall(
+      (_, __, stillHolds) =>
+        new Promise((resolve) => {
+          clock.after(1_000, () => resolve(stillHolds() ? ACCEPTED : { kind: 'unknown', words: 'too late' }))
+        }),
+      () => holds,
+    )
+    const outcome = run()
+
+    holds = false
+    await clock.pass(1_000)
+
+    assert.deepEqual(await outcome, { kind: 'unknown', words: 'too late' })
+  })
+
   it('G5: has an unknown fate when the channel throws, and that is a fault', async () => {
     const { run, events } = createCall(() => Promise.reject(new Error('broken')))
 
@@ -111,10 +128,10 @@ describe('asking a channel for evidence', () => {
   })
 })
 
-function createCall(send: Channel['send']) {
+function createCall(send: Channel['send'], stillHolds = () => true) {
   const clock = new HandClock()
   const events: JournalEvent[] = []
-  const call = new ChannelCall(clock, BUDGET_MS)
+  const call = new ChannelCall(clock, BUDGET_MS, stillHolds)
   const channel = { name: 'test', send } as unknown as Channel
   const run = () => call.run(channel, {} as Handover, { record: (event) => events.push(event) })
   return { call, clock, run, events }

@@ -1,4 +1,4 @@
-import type { Channel, Evidence, Handover, Outcome } from '../ports/channel.ts'
+import type { Channel, Evidence, Handover, Outcome, StillHolds } from '../ports/channel.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Journal } from '../ports/journal.ts'
 
@@ -13,18 +13,20 @@ export class ChannelCall {
   readonly #abort = new AbortController()
   readonly #clock: Clock
   readonly #endsMonotonic: number
+  readonly #stillHolds: StillHolds
   #finish: ((outcome: Outcome) => void) | null = null
   #abortedMonotonic: number | null = null
 
-  constructor(clock: Clock, budgetMs: number) {
+  constructor(clock: Clock, budgetMs: number, stillHolds: StillHolds) {
     this.#clock = clock
+    this.#stillHolds = stillHolds
     this.#endsMonotonic = clock.monotonic() + budgetMs
   }
 
   run(channel: Channel, handover: Handover, journal: Journal): Promise<Outcome> {
     return new Promise<Outcome>((resolve) => {
       this.#finish = resolve
-      channel.send(handover, this.#abort.signal).then(resolve, (error: unknown) => {
+      channel.send(handover, this.#abort.signal, this.#stillHolds).then(resolve, (error: unknown) => {
         journal.record({ event: 'fault', where: `channel ${channel.name} send`, error })
         // It may have been sent before it threw.
         resolve({ kind: 'unknown', words: 'the channel failed in a way it should not' })

@@ -270,8 +270,9 @@ export class Lane {
     this.#paceLot = clock.random()
     // The last look before the wire: from here on nothing can stop a call but the channel itself (G6). A claim that ran
     // out and was renewed since the attempt was recorded is no better: in between, others may have taken the lane.
-    if (!claim.holds() || claim.term !== term) return this.#interrupted(begun)
-    this.#call = new ChannelCall(clock, channel.capabilities.callBudgetMs)
+    const stillHolds = () => claim.holds() && claim.term === term
+    if (!stillHolds()) return this.#interrupted(begun)
+    this.#call = new ChannelCall(clock, channel.capabilities.callBudgetMs, stillHolds)
     const outcome = await this.#call.run(channel, handover(this.#claimed, begun), journal)
     this.#call = null
     return this.#close(begun, outcome, false)

@@ -19,7 +19,7 @@ describe('who keeps the spool', () => {
       },
     )
 
-    const seen = await channel.send(handover(), new AbortController().signal)
+    const seen = await channel.send(handover(), new AbortController().signal, () => true)
 
     assert.deepEqual([seen, heard], [outcome, times])
   })
@@ -31,7 +31,10 @@ describe('who keeps the spool', () => {
       () => assert.fail('heard of nothing'),
     )
 
-    await assert.rejects(channel.send(handover(), new AbortController().signal), fault)
+    await assert.rejects(
+      channel.send(handover(), new AbortController().signal, () => true),
+      fault,
+    )
   })
 
   it('gives a text the very promise of the channel', () => {
@@ -41,7 +44,10 @@ describe('who keeps the spool', () => {
       () => {},
     )
 
-    assert.equal(channel.send({ ...handover(), media: null }, new AbortController().signal), sending)
+    assert.equal(
+      channel.send({ ...handover(), media: null }, new AbortController().signal, () => true),
+      sending,
+    )
   })
 })
 

@@ -15,8 +15,8 @@ export function noticeLostMedia(channel: Channel, onLost: () => void): Channel {
     start: (events) => channel.start(events),
     stop: () => channel.stop(),
     reconcile: (open) => channel.reconcile(open),
-    send(handover, signal) {
-      const sending = channel.send(handover, signal)
+    send(handover, signal, stillHolds) {
+      const sending = channel.send(handover, signal, stillHolds)
       // Beside the call and not around it: texts, which are most messages, pay nothing for it.
       if (handover.media) sending.then(look, () => {})
       return sending

@@ -20,11 +20,20 @@ export interface MemoryEntry {
 export interface ChannelMemory {
   /**
    * Adds an entry, durably when the promise resolves. Returns false and changes nothing when the connection has an
-   * entry of this kind and key already. With `remindAt` it is found by `due` from then on.
+   * entry of this kind and key already. With `remindAt` it is found by `due` from then on. `isWanted` is asked when the
+   * entry leaves for the disk or the database, however long it has waited for that: once it is false, nothing is
+   * changed either.
    */
   add(
     kind: string,
-    entry: { connectionId: ConnectionId; key: string; value: string; at: Instant; remindAt?: Instant },
+    entry: {
+      connectionId: ConnectionId
+      key: string
+      value: string
+      at: Instant
+      remindAt?: Instant
+      isWanted?: () => boolean
+    },
   ): Promise<boolean>
   /** Null when there is none. */
   find(kind: string, connectionId: ConnectionId, key: string): Promise<MemoryEntry | null>

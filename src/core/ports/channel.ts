@@ -93,6 +93,9 @@ export interface ChannelEvents {
   receipt(receipt: Receipt): Promise<void>
 }
 
+/** Whether no other worker can have taken the lane of this call. */
+export type StillHolds = () => boolean
+
 export interface Channel {
   readonly name: string
   readonly capabilities: ChannelCapabilities
@@ -107,8 +110,12 @@ export interface Channel {
   /**
    * One wire attempt. Never throws and never repeats by itself. When `signal` aborts it must end soon; what it
    * returns then says whether the message may have left.
+   *
+   * `stillHolds` is to be asked right before what cannot be taken back, after everything that waits: once it is false,
+   * nothing may leave. A process that stood still finds its timers due all at once when it wakes up, and the one that
+   * would abort the signal may come last (G6).
    */
-  send(handover: Handover, signal: AbortSignal): Promise<Outcome>
+  send(handover: Handover, signal: AbortSignal, stillHolds: StillHolds): Promise<Outcome>
   /** Looks for evidence about an attempt whose outcome nobody knows. Never throws, changes nothing outside. */
   reconcile(open: OpenQuestion): Promise<Evidence>
 }

@@ -3,15 +3,12 @@ import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import type { Patience, Verdict } from './accept-batch.ts'
 import { StatementRefused } from './link.ts'
 import type { Slot } from './slot.ts'
-import { laneName, TakenLocks, tokenName } from './taken-locks.ts'
+import { TakenLocks } from './taken-locks.ts'
 
 // Half of a block of 1,024 sequence numbers. More would save little: the fixed cost of a batch is that of some 15 rows.
 const MOST_PER_BATCH = 512
 // A body may have 64 KiB, and a batch is held several times over while it is sent and written.
 const MOST_CHARACTERS_PER_BATCH = 4_000_000
-// What probes locks that are taken: few of each, so that one busy sender leaves room for the others.
-const MOST_PER_TAKEN_LANE = 8
-const MOST_PER_TAKEN_TOKEN = 64
 
 // A batch of another process is waited for that long; even with a slow disk it commits in less.
 const PATIENT_LOCK_MS = 500
@@ -40,6 +37,8 @@ export interface AcceptQueueParts {
   readonly slots: readonly Slot[]
   /** Writes all of them or none. One verdict for each, in the same order. */
   readonly run: (candidates: readonly Candidate[], how: How) => Promise<readonly Verdict[]>
+  /** Something was turned away, and not because somebody holds its lane or its token: it would be so for all. */
+  readonly onTrouble: () => void
 }
 
 /**
@@ -116,7 +115,7 @@ export class AcceptQueue {
         setTimeout(() => this.#release(way), CONNECT_AGAIN_AFTER_MS)
         return
       }
-      answerUnavailable([...this.#fresh, ...this.#hindered], error)
+      this.#turnAway([...this.#fresh, ...this.#hindered], error)
       this.#fresh = []
       this.#hindered = []
     }
@@ -127,7 +126,7 @@ export class AcceptQueue {
     const count = countForBatch(this.#fresh)
     const taken = this.#fresh.slice(0, count)
     this.#fresh = this.#fresh.slice(count)
-    const lockMs = this.#taken.isEmpty ? PATIENT_LOCK_MS : WARY_LOCK_MS
+    const lockMs = this.#taken.isEmpty(performance.now()) ? PATIENT_LOCK_MS : WARY_LOCK_MS
     await this.#carry(this.#stillWanted(taken), { slot: this.#slot(way), isPatient: true, lockMs })
     this.#release(way)
   }
@@ -135,7 +134,7 @@ export class AcceptQueue {
   /** Whether those may go whose locks were taken. One batch at a time, so that one way is always for the others. */
   async #probe(way: number): Promise<void> {
     this.#isProbing = true
-    const { probes, others } = fewOfEach(this.#stillWanted(this.#hindered))
+    const { probes, others } = this.#taken.split(this.#stillWanted(this.#hindered), MOST_PER_BATCH)
     this.#hindered = others
     await this.#carry(probes, { slot: this.#slot(way), isPatient: false, lockMs: IMPATIENT_LOCK_MS })
     setTimeout(() => {
@@ -166,7 +165,7 @@ export class AcceptQueue {
 
   /** After the batch was refused as a whole. */
   async #carryOn(jobs: readonly Job[], how: How, error: unknown): Promise<void> {
-    if (!(error instanceof StatementRefused)) return answerUnavailable(jobs, error)
+    if (!(error instanceof StatementRefused)) return this.#turnAway(jobs, error)
     if (error.kind === 'contended' && how.isPatient) {
       return this.#carry(this.#stillWanted(jobs), { ...how, isPatient: false, lockMs: IMPATIENT_LOCK_MS })
     }
@@ -225,9 +224,21 @@ export class AcceptQueue {
     const overdueBefore = performance.now() - HANDED_OVER_WITHIN_MS
     if (jobs.every((job) => job.since > overdueBefore)) return jobs
     for (const job of jobs) {
-      if (job.since <= overdueBefore) job.resolve({ kind: 'unavailable', code: 'not_accepted' })
+      if (job.since > overdueBefore) continue
+      if (!this.#taken.hinder(job.candidate, performance.now())) this.#parts.onTrouble()
+      job.resolve({ kind: 'unavailable', code: 'not_accepted' })
     }
     return jobs.filter((job) => job.since > overdueBefore)
+  }
+
+  #turnAway(jobs: readonly Job[], error: unknown): void {
+    if (!(error instanceof StorageUnavailable)) {
+      for (const job of jobs) job.reject(error)
+      return
+    }
+    this.#parts.onTrouble()
+    for (const job of jobs)
+      job.resolve({ kind: 'unavailable', code: error.unknown ? 'commit_unknown' : 'not_accepted' })
   }
 
   #watch(): void {
@@ -253,31 +264,4 @@ function countForBatch(jobs: readonly Job[]): number {
     if (at === MOST_PER_BATCH || (at > 0 && characters > MOST_CHARACTERS_PER_BATCH)) return at
   }
   return jobs.length
-}
-
-function fewOfEach(jobs: readonly Job[]): { readonly probes: readonly Job[]; readonly others: Job[] } {
-  const counts = new Map<string, number>()
-  const probes: Job[] = []
-  const others: Job[] = []
-  for (const job of jobs) {
-    const lane = laneName(job.candidate)
-    const token = tokenName(job.candidate)
-    const ofLane = counts.get(lane) ?? 0
-    const ofToken = counts.get(token) ?? 0
-    if (ofLane === MOST_PER_TAKEN_LANE || ofToken === MOST_PER_TAKEN_TOKEN || probes.length === MOST_PER_BATCH) {
-      others.push(job)
-      continue
-    }
-    counts.set(lane, ofLane + 1).set(token, ofToken + 1)
-    probes.push(job)
-  }
-  return { probes, others }
-}
-
-function answerUnavailable(jobs: readonly Job[], error: unknown): void {
-  for (const job of jobs) {
-    if (error instanceof StorageUnavailable)
-      job.resolve({ kind: 'unavailable', code: error.unknown ? 'commit_unknown' : 'not_accepted' })
-    else job.reject(error)
-  }
 }

@@ -46,7 +46,7 @@ export class PostgresIntake implements Intake {
   readonly #log: RequestLog
   readonly #notes: AcceptanceNotes
   readonly #channels: KnownChannels
-  #refusedMonotonic = Number.NEGATIVE_INFINITY
+  #troubledAt = Number.NEGATIVE_INFINITY
 
   constructor(parts: PostgresIntakeParts) {
     const { slots, lookUps, background, clock } = parts
@@ -54,15 +54,22 @@ export class PostgresIntake implements Intake {
     this.#tokens = new TokenCache(clock, lookUps)
     this.#keys = new Batches({ ways: 1, mostPerBatch: 500, run: (keys) => nameMessages(lookUps, keys) })
     this.#backlog = new Backlog({ ...parts, link: background })
-    this.#queue = new AcceptQueue({ slots, run: (candidates, how) => this.#acceptBatch(candidates, how) })
+    this.#queue = new AcceptQueue({
+      slots,
+      run: (candidates, how) => this.#acceptBatch(candidates, how),
+      onTrouble: () => this.#noteTrouble(),
+    })
     this.#log = new RequestLog(clock, background)
     this.#notes = new AcceptanceNotes(background)
     this.#channels = new KnownChannels(parts.refusedByChannel)
   }
 
-  /** Milliseconds since something could last not be stored; infinite if that never happened. */
+  /**
+   * Milliseconds since something could last not be stored; infinite if that never happened. What one lane or token lacks
+   * because somebody holds its lock is not meant.
+   */
   get msSinceRefusal(): number {
-    return performance.now() - this.#refusedMonotonic
+    return performance.now() - this.#troubledAt
   }
 
   findToken(tokenSha256: Buffer): Token | Promise<Token | null> {
@@ -84,15 +91,13 @@ export class PostgresIntake implements Intake {
 
   async accept(candidate: Candidate): Promise<AcceptResult> {
     requireWritable(candidate)
-    const result = await this.#queue.submit(candidate)
-    if (result.kind === 'unavailable') this.#refusedMonotonic = performance.now()
-    return result
+    return this.#queue.submit(candidate)
   }
 
   async logRefused(request: RefusedRequest): Promise<boolean> {
     const isKept = await this.#log.keep(request)
     if (isKept) this.#notes.used(request.tokenId, request.facts.receivedAt)
-    else this.#refusedMonotonic = performance.now()
+    else this.#noteTrouble()
     return isKept
   }
 
@@ -100,6 +105,10 @@ export class PostgresIntake implements Intake {
   async close(): Promise<void> {
     await this.#queue.idle()
     await this.#notes.close()
+  }
+
+  #noteTrouble(): void {
+    this.#troubledAt = performance.now()
   }
 
   async #acceptBatch(...[candidates, how]: Parameters<AcceptQueueParts['run']>): Promise<readonly Verdict[]> {

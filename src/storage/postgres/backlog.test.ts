@@ -88,22 +88,33 @@ describe('the limits of what may wait on PostgreSQL', () => {
     await world.close()
   })
 
-  it('stops counting when its time is over, and says what it has not counted', async () => {
-    const { world, sender } = await limited({})
+  it('counts many in steps, and goes on where its time was over', async () => {
+    const { world, sender } = await limited({ maxWaitingPerConnection: 25_000 })
     const session = await world.session()
     await session.query(
       `insert into queued (sequence, id, account_id, connection_id, body, body_crc, recipient, type, accepted_at)
-         select i, 'm' || i, $1, $2, '{}', 0, '1', 'message', 0 from generate_series(1, 20000) i`,
+         select i, 'm' || i, $1, $2, '{}', 0, '1', 'message', 0 from generate_series(1, 25000) i`,
       [sender.accountId, sender.connectionId],
     )
+    const { accountId, number } = sender
+    const count = async (places: readonly number[], withinMs: number) => {
+      const { rows } = await session.query('select count_waiting($1, $2, $3, $4, $5) as counts', [
+        [accountId, accountId, accountId],
+        [null, number, number],
+        places,
+        [100_000, 100_000, 700],
+        withinMs,
+      ])
+      return rows[0].counts
+    }
 
-    const [all, some] = [
-      await session.query('select count_waiting($1, $2, $3, 10000) as counts', COUNTS(sender)),
-      await session.query('select count_waiting($1, $2, $3, 0) as counts', COUNTS(sender)),
-    ]
-
-    assert.equal(all.rows[0].counts, '20000,20000,700')
-    assert.equal(some.rows[0].counts, '20000,,')
+    assert.equal(await count([0, 0, 0], 10_000), '25000,25000,700')
+    assert.equal(await count([5_000, 24_000, 24_990], 10_000), '20000,1000,10')
+    // No time at all: nothing is counted, and each goes on from where it was.
+    assert.equal(await count([7, 8, 9], -1), '0 7,0 8,0 9')
+    await learns(world, () => world.intake.isBacklogFull(accountId, number) === 'connection_backlog_full')
+    await session.query('delete from queued where sequence = 12345')
+    await learns(world, () => world.intake.isBacklogFull(accountId, number) === null)
     await world.close()
   })
 
@@ -117,12 +128,6 @@ describe('the limits of what may wait on PostgreSQL', () => {
     await world.close()
   })
 })
-
-const COUNTS = ({ accountId, number }: Sender) => [
-  [accountId, accountId, accountId],
-  [null, number, number],
-  [100_000, 100_000, 700],
-]
 
 async function limited(limits: WorldOptions): Promise<{ world: PostgresWorld; sender: Sender }> {
   const world = await newPostgresWorld(limits)

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { AccountId } from '../../core/ids.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { Batches } from './batches.ts'
@@ -33,6 +34,19 @@ interface Counted {
   isPlanned: boolean
 }
 
+/** One step of a count: from a place on, so far. */
+interface Step {
+  readonly of: Counted
+  readonly after: number
+  readonly limit: number
+}
+
+interface Part {
+  readonly count: number
+  /** Where to go on; null when there is no more to count. */
+  readonly after: number | null
+}
+
 /** By number; null is the whole account. */
 type OfAccount = Map<string | null, Counted>
 
@@ -43,13 +57,13 @@ type OfAccount = Map<string | null, Counted>
 export class Backlog {
   readonly #parts: BacklogParts
   readonly #accounts = new Map<AccountId, OfAccount>()
-  readonly #counts: Batches<Counted, number | null>
+  readonly #steps: Batches<Step, Part>
   #remembered = 0
-  #rest: Promise<void> = Promise.resolve()
+  #rest: Promise<unknown> = Promise.resolve()
 
   constructor(parts: BacklogParts) {
     this.#parts = parts
-    this.#counts = new Batches({ ways: 1, mostPerBatch: 100, run: (wanted) => this.#count(wanted) })
+    this.#steps = new Batches({ ways: 1, mostPerBatch: 100, run: (steps) => this.#countOn(steps) })
   }
 
   isFull(accountId: AccountId, from: string | null): 'connection_backlog_full' | 'account_backlog_full' | null {
@@ -110,28 +124,42 @@ export class Backlog {
     const { estimate } = counted
     const { clock, acceptingProcesses } = this.#parts
     if (estimate.countAgainAt(acceptingProcesses()) > clock.monotonic()) return
-    estimate.beginCount(clock.monotonic())
-    this.#counts.submit(counted).then(
+    this.#count(counted).then(
       (count) => estimate.endCount(count),
       // The old count has to do; the next question tries again.
       () => estimate.endCount(null),
     )
   }
 
-  async #count(wanted: readonly Counted[]): Promise<(number | null)[]> {
-    const { clock, link } = this.#parts
+  async #count(counted: Counted): Promise<number> {
+    let sum = 0
+    for (let after: number | null = 0; after !== null; ) {
+      // What is accepted until the last step begins lies ahead of it, and is counted by it.
+      counted.estimate.beginCount(this.#parts.clock.monotonic())
+      const part: Part = await this.#steps.submit({ of: counted, after, limit: counted.limit - sum })
+      sum += part.count
+      after = part.after
+    }
+    return sum
+  }
+
+  async #countOn(steps: readonly Step[]): Promise<Part[]> {
     await this.#rest
-    const began = clock.monotonic()
-    const [row] = await link.ask('select count_waiting($1, $2, $3, $4) as counts', [
-      textArray(wanted.map(({ accountId }) => accountId)),
-      textArray(wanted.map(({ number }) => number)),
-      bigintArray(wanted.map(({ limit }) => limit)),
+    const began = performance.now()
+    const [row] = await this.#parts.link.ask('select count_waiting($1, $2, $3, $4, $5) as counts', [
+      textArray(steps.map((step) => step.of.accountId)),
+      textArray(steps.map((step) => step.of.number)),
+      bigintArray(steps.map(({ after }) => after)),
+      bigintArray(steps.map(({ limit }) => limit)),
       COUNT_WITHIN_MS,
     ])
-    const tookMs = clock.monotonic() - began
-    if (tookMs > COUNT_WITHIN_MS / 2)
-      this.#rest = new Promise((resolve) => clock.after(tookMs * REST_FACTOR, () => resolve()))
-    const counts = String(row?.['counts']).split(',')
-    return wanted.map((_, at) => (counts[at] ? Number(counts[at]) : null))
+    const tookMs = performance.now() - began
+    if (tookMs > COUNT_WITHIN_MS / 2) this.#rest = setTimeout(tookMs * REST_FACTOR)
+    return String(row?.['counts']).split(',').map(toPart)
   }
+}
+
+function toPart(told: string): Part {
+  const [count, after] = told.split(' ')
+  return { count: Number(count), after: after === undefined ? null : Number(after) }
 }

@@ -13,22 +13,27 @@ interface NewEntry {
   readonly value: string
   readonly at: Instant
   readonly remindAt: Instant | null
+  readonly isWanted: () => boolean
 }
 
 /** What channels remember. One for all of them: `of` gives each its own part. */
 export class PostgresChannelMemory {
   readonly #link: Link
+  readonly #additionsLink: Link
   readonly #additions: Batches<NewEntry, boolean>
 
-  constructor(link: Link) {
+  /** `additions` carries nothing else: what is added must not wait behind anything once it was found to be wanted. */
+  constructor({ link, additions }: { readonly link: Link; readonly additions: Link }) {
     this.#link = link
+    this.#additionsLink = additions
     this.#additions = new Batches({ ways: 1, mostPerBatch: 500, run: (entries) => this.#add(entries) })
   }
 
   of(channel: string): ChannelMemory {
     const scoped = (kind: string) => `${channel}.${kind}`
     return {
-      add: (kind, entry) => this.#additions.submit({ ...entry, kind: scoped(kind), remindAt: entry.remindAt ?? null }),
+      add: (kind, { remindAt = null, isWanted = () => true, ...entry }) =>
+        this.#additions.submit({ ...entry, kind: scoped(kind), remindAt, isWanted }),
       find: async (kind, connectionId, key) => {
         const [row] = await this.#link.ask(
           `select ${COLUMNS} from channel_memory where kind = $1 and connection_id = $2 and key = $3`,
@@ -57,8 +62,12 @@ export class PostgresChannelMemory {
     }
   }
 
-  async #add(entries: readonly NewEntry[]): Promise<readonly boolean[]> {
-    const added = await this.#link.ask('select * from remember_entries($1, $2, $3, $4, $5, $6) as i', [
+  async #add(given: readonly NewEntry[]): Promise<readonly boolean[]> {
+    // First the connection, for which it may have to wait, and then in one turn the question and the way out.
+    await this.#additionsLink.connect()
+    const entries = given.filter(({ isWanted }) => isWanted())
+    if (entries.length === 0) return given.map(() => false)
+    const added = await this.#additionsLink.askNow('select * from remember_entries($1, $2, $3, $4, $5, $6) as i', [
       textArray(entries.map(({ kind }) => kind)),
       textArray(entries.map(({ connectionId }) => connectionId)),
       textArray(entries.map(({ key }) => key)),
@@ -66,8 +75,8 @@ export class PostgresChannelMemory {
       bigintArray(entries.map(({ at }) => at)),
       bigintArray(entries.map(({ remindAt }) => remindAt)),
     ])
-    const numbers = new Set(added.map((row) => row['i']))
-    return entries.map((_, at) => numbers.has(at + 1))
+    const isAdded = new Set(added.map((row) => entries[(row['i'] as number) - 1]))
+    return given.map((entry) => isAdded.has(entry))
   }
 }
 

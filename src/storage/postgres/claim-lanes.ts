@@ -11,10 +11,18 @@ import type { Link, Row } from './link.ts'
 import type { QueuedMessages } from './queued-messages.ts'
 
 const LANES_AT_ONCE = 1_000
+const LOOK_SERVES_MS = 1_000
 
 interface HeldLane {
   readonly connectionId: ConnectionId
   readonly epoch: number
+}
+
+interface LookAtLanes {
+  readonly worker: WorkerId
+  /** What of it was not taken yet. */
+  readonly free: ConnectionId[]
+  readonly atMonotonic: number
 }
 
 interface ClaimParts {
@@ -29,6 +37,7 @@ export class LaneClaims {
   readonly #parts: ClaimParts
   readonly #inspections: Batches<HeldLane, ClaimedLane | null>
   readonly #releases: Batches<HeldLane, boolean>
+  #lastLook: LookAtLanes | null = null
 
   constructor(parts: ClaimParts) {
     this.#parts = parts
@@ -37,22 +46,25 @@ export class LaneClaims {
     this.#releases = new Batches({ ...shared, run: (lanes) => this.#release(lanes) })
   }
 
-  async claim({ worker, only, held, leave, limit }: Parameters<Lanes['claim']>[0]): Promise<readonly ClaimedLane[]> {
+  async claim(request: Parameters<Lanes['claim']>[0]): Promise<readonly ClaimedLane[]> {
+    const { worker, only, held, leave, limit } = request
     const wanted = only?.filter((id) => !held.has(id)) ?? null
     if (wanted?.length === 0) return []
-    const claimed: ClaimedLane[] = []
-    const free = (await this.#freeLanes(worker, wanted)).values()
-    // More than once where some of them were taken by others in between.
-    while (claimed.length < limit) {
-      const chosen: ConnectionId[] = []
-      for (const id of free) {
-        if (!held.has(id) && !leave(id)) chosen.push(id)
-        if (chosen.length + claimed.length >= limit) break
+    const claimed = new Map<ConnectionId, ClaimedLane>()
+    // Some may have been taken by others since the look, so there may be room for more of what it found.
+    for await (const free of this.#looks(worker, wanted)) {
+      while (claimed.size < limit) {
+        const chosen: ConnectionId[] = []
+        for (let id = free.pop(); id !== undefined; id = free.pop()) {
+          if (!held.has(id) && !claimed.has(id) && !leave(id)) chosen.push(id)
+          if (chosen.length + claimed.size === limit) break
+        }
+        if (chosen.length === 0) break
+        for (const lane of await this.#take(worker, chosen)) claimed.set(lane.connectionId, lane)
       }
-      if (chosen.length === 0) break
-      claimed.push(...(await this.#take(worker, chosen)))
+      if (claimed.size === limit) break
     }
-    return claimed
+    return [...claimed.values()]
   }
 
   /** Those that ask in one turn share a statement. Null when the claim has been taken over. */
@@ -65,12 +77,26 @@ export class LaneClaims {
     await Promise.all(lanes.map((lane) => this.#releases.submit(lane)))
   }
 
-  async #freeLanes(worker: WorkerId, only: readonly ConnectionId[] | null): Promise<readonly ConnectionId[]> {
+  /**
+   * Lanes that are free, to be taken from the end. When a worker with ten thousand of them dies, others take them in many
+   * batches: what one look has found serves for all of them.
+   */
+  async *#looks(worker: WorkerId, only: readonly ConnectionId[] | null): AsyncGenerator<ConnectionId[]> {
+    const { clock } = this.#parts
+    const last = this.#lastLook
+    if (only === null && last?.worker === worker && clock.monotonic() - last.atMonotonic < LOOK_SERVES_MS)
+      yield last.free
+    const free = await this.#freeLanes(worker, only)
+    if (only === null) this.#lastLook = { worker, free, atMonotonic: clock.monotonic() }
+    yield free
+  }
+
+  async #freeLanes(worker: WorkerId, only: readonly ConnectionId[] | null): Promise<ConnectionId[]> {
     const { link } = this.#parts
     const asked = [worker, only && textArray(only)]
     const [row] = await link.ask('select free_lanes($1, $2, $3, $4) as free', [...asked, ...this.#trust()])
     const free = row?.['free'] as string
-    return free === '' ? [] : (free.split(',') as ConnectionId[])
+    return free === '' ? [] : (free.split(',') as ConnectionId[]).reverse()
   }
 
   async #take(worker: WorkerId, ids: readonly ConnectionId[]): Promise<readonly ClaimedLane[]> {
@@ -94,9 +120,9 @@ export class LaneClaims {
 
   async #inspect(lanes: readonly HeldLane[]): Promise<readonly (ClaimedLane | null)[]> {
     const rows = await this.#parts.link.ask('select * from describe_lanes($1, $2)', idsAndEpochs(lanes))
-    const found = new Map(rows.map((row) => [`${row['connection_id']} ${row['epoch']}`, this.#toLane(row)]))
+    const found = new Map(rows.map((row) => this.#toLane(row)).map((lane) => [keyOf(lane), lane]))
     for (const lane of found.values()) this.#parts.known.note(lane)
-    return lanes.map(({ connectionId, epoch }) => found.get(`${connectionId} ${epoch}`) ?? null)
+    return lanes.map((lane) => found.get(keyOf(lane)) ?? null)
   }
 
   async #release(lanes: readonly HeldLane[]): Promise<readonly boolean[]> {
@@ -130,6 +156,10 @@ export class LaneClaims {
       evidenceUntil: row['open_evidence_until'] as number | null,
     }
   }
+}
+
+function keyOf({ connectionId, epoch }: HeldLane): string {
+  return `${connectionId} ${epoch}`
 }
 
 function idsAndEpochs(lanes: readonly HeldLane[]): [Buffer, Buffer] {

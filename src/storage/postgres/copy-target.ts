@@ -145,7 +145,8 @@ export class CopyTarget {
   async #refuseUsed(): Promise<void> {
     const filled = ['account', 'connection', 'token', 'queued', 'settled', 'request', 'channel_memory', 'audit']
     const [row] = await this.#ask(
-      `select ${filled.map((table) => `exists (select from ${table})`).join(' or ')} as is_filled,
+      `select ${filled.map((table) => `exists (select from ${table})`).join(' or ')}
+           or not exists (select from period where number = 0) as is_filled,
          exists (select from worker where heartbeat_until > now_ms()) as is_served`,
     )
     const place = describeServer(this.#url)

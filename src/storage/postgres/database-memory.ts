@@ -1,5 +1,6 @@
 import type { WorkerId } from '../../core/ids.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
+import { Refusal } from '../../core/refusals.ts'
 import {
   isLater,
   judgeFound,
@@ -54,18 +55,18 @@ export class DatabaseMemory {
 
   /** To be called with each fresh connection, before anything else is asked of it. Throws when it must not be used. */
   async greet(ask: Ask): Promise<void> {
-    // Before the look: whatever is confirmed meanwhile need not be in what it sees.
+    // All of it before the look: what is confirmed or remembered meanwhile, by us or by others, need not be in what it sees.
     const expected = this.#slots.map((slot) => slot.confirmed)
+    const known = { written: this.#parts.file.read(), remembered: this.#remembered }
     const [row] = await ask(LOOK, [this.#parts.worker])
     if (!row || row['is_standby'] === true) throw refuse('it is a standby and takes no writes')
     const found = toRemembered(row)
-    const remembered = this.#recall(found)
+    const remembered = latestOf(known, found)
     const finding = judgeFound(remembered, found)
     if (finding.is === 'not-ours') {
-      this.#tell(
-        `The database is refused: ${finding.reason}. Point NUNCIO_DATABASE_URL at the right one. If it is meant: nuncio hold --because WHY, remove ${this.#parts.file.path}, and start again.`,
-      )
-      throw refuse(finding.reason)
+      const sentence = `The database is refused: ${finding.reason}. Point NUNCIO_DATABASE_URL at the right one. If it is meant: nuncio hold --because WHY, remove ${this.#parts.file.path}, and start again.`
+      this.#tell(sentence)
+      throw refuse(finding.reason, new Refusal('database_not_ours', sentence))
     }
     const counts = row['counts'] as Record<string, number>
     const isShort = this.#slots.some((slot, at) => (counts[slot.number] ?? 0) < (expected[at] ?? 0))
@@ -82,16 +83,6 @@ export class DatabaseMemory {
   async beat(ask: Ask): Promise<void> {
     const [row] = await ask(MOVE_ON)
     if (row) this.#keep(toRemembered(row))
-  }
-
-  /** Others on the same data folder may have seen more, such as that a standby was promoted. */
-  #recall(found: Remembered): Remembered | null {
-    const written = this.#parts.file.read()
-    if (!this.#remembered) return written
-    const isOurs = written !== null && written.installation === this.#remembered.installation
-    return isOurs && (written.server === null) === (found.server === null) && isLater(written, this.#remembered)
-      ? written
-      : this.#remembered
   }
 
   /** Given how often they were held, as was seen just now and as was remembered. Returns how often they are now. */
@@ -117,6 +108,18 @@ export class DatabaseMemory {
   }
 }
 
+/** Others on the same data folder may have seen more, such as that a standby was promoted. */
+function latestOf(
+  { written, remembered }: { readonly written: Remembered | null; readonly remembered: Remembered | null },
+  found: Remembered,
+): Remembered | null {
+  if (!remembered) return written
+  const isOurs = written !== null && written.installation === remembered.installation
+  return isOurs && (written.server === null) === (found.server === null) && isLater(written, remembered)
+    ? written
+    : remembered
+}
+
 /**
  * That commits wait for standbys now says nothing of those that were made before: only when the mark has been moved on
  * since do the standbys have all that is remembered.
@@ -140,6 +143,6 @@ function toRemembered(row: Row): Remembered {
   }
 }
 
-function refuse(reason: string): StorageUnavailable {
-  return new StorageUnavailable(`the database is refused: ${reason}`, false)
+function refuse(reason: string, cause?: Refusal): StorageUnavailable {
+  return new StorageUnavailable(`the database is refused: ${reason}`, false, { cause })
 }

@@ -33,6 +33,10 @@ async function asSuperuser(sql: string): Promise<void> {
   await withClient(database.url, (client) => client.query(sql))
 }
 
+async function setTime(now: number): Promise<void> {
+  await asSuperuser(`create or replace function now_ms() returns bigint language sql as 'select ${now}'`)
+}
+
 function urlOf(role: keyof typeof roles): string {
   const url = new URL(database.url)
   url.username = roles[role]
@@ -51,11 +55,9 @@ function migrate() {
 describe('a role of its own for the migrations', () => {
   it('makes the tables, which the role of the service then uses for all that people do', async () => {
     await migrate()
-    const { administration, close } = await openAdministration(
-      { url: urlOf('app'), migrateUrl: urlOf('app') },
-      { create: false },
-    )
+    const visit = await openAdministration({ url: urlOf('app'), migrateUrl: urlOf('app') }, { create: false })
 
+    const { administration } = visit
     const account = await administration.createAccount('Acme', 'test')
     const wanted = { channel: 'sandbox', policy: DEFAULT_LANE_POLICY, channelSettings: {} }
     const { id } = await administration.addConnection(
@@ -69,7 +71,7 @@ describe('a role of its own for the migrations', () => {
     )
     const cancelled = await administration.cancelMessage('message-1' as MessageId, 'test')
     const resent = await administration.retryMessage('message-1' as MessageId, 'test')
-    await close()
+    await visit.close()
 
     assert.deepEqual([cancelled.state, resent.state], ['CANCELLED', 'QUEUED'])
   })
@@ -102,13 +104,15 @@ describe('a role of its own for the migrations', () => {
   it('lets the service open and drop periods, and use the partitions of tomorrow', async () => {
     await migrate()
 
-    await asSuperuser('create or replace function now_ms() returns bigint language sql as $$ select 9000000000000 $$')
+    await setTime(9_000_000_000_000)
     await ask('app', 'select open_period()')
     await ask(
       'app',
       `insert into timeline (message_sequence, position, at, kind) select (max(number)::bigint << 40) + 1, 1, 1, 'x' from period`,
     )
     const [found] = await ask('app', 'select (message_sequence >> 40)::int as period from timeline')
+    await setTime(9_000_100_000_000)
+    await asSuperuser('create or replace function now_ms() returns bigint language sql as $$ select 9000003600000 $$')
     const [dropped] = await ask('app', 'select drop_period(1) as is')
 
     assert.deepEqual([found, dropped], [{ period: 2 }, { is: true }])

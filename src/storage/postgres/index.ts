@@ -2,6 +2,8 @@ import { join } from 'node:path'
 import type { ConnectionId, SpoolId } from '../../core/ids.ts'
 import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { Clock } from '../../core/ports/clock.ts'
+import { StorageUnavailable } from '../../core/ports/lanes.ts'
+import { Refusal } from '../../core/refusals.ts'
 import { RemembranceFile } from '../shared/remembrance.ts'
 import type { WorkerFacts } from '../shared/workers.ts'
 import { type IntakeLimits, PostgresIntake } from './accept.ts'
@@ -58,7 +60,8 @@ export async function openPostgresStorage(options: PostgresStorageOptions): Prom
     return storage
   } catch (error) {
     await storage.close()
-    throw error
+    // Whoever starts it is told in full what the running service can only call unavailable.
+    throw error instanceof StorageUnavailable && error.cause instanceof Refusal ? error.cause : error
   }
 }
 
@@ -94,7 +97,10 @@ export class PostgresStorage {
     this.#plain = this.#newLink('rest')
     this.clock = new DatabaseClock(options.clock)
     this.#wakes = new Wakes(this.#newLink('wakes'))
-    this.#channels = new PostgresChannelMemory(this.#newLink('channels'))
+    this.#channels = new PostgresChannelMemory({
+      link: this.#newLink('channels'),
+      additions: this.#newLink('additions'),
+    })
     this.intake = new PostgresIntake({
       slots: [this.#newSlot('accept'), this.#newSlot('accept')],
       lookUps: this.#newLink('look-ups'),

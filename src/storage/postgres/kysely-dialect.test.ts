@@ -6,7 +6,7 @@ import { openMigratedDatabase } from '../../../test/support/administration-world
 import { skipNote } from '../../../test/support/black-box/skip-note.ts'
 import { waitUntil } from '../../../test/support/black-box/wait-until.ts'
 import { PgBouncer, whyNoPgBouncer } from '../../../test/support/postgres/pgbouncer.ts'
-import { withClient } from '../../../test/support/postgres/postgres-server.ts'
+import { PostgresServer, withClient } from '../../../test/support/postgres/postgres-server.ts'
 import type { TestDatabase } from '../../../test/support/postgres/test-database.ts'
 import { cutAt, TcpProxy } from '../../../test/support/tcp-proxy.ts'
 import type { AccountId } from '../../core/ids.ts'
@@ -15,6 +15,7 @@ import type { Tables } from '../shared/tables.ts'
 import { postgresEngine } from './administration-engine.ts'
 import { createPostgresDialect, openPool } from './kysely-dialect.ts'
 import { openAdministration } from './open-administration.ts'
+import { migrateDatabase } from './open-database.ts'
 
 const noPooler = whyNoPgBouncer()
 const ACME = { id: 'acc_1' as AccountId, name: 'Acme', created_at: 9_007_199_254_740_991 }
@@ -209,6 +210,33 @@ describe('a connection of administration that breaks', () => {
       ),
     )
   }
+})
+
+describe('a server that commits without its standby', () => {
+  it('G1: is not believed: the change may be lost with it', async () => {
+    const server = await PostgresServer.open()
+    await migrateDatabase({ url: server.url(), migrateUrl: server.url() })
+    const { store } = open(server.url())
+    await store.database.selectFrom('account').selectAll().execute()
+    await server.reload({ synchronous_standby_names: 'nobody' })
+
+    const changing = change(store, 'test', ({ tables }) => tables.insertInto('account').values(ACME).execute())
+    const giveUpWaiting = waitUntil(
+      'the commit waits for the standby',
+      async () => {
+        const waiting = `select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'`
+        return (await server.query(waiting)).length > 0
+      },
+      { deadlineMs: 10_000, everyMs: 10 },
+    )
+
+    await Promise.all([
+      giveUpWaiting,
+      assert.rejects(changing, { code: 'database_unavailable', message: /no standby.*look whether/ }),
+    ])
+    await pools.pop()?.end()
+    await server.close()
+  })
 })
 
 describe('a short visit', () => {

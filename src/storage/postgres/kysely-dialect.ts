@@ -34,7 +34,9 @@ export function openPool(url: string): Pool {
     query_timeout: ANSWER_WITHIN_MS,
     keepAlive: true,
     types: TYPES,
-    onConnect: (client) => checkServer(async (sql) => (await client.query<Row>(sql)).rows),
+    verify(client, done) {
+      checkServer(async (sql) => (await client.query<Row>(sql)).rows).then(() => done(), done)
+    },
   })
   // An idle connection that breaks is made anew.
   pool.on('error', () => {})

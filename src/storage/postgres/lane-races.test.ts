@@ -23,6 +23,7 @@ import { waitUntil } from '../../../test/support/black-box/wait-until.ts'
 import type { ConnectionId, MessageId, SpoolId, WorkerId } from '../../core/ids.ts'
 import type { QueuedMessage } from '../../core/message/message.ts'
 import type { ClaimedLane } from '../../core/ports/lanes.ts'
+import { Refusal } from '../../core/refusals.ts'
 
 const CARL = 'carl' as WorkerId
 const SPOOL = 'spool' as SpoolId
@@ -40,7 +41,7 @@ describe('lanes on PostgreSQL, when two meet', () => {
     const cancelled = world.administration.cancelMessage(id, 'test')
     const outcome = cancelled.then(
       () => 'cancelled',
-      (error: { code?: string }) => error.code,
+      (error: unknown) => error instanceof Refusal && error.code,
     )
     await untilBlocked(world, 'administration')
     await opener.query('commit')
@@ -71,10 +72,12 @@ describe('lanes on PostgreSQL, when two meet', () => {
     const other = await addSender(world, { number: '15550002000' })
     await accept(world, other)
     const others = await holdLane(world, ANNA, other.connectionId)
+    const first = await head(world, other.connectionId)
     const canceller = await begin(world, `update message set state = 'CANCELLED' where id = '${id}'`)
 
+    // Both in one batch.
     const opened = open(world, lane, message)
-    const result = await open(world, others, await head(world, other.connectionId))
+    const result = await open(world, others, first)
     const meanwhile = await Promise.race([opened, Promise.resolve('waits')])
     await canceller.query('commit')
 

@@ -10,7 +10,7 @@ const CONNECT_AGAIN_AFTER_MS = 50
 /** Sequences and times are whole numbers below 2^53. */
 export const TYPES = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
-    return oid === BIGINT_OID ? Number : types.getTypeParser(oid, format ?? 'text')
+    return oid === BIGINT_OID ? Number : (types.getTypeParser(oid, format ?? 'text') as (value: string) => unknown)
   },
 } as ClientConfig['types']
 

@@ -95,7 +95,7 @@ describe('steps on PostgreSQL', () => {
 
   it('writes the steps of many lanes as it writes one: each as it stands', async () => {
     const { world, lanes, heads } = await manyLanes(7)
-    const [fine, kept, unknown, dropped, stale, ended, remembering] = lanes as ClaimedLane[]
+    const [fine, kept, unknown, dropped, stale, ended, remembering] = lanes
     for (const [i, lane] of lanes.entries()) if (i !== 3 && i !== 6) await open(world, lane, heads[i]!)
     const next = (lane: ClaimedLane) => world.lanes.loadRun(lane.connectionId, 2).then(([, second]) => second!)
     const until = world.clock.now() + 60_000

@@ -5,13 +5,20 @@ import type { Hindered } from './accept-batch.ts'
 // lock that is taken and not suspected costs everybody half a second.
 const REMEMBERED_MS = 30_000
 const MOST_REMEMBERED = 10_000
+const PROBES_PER_LANE = 8
+const PROBES_PER_TOKEN = 64
 
 /** Which lanes and tokens somebody else was found to hold the lock of. Times are monotonic. */
 export class TakenLocks {
+  /** In the order in which they run out. */
   readonly #until = new Map<string, number>()
 
-  get isEmpty(): boolean {
-    return this.#until.size === 0
+  isEmpty(now: number): boolean {
+    for (const [name, until] of this.#until) {
+      if (now < until) return false
+      this.#until.delete(name)
+    }
+    return true
   }
 
   hinder(candidate: Candidate, now: number): boolean {
@@ -37,6 +44,29 @@ export class TakenLocks {
     this.#until.delete(tokenName(candidate))
   }
 
+  /** A few for each lock, in their order, so that those behind one that is held leave room for the others. */
+  split<Job extends { readonly candidate: Candidate }>(jobs: readonly Job[], most: number): SplitJobs<Job> {
+    const now = performance.now()
+    const counts = new Map<string, number>()
+    const isFull = (name: string, limit: number) => {
+      const count = counts.get(name) ?? 0
+      counts.set(name, count + 1)
+      return count >= limit
+    }
+    const probes: Job[] = []
+    const others: Job[] = []
+    for (const job of jobs) {
+      const token = tokenName(job.candidate)
+      const isOneTooMany =
+        probes.length >= most ||
+        isFull(laneName(job.candidate), PROBES_PER_LANE) ||
+        (this.#isTaken(token, now) && isFull(token, PROBES_PER_TOKEN))
+      if (isOneTooMany) others.push(job)
+      else probes.push(job)
+    }
+    return { probes, others }
+  }
+
   #isTaken(name: string, now: number): boolean {
     const until = this.#until.get(name)
     if (until === undefined) return false
@@ -46,10 +76,15 @@ export class TakenLocks {
   }
 }
 
-export function laneName({ accountId, from }: Candidate): string {
+export interface SplitJobs<Job> {
+  readonly probes: readonly Job[]
+  readonly others: Job[]
+}
+
+function laneName({ accountId, from }: Candidate): string {
   return `lane ${accountId}/${from}`
 }
 
-export function tokenName({ tokenId }: Candidate): string {
+function tokenName({ tokenId }: Candidate): string {
   return `token ${tokenId}`
 }

@@ -63,7 +63,7 @@ function selectWanted(tables: Reader, filter: MessageFilter) {
     case 'QUEUED':
       return query
         .where('state', '=', sql.lit('QUEUED'))
-        .where('sequence', 'not in', ({ selectFrom }) => selectFrom('open_attempt').select('message_sequence'))
+        .where('sequence', 'not in', (open) => open.selectFrom('open_attempt').select('message_sequence'))
     case 'SENDING':
       return query.where('state', '=', sql.lit('QUEUED'))
     default:
@@ -76,7 +76,7 @@ function selectWanted(tables: Reader, filter: MessageFilter) {
 function ofConnection(query: ReturnType<typeof selectRows>, id: ConnectionId) {
   return query
     .where('connection_id', '=', id)
-    .where('account_id', '=', ({ selectFrom }) => selectFrom('connection').select('account_id').where('id', '=', id))
+    .where('account_id', '=', (own) => own.selectFrom('connection').select('account_id').where('id', '=', id))
 }
 
 export async function listUnresolved(store: Store, accountId: AccountId | null): Promise<readonly MessageView[]> {

@@ -45,15 +45,18 @@ export function judgeFound(remembered: Remembered | null, found: Remembered): Fi
     }
   }
   if (wasHeldSince(remembered, found)) return FINE
-  if (found.mark < remembered.mark || found.holds < remembered.holds)
-    return { is: 'gone-back', reason: 'it is an older state of the database, such as a backup that was restored' }
+  const lacksMarks = found.mark < remembered.mark || found.holds < remembered.holds
+  if (now > before && lacksMarks)
+    return { is: 'gone-back', reason: 'a standby was promoted that lacks the last commits' }
   if (now > before && !remembered.server?.isSynchronous) {
     return {
       is: 'gone-back',
-      reason: 'a standby was promoted that did not confirm every commit, so the last ones may be missing',
+      reason: 'a standby was promoted that did not confirm every commit, so it may lack the last ones',
     }
   }
-  return FINE
+  return lacksMarks
+    ? { is: 'gone-back', reason: 'it is an older state of the database, such as a backup that was restored' }
+    : FINE
 }
 
 /** Somebody else has found it gone back before us, or a person has held the lanes: all has been looked after. */

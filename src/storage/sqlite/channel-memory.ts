@@ -38,9 +38,9 @@ export class SqliteChannelMemory implements ChannelMemory {
   }
 
   add(kind: string, entry: Parameters<ChannelMemory['add']>[1]): Promise<boolean> {
-    const { connectionId, key, value, at } = entry
+    const { connectionId, key, value, at, isWanted = () => true } = entry
     const columns = [this.#scoped(kind), connectionId, key, value, at, entry.remindAt ?? null]
-    return this.#commits.submit(() => this.#add.run(...columns).changes === 1)
+    return this.#commits.submit(() => isWanted() && this.#add.run(...columns).changes === 1)
   }
 
   async find(kind: string, connectionId: ConnectionId, key: string): Promise<MemoryEntry | null> {

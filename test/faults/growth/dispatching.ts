@@ -77,6 +77,7 @@ export class DispatchingProcess {
         await lanes.inspect(lane)
       }),
     )
+    await this.#sendAlone(claimed[0]!)
     await lanes.release(claimed)
     await lanes.expire(100)
     await lanes.retire(this.#worker)
@@ -119,6 +120,7 @@ export class DispatchingProcess {
     await countWaiting(ask)
     await this.storage.isEmpty()
     await this.storage.isWritable()
+    this.storage.tellOthers(['con1' as ConnectionId])
     const memory = this.storage.channelMemory('sandbox')
     const entry = { connectionId: 'con1' as ConnectionId, key: randomUUID(), value: '{}', at: 1, remindAt: 1 }
     await memory.add('seen', entry)
@@ -128,7 +130,11 @@ export class DispatchingProcess {
     await memory.remove('seen', found!.position)
   }
 
-  async #send(lane: ClaimedLane, run: readonly [QueuedMessage, QueuedMessage, QueuedMessage], at: number): Promise<void> {
+  async #send(
+    lane: ClaimedLane,
+    run: readonly [QueuedMessage, QueuedMessage, QueuedMessage],
+    at: number,
+  ): Promise<void> {
     const { lanes, clock } = this.storage
     const [one, two, three] = run
     const step = (does: Partial<Step>): Step => {
@@ -152,6 +158,20 @@ export class DispatchingProcess {
     await lanes.record(step({ close: kept, memory }))
     const dropped = { sequence: three.sequence, as: 'FAILED', reason: 'damaged', words: null } as const
     if (three.media === null) await lanes.record(step({ drop: dropped }))
+  }
+
+  /** With nobody beside it a step goes another way. */
+  async #sendAlone(lane: ClaimedLane): Promise<void> {
+    const { lanes, clock } = this.storage
+    const [message] = await lanes.loadRun(lane.connectionId, 1)
+    const { sequence, attempts } = message!
+    const [at, number] = [clock.now(), attempts + 1]
+    const step = { connectionId: lane.connectionId, epoch: lane.epoch, at, drop: null, settledThrough: null }
+    await lanes.record({ ...step, close: null, open: { sequence, number } })
+    const said = { outcome: 'accepted', code: null, words: null, networkId: 'net' } as const
+    const attempt = { sequence, number, startedAt: at, endedAt: at, ...said }
+    const disposition = { do: 'settle', as: 'PUBLISHED', reason: null, words: null } as const
+    await lanes.record({ ...step, close: { attempt, disposition }, open: null })
   }
 
   #candidate(lane: number, { key, isMedia = false }: { key?: string; isMedia?: boolean } = {}): Candidate {

@@ -1,7 +1,6 @@
 import { crc32 } from 'node:zlib'
 import type { Client } from 'pg'
 
-// What two days at a hundred messages a second leave behind and a week of what came before, on a machine of a developer.
 export const PERIODS = 8
 export const SETTLED = 3_000_000
 export const QUEUED = 2_000_000
@@ -9,11 +8,12 @@ export const ACCOUNTS = 20
 export const LANES = 2_000
 
 const OF_A_PERIOD = SETTLED / PERIODS
-/** The period that messages fall into now. The one before holds the last that has ended, and a few that wait still. */
-export const CURRENT = PERIODS + 1
+/** The period that messages fall into now. A few wait since the one before. */
+export const CURRENT = PERIODS
 const WAIT_SINCE_YESTERDAY = LANES
 
-const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 /**
  * Five million messages: what has ended lies in eight days, what waits in two thousand lanes. The time of the database
@@ -26,6 +26,7 @@ export async function fillDatabase(sessions: readonly [Client, Client]): Promise
     await session.query(timeAt(day))
     await session.query('select open_period()')
   }
+  await session.query(timeAt(CURRENT, 12))
   await session.query(ACCOUNTS_AND_LANES)
   const indexes = await dropIndexes(session)
   await Promise.all([fillSettled(session), fillQueued(other)])
@@ -41,20 +42,16 @@ export async function fillDatabase(sessions: readonly [Client, Client]): Promise
       indexes.filter((sql) => !isOfSettled(sql)),
     ),
   ])
-  // Blocks of numbers as if all of this had been accepted one by one.
-  await session.query(`select setval('message_block', (select max(block_base) from period) + ${QUEUED} / 1024 + 100)`)
+  // Blocks of numbers as if all of this had been accepted.
+  await session.query(
+    `select setval('message_block', (select max(block_base) from period) + ${OF_A_PERIOD + QUEUED} / 1024 + 100)`,
+  )
   await session.query(`select setval('request_number', (select max(request_base) from period) + 1000000)`)
 }
 
-/** How many rows a table with partitions, or without, has. */
-export async function countRows(session: Client, table: string): Promise<number> {
-  const { rows } = await session.query<{ count: string }>(`select count(*) as count from ${table}`)
-  return Number(rows[0]?.count)
-}
-
-/** Six in the morning of that day, where today is 0; from then on it passes as it does for us. */
-export function timeAt(day: number): string {
-  const at = (Math.floor(Date.now() / DAY_MS) + day) * DAY_MS + DAY_MS / 4
+/** That hour of that day, where today is 0; from then on it passes as it does for us. */
+function timeAt(day: number, hour = 6): string {
+  const at = (Math.floor(Date.now() / DAY_MS) + day) * DAY_MS + hour * HOUR_MS
   return `create or replace function now_ms() returns bigint language sql volatile as $$
     select floor(extract(epoch from clock_timestamp()) * 1000)::bigint + ${at - Date.now()} $$`
 }
@@ -70,7 +67,8 @@ async function dropIndexes(session: Client): Promise<string[]> {
   const { rows } = await session.query<{ drop: string; make: string }>(
     `select case when k.oid is null then format('drop index %I', i.relname)
           else format('alter table %I drop constraint %I', t.relname, k.conname) end as drop,
-        case when k.oid is null then pg_get_indexdef(i.oid)
+        -- Where there are partitions it says ONLY, and that would leave them without.
+        case when k.oid is null then replace(pg_get_indexdef(i.oid), ' ON ONLY ', ' ON ')
           else format('alter table %I add constraint %I %s', t.relname, k.conname, pg_get_constraintdef(k.oid)) end as make
       from pg_index x join pg_class i on i.oid = x.indexrelid join pg_class t on t.oid = x.indrelid
       left join pg_constraint k on k.conindid = i.oid and k.contype = 'p'
@@ -115,14 +113,14 @@ async function fillSettled(session: Client): Promise<void> {
              case when i % 1000 = 0 then 'UNCONFIRMED' when i % 500 = 0 then 'FAILED' when i % 3 = 0 then 'READ' else 'DELIVERED' end,
              case when i % 10 = 0 then 2 else 1 end, at, at + 500, at + 500, 'net' || i, '192.0.2.1', 900, case when i % 10 > 0 then at + 100 end,
              case when i % 20000 > 0 then at + 600 end
-           from (select i, p.starts_at + i * 200::bigint as at from generate_series(1, ${OF_A_PERIOD}) i, period p where p.number = ${period}) s;
+           from (select i, p.starts_at + i * 40::bigint as at from generate_series(1, ${OF_A_PERIOD}) i, period p where p.number = ${period}) s;
        insert into ended_attempt_p${period} select ${sequence}, n, 1, 2, case when n = 1 then 'rejected' else 'accepted' end, null, null
          from generate_series(10, ${OF_A_PERIOD}, 10) i, generate_series(1, 2) n;
        insert into timeline_p${period} (message_sequence, position, at, kind) select ${sequence}, 1, 1, 'receipt-delivered'
          from generate_series(1, ${OF_A_PERIOD}, 2) i;
        insert into accept_commit_p${period} select (${period}::bigint << 40) + i + 99, ${sequence}, 900 from generate_series(1, ${OF_A_PERIOD}, 100) i;
        insert into request_p${period} (sequence, account_id, token_id, request_id, received_at, took_us, status, code, body)
-         select ${sequence}, 'acc' || i % ${ACCOUNTS}, 'tok' || i % ${ACCOUNTS}, 'bad-${period}-' || i, 1, 800, 400, 'HC-2', '{}'
+         select ${sequence}, 'acc' || i % ${ACCOUNTS}, 'tok' || i % ${ACCOUNTS}, 'bad-${period}-' || i, 1, 800, 400, 'HC-2', '{"from":"' || 15550000000 + i % ${LANES} || '"}'
            from generate_series(1, ${OF_A_PERIOD / 10}) i;
        commit`,
     )
@@ -131,28 +129,26 @@ async function fillSettled(session: Client): Promise<void> {
 
 async function fillQueued(session: Client): Promise<void> {
   const columns = `sequence, id, account_id, connection_id, token_id, request_id, body, body_crc, recipient, type, accepted_at, remote_address, took_us`
-  const ofPeriod = (period: number, first: number, last: number, everyMs: number) =>
+  const ofPeriod = (period: number, count: number) =>
     `insert into queued (${columns})
        select (${period}::bigint << 40) + i, ${idOf('at', 'i')}, 'acc' || i % ${ACCOUNTS}, 'con' || i % ${LANES}, 'tok' || i % ${ACCOUNTS}, 'req-${period}-' || i,
-           ${BODY}, ${CRC}, '15550100000', case when i % 40 = 0 then 'image' else 'message' end, at, '192.0.2.1', 900
-         from (select i, p.starts_at - 20000 + i * ${everyMs}::bigint / 1000 as at
-           from generate_series(${first}, ${last}) i, period p where p.number = ${period}) s;`
+           ${BODY}, ${CRC}, '15550100000', case when i % 37 = 0 then 'image' else 'message' end, at, '192.0.2.1', 900
+         from (select i, p.starts_at + 18000000 + i / 100 as at
+           from generate_series(${OF_A_PERIOD + 1}, ${OF_A_PERIOD + count}) i, period p where p.number = ${period}) s;`
   await session.query(
     `begin;
-     truncate queued, media, idempotency, accept_commit_p${CURRENT};
-     ${ofPeriod(PERIODS, OF_A_PERIOD + 1, OF_A_PERIOD + WAIT_SINCE_YESTERDAY, 200_000)}
-     ${ofPeriod(CURRENT, 1, QUEUED - WAIT_SINCE_YESTERDAY, 10)}
+     truncate queued, media, idempotency;
+     ${ofPeriod(CURRENT - 1, WAIT_SINCE_YESTERDAY)}
+     ${ofPeriod(CURRENT, QUEUED - WAIT_SINCE_YESTERDAY)}
      insert into media (message_sequence, account_id, connection_id, url, type, state, next_try_at, path, spool, size_bytes, sha256, mime)
        select sequence, account_id, connection_id, 'https://files.example/a.png', 'image', x.state, 1,
            case when x.state = 'ready' then 'a/' || sequence end, case when x.state = 'ready' then 'spool' end, 1000, 'sha', 'image/png'
-         from queued, lateral (select case when sequence % 80 = 0 then 'pending' else 'ready' end as state) x where type = 'image';
+         from queued, lateral (select case when sequence % 2 = 0 then 'pending' else 'ready' end as state) x where type = 'image';
      insert into media (message_sequence, account_id, connection_id, url, type, state, next_try_at)
-       select (${PERIODS}::bigint << 40) + i, 'acc' || i % ${ACCOUNTS}, 'con' || i % ${LANES}, 'https://files.example/a.png', 'image', 'forgotten', 1
+       select (1::bigint << 40) + i, 'acc' || i % ${ACCOUNTS}, 'con' || i % ${LANES}, 'https://files.example/a.png', 'image', 'forgotten', 1
          from generate_series(1, 20000) i;
      insert into idempotency select account_id, 'key-' || sequence, 'fingerprint', sequence, accepted_at from queued
        where sequence % 4 = 0;
-     insert into accept_commit_p${CURRENT} select (${CURRENT}::bigint << 40) + i + 99, (${CURRENT}::bigint << 40) + i, 900
-       from generate_series(1, ${QUEUED - WAIT_SINCE_YESTERDAY}, 100) i;
      commit`,
   )
 }

@@ -28,13 +28,14 @@ describe('a failover to a synchronous standby', () => {
         isSynchronous: true,
       })
       try {
-        const { client, connections, services, dataDir } = world.cluster
+        const { client, connections, services } = world.cluster
         const timed = new TimedClient(client)
         const load = new Load({ client: timed, connections, pauseMs: 40, keyedShare: 0.4, seed })
         load.start()
         const movedAt: number[] = []
         for (let round = 0; round < rounds; round += 1) {
           if (round > 0) await world.attachStandby()
+          await world.noticedThatStandbyConfirms()
           await setTimeout(BETWEEN_MS)
           await world.failOver()
           movedAt.push(performance.now())
@@ -42,14 +43,8 @@ describe('a failover to a synchronous standby', () => {
         await setTimeout(BETWEEN_MS)
         await load.stop()
 
-        const { cli, databaseUrl } = world
-        await setTimeout(10000)
-        { const { writeFileSync } = await import('node:fs')
-          const out = [(await cli.run('attention')).stdout.slice(0,3000), (await cli.run('workers')).stdout, (await cli.run('workers','--lanes')).stdout, (await cli.run('hold')).stdout, ...services.map((x) => x.log.slice(-6000)),
-          JSON.stringify(await world.primary.query('select * from open_attempt', [], 'nuncio')), JSON.stringify(await world.primary.query('select * from lane', [], 'nuncio')), JSON.stringify(await world.primary.query('select pid, application_name, state, wait_event_type, wait_event, now() - query_start as since, left(query,80) q from pg_stat_activity where datname = $1', ['nuncio']), null, 1)]
-          writeFileSync('/tmp/fo-state.txt', out.join('\n----\n')) }
-        const held = await cli.json<{ held: boolean }>('hold')
-        const { counts, states, input } = await judgeRun({ cli, databaseUrl, dataDir }, load.requests)
+        const held = await world.cli.json<{ held: boolean }>('hold')
+        const { counts, states, input } = await judgeRun(world.recorded, load.requests)
 
         const recoveredMs = movedAt.map((moment) => timed.firstAckAfter(moment))
         printTable('Failover, synchronous', {

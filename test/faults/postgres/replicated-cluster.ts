@@ -1,5 +1,9 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Cluster, type ClusterPlan, openCluster } from '../../support/black-box/cluster.ts'
+import type { Recorded } from '../../support/black-box/collect-ledger.ts'
 import { QuickCli } from '../../support/black-box/quick-cli.ts'
+import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { memoryFolder } from '../../support/postgres/memory-folder.ts'
 import { PostgresServer, type PostgresSettings } from '../../support/postgres/postgres-server.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
@@ -12,6 +16,8 @@ export interface ReplicatedPlan extends Pick<ClusterPlan, 'workers' | 'connectio
 }
 
 const STANDBY = 'standby'
+// They look with every heartbeat of the database's memory.
+const NOTICED_WITHIN_MS = 15_000
 
 /** Workers on a primary that a standby streams from, and the means to break all of it. */
 export class ReplicatedCluster {
@@ -45,6 +51,11 @@ export class ReplicatedCluster {
     return new ReplicatedCluster(plan, { way, cluster, primary, ...(await attachStandby(primary, plan)) })
   }
 
+  /** Where to look for what the service knows, whichever server is the primary. */
+  get recorded(): Recorded {
+    return { cli: this.cli, databaseUrl: this.databaseUrl, dataDir: this.cluster.dataDir }
+  }
+
   get primary(): PostgresServer {
     return this.#primary
   }
@@ -55,6 +66,16 @@ export class ReplicatedCluster {
 
   get replication(): TcpProxy {
     return this.#replication
+  }
+
+  /** From then on the workers know that a promoted standby has all that they were told. */
+  async noticedThatStandbyConfirms(): Promise<void> {
+    const file = join(this.cluster.dataDir, 'remembered.json')
+    const hasNoticed = async () => {
+      const { server } = JSON.parse(readFileSync(file, 'utf8')) as { server: { isSynchronous: boolean } }
+      return server.isSynchronous
+    }
+    await waitUntil('the workers remember a synchronous standby', hasNoticed, { deadlineMs: NOTICED_WITHIN_MS })
   }
 
   /** The primary is gone, its standby takes its place, and everybody is led there. Returns when it takes writes. */

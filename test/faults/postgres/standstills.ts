@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { preferredWorker } from '../../../src/core/dispatch/share.ts'
 import { CLAIM_LASTS_MS, RENEW_EVERY_MS } from '../../../src/core/dispatch/worker-claim.ts'
 import type { WorkerId } from '../../../src/core/ids.ts'
@@ -7,6 +8,8 @@ import type { LaneHistory } from './lane-watch.ts'
 /** The moment at which a worker was killed, paused or cut off. */
 export interface Loss {
   readonly at: number
+  /** When it was back; absent when it never was. */
+  readonly until?: number
   readonly worker: WorkerId
 }
 
@@ -16,6 +19,13 @@ export interface Standstill {
   readonly from: number
   readonly to: number
   readonly ms: number
+}
+
+/** What a run has left to be judged by. */
+export interface Seen {
+  readonly input: LedgerInput
+  readonly history: LaneHistory
+  readonly losses: readonly Loss[]
 }
 
 interface Move {
@@ -29,7 +39,7 @@ interface Move {
  * lane. Counted from the last time that its holder was lost, or the one who should have taken it over: two losses one
  * after the other have each its own time to be made good.
  */
-export function findStandstills(input: LedgerInput, history: LaneHistory, losses: readonly Loss[]): Standstill[] {
+export function findStandstills({ input, history, losses }: Seen): Standstill[] {
   return [...movesOf(input)]
     .flatMap(([connection, moves]) =>
       moves.map(({ at, possibleFrom }, index) => {
@@ -43,6 +53,29 @@ export function findStandstills(input: LedgerInput, history: LaneHistory, losses
       }),
     )
     .toSorted((a, b) => b.ms - a.ms)
+}
+
+/** Fails with what happened to the lane when one stood still for longer than this. Returns the longest, in milliseconds. */
+export function assertNoStandstill(mostMs: number, seen: Seen): number {
+  const [longest] = findStandstills(seen)
+  if (!longest) return 0
+  assert.ok(longest.ms <= mostMs, `A lane stood still for ${longest.ms} ms:\n${tell(longest, seen)}`)
+  return longest.ms
+}
+
+function tell({ connection, from, to }: Standstill, { history, losses }: Seen): string {
+  const isNear = (at: number) => at > from - BELIEVED_MS && at < to + LOOK_EVERY_MS
+  const changes = history.of(connection).map(({ at, owner }) => ({ at, what: `held by ${owner ?? 'nobody'}` }))
+  const lost = losses.flatMap(({ at, until, worker }) => [
+    { at, what: `lost ${worker}` },
+    ...(until === undefined ? [] : [{ at: until, what: `back ${worker}` }]),
+  ])
+  const came = history.workers.map(({ since, id }) => ({ at: since, what: `new ${id}` }))
+  return [...changes, ...lost, ...came, { at: from, what: 'STANDS STILL' }, { at: to, what: 'MOVES' }]
+    .filter(({ at }) => isNear(at))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ at, what }) => `  ${at - from} ms: ${what}`)
+    .join('\n')
 }
 
 function movesOf({ messages, attempts = [] }: LedgerInput): Map<string, Move[]> {
@@ -77,10 +110,9 @@ function isHeir(
 ): boolean {
   const id = history.of(connection)[0]?.connectionId
   if (id === undefined) return false
-  const lostAt = new Map(losses.map((loss) => [loss.worker, loss.at]))
   for (let moment = at; moment <= at + BELIEVED_MS; moment += LOOK_EVERY_MS) {
     const believed = history.workers.filter(
-      (other) => other.since <= moment && (lostAt.get(other.id) ?? Number.POSITIVE_INFINITY) + BELIEVED_MS > moment,
+      (other) => other.since <= moment && !losses.some((loss) => loss.worker === other.id && isForgotten(loss, moment)),
     )
     if (
       preferredWorker(
@@ -91,4 +123,8 @@ function isHeir(
       return true
   }
   return false
+}
+
+function isForgotten({ at, until = Number.POSITIVE_INFINITY }: Loss, moment: number): boolean {
+  return moment >= at + BELIEVED_MS && moment < until
 }

@@ -5,10 +5,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, describe, it } from 'vitest'
+import { afterEach, beforeEach, describe, it, vi } from 'vitest'
+import { readSettings } from '../../../src/config/read-settings.ts'
 import { openDatabase } from '../../../src/storage/sqlite/open-database.ts'
 import { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
 import { nuncioEnvironment, nuncioMain } from '../../support/black-box/nuncio-environment.ts'
+import { ENGINES, openStranger, type Stranger } from '../../support/journey/engines.ts'
+
+// Each command is a process, and the first on PostgreSQL waits until the server of all tests has started.
+vi.setConfig({ testTimeout: 60_000 })
 
 let folder: string
 let dataDir: string
@@ -26,7 +31,20 @@ function openData(): DatabaseSync {
   return openDatabase(join(dataDir, 'nuncio.db'), { create: true })
 }
 
-describe('the command line as a process', () => {
+describe.each(ENGINES)('the command line as a process on $name', ({ block, openSettings }) => {
+  let environment: Readonly<Record<string, string>>
+
+  beforeEach(async () => {
+    environment = await openSettings()
+    cli = new NuncioCli({ dataDir, workDir: folder, environment })
+  })
+
+  function beside(): Promise<Stranger> {
+    const { settings } = readSettings({ environment: { NUNCIO_DATA_DIR: dataDir, ...environment }, envFile: {} })
+    assert.ok(settings)
+    return openStranger(settings.database)
+  }
+
   it('leads from nothing to a token, and lists what it made', async () => {
     const early = await cli.run('account', 'list')
     await cli.json('account', 'create', 'Acme')
@@ -34,7 +52,7 @@ describe('the command line as a process', () => {
     const { token } = await cli.json<{ token: string }>('token', 'create', '--name', 'shop', '--expires', '30d')
 
     assert.equal(early.code, 1)
-    assert.match(early.stderr, /^nuncio: There is no database at .* \(database_unavailable\)\n$/)
+    assert.match(early.stderr, /^nuncio: There is no(?:thing in the)? database at .* \(database_unavailable\)\n$/)
     assert.match(token, /^nco_[0-9A-Za-z]{38}$/)
     assert.deepEqual(
       (await cli.json<{ id: string }[]>('connection', 'list')).map(({ id }) => id),
@@ -47,23 +65,23 @@ describe('the command line as a process', () => {
   it('waits for another writer, and is seen by others at once', async () => {
     await cli.json('account', 'create', 'Acme')
     await cli.json('token', 'create', '--name', 'shop', '--expires', '7d')
-    const service = openData()
-    service.exec('begin immediate')
+    const service = await beside()
+    await service.run(block)
 
     const deleting = cli.json('token', 'delete', 'shop')
     await promisify(setTimeout)(700)
-    service.exec('rollback')
+    await service.run('rollback')
     await deleting
 
-    const row = service.prepare('select deleted_at from token').get()
-    assert.equal(typeof row?.['deleted_at'], 'number')
-    service.close()
+    const [row] = await service.run('select deleted_at from token')
+    assert.ok(Number(row?.['deleted_at']) > 0)
+    await service.close()
   })
 
   it('shows what the sandbox delivered, in order, a second delivery too', async () => {
     await cli.json('account', 'create', 'Acme')
     const { id } = await cli.json<{ id: string }>('connection', 'add', '15550001000', '--channel', 'sandbox')
-    const service = openData()
+    const service = await beside()
     const value = {
       to: '15550100000',
       type: 'message',
@@ -73,12 +91,10 @@ describe('the command line as a process', () => {
       sizeBytes: null,
       sha256: null,
     }
-    const remember = service.prepare(
-      `insert into channel_memory (kind, connection_id, key, value, at) values ('sandbox.inbox', ?, ?, ?, ?)`,
-    )
-    for (const key of ['m-2#1', 'm-1#1', 'm-1#2'])
-      remember.run(id, key, JSON.stringify({ ...value, mime: null, path: null }), 0)
-    service.close()
+    const json = JSON.stringify({ ...value, mime: null, path: null })
+    const rows = ['m-2#1', 'm-1#1', 'm-1#2'].map((key) => `('sandbox.inbox', '${id}', '${key}', '${json}', 0)`)
+    await service.run(`insert into channel_memory (kind, connection_id, key, value, at) values ${rows.join()}`)
+    await service.close()
 
     const entries = await cli.json<{ messageId: string }[]>('sandbox', 'inbox', '--connection', '15550001000')
     const elsewhere = await cli.run('sandbox', 'inbox', '--connection', '15550001001')
@@ -95,7 +111,9 @@ describe('the command line as a process', () => {
     })
     assert.match(elsewhere.stderr, /connection_unknown/)
   })
+})
 
+describe('the command line as a process', () => {
   it('reads a .env file in its folder, behind the environment', async () => {
     writeFileSync(join(folder, '.env'), 'NUNCIO_PORT=9000\nNUNCIO_LOG_LEVEL=debug\nNUNCIO_PROT=1\n')
 
@@ -117,7 +135,7 @@ describe('the command line as a process', () => {
     assert.doesNotMatch(stderr, /hunter2/)
   })
 
-  it('tells of a damaged database, of one of a newer version and of a foreign file, and changes none', async () => {
+  it('tells of a damaged SQLite file, of one of a newer version and of a foreign file, and changes none', async () => {
     await cli.json('account', 'create', 'Acme')
     const file = join(dataDir, 'nuncio.db')
     const newer = openData()

@@ -19,7 +19,7 @@ export async function openPostgresWorldDatabase(now: () => Instant): Promise<Wor
   const client = new pg.Client({
     connectionString: url,
     types: {
-      getTypeParser: (oid, format) => (oid === BIGINT_OID ? Number : pg.types.getTypeParser(oid, format as 'text')),
+      getTypeParser: (oid, format) => (oid === BIGINT_OID ? Number : pg.types.getTypeParser(oid, format)),
     },
   })
   client.on('error', () => {})

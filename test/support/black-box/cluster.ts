@@ -34,6 +34,8 @@ export interface Cluster {
   readonly cli: QuickCli
   /** Spreads its calls over all workers. */
   readonly client: SpreadClient
+  /** Calls only this worker, by its number from 0. */
+  readonly clientOf: (worker: number) => SendClient
   readonly connections: readonly string[]
   readonly dataDir: string
   readonly workDir: string
@@ -72,8 +74,9 @@ export async function openCluster(plan: ClusterPlan): Promise<Cluster> {
     await Promise.all(services.map((service) => service.start()))
     const cli = new QuickCli({ dataDir, databaseUrl })
     const { token, connections } = await prepareSenders(cli, plan)
-    const client = new SpreadClient(services.map(({ url }) => new SendClient({ url, token })))
-    return { server, databaseUrl, services, cli, client, connections, dataDir, workDir, close }
+    const clientOf = (worker: number) => new SendClient({ url: services[worker]!.url, token })
+    const client = new SpreadClient(services.map((_, worker) => clientOf(worker)))
+    return { server, databaseUrl, services, cli, client, clientOf, connections, dataDir, workDir, close }
   } catch (error) {
     await close()
     throw error

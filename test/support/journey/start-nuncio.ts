@@ -37,6 +37,7 @@ export interface Journey {
   readonly url: string
   readonly token: string
   readonly dataDir: string
+  readonly database: Settings['database']
   /** The operator's second process: everything the CLI does goes through here. */
   readonly operator: AdministrationSession
   post(body: unknown, headers?: Record<string, string>): Promise<Reply>
@@ -51,14 +52,14 @@ export interface Journey {
   restart(): Promise<Journey>
 }
 
-interface Options {
+export interface JourneyOptions {
   readonly settings?: Record<string, string>
   readonly channels?: readonly Channel[]
   readonly dataDir?: string
   readonly token?: string
 }
 
-export async function startNuncio(options: Options = {}): Promise<Journey> {
+export async function startNuncio(options: JourneyOptions = {}): Promise<Journey> {
   const dataDir = options.dataDir ?? temporaryFolder()
   const settings = settingsFor(dataDir, options.settings ?? {})
   const nuncio = new Nuncio({
@@ -83,6 +84,7 @@ export async function startNuncio(options: Options = {}): Promise<Journey> {
     url,
     token,
     dataDir,
+    database: settings.database,
     operator,
     post,
     text: (to, text, headers) => post({ from: SENDER, to, message: { type: 'message', message: text } }, headers),

@@ -23,8 +23,15 @@ class FakeMemory implements ChannelMemory {
   looks = 0
   #position = 0
 
-  async add(kind: string, entry: Omit<MemoryEntry, 'position'> & { remindAt?: number }): Promise<boolean> {
+  async add(
+    kind: string,
+    {
+      isWanted = () => true,
+      ...entry
+    }: Omit<MemoryEntry, 'position'> & { remindAt?: number; isWanted?: () => boolean },
+  ): Promise<boolean> {
     if (this.isBroken || kind === this.refusesKind) throw new Error('storage is away')
+    if (!isWanted()) return false
     if (await this.find(kind, entry.connectionId, entry.key)) return false
     this.#position += 1
     this.entries.push({ kind, position: this.#position, ...entry })
@@ -62,7 +69,7 @@ export function createWorld(
   folders.push(folder)
   const crashed: string[] = []
   const receipts: Receipt[] = []
-  const state = { refusesReceipts: false }
+  const state = { refusesReceipts: false, stillHolds: true }
   const channel = createSandbox({
     memory,
     clock,
@@ -77,7 +84,7 @@ export function createWorld(
     },
   })
   const send = (to: string, given: Partial<Handover> = {}, signal = new AbortController().signal) =>
-    channel.send({ ...handover(to), startedAt: clock.now(), ...given }, signal)
+    channel.send({ ...handover(to), startedAt: clock.now(), ...given }, signal, () => state.stillHolds)
   const reconcile = (to: string, attemptNumber = 1) => channel.reconcile({ ...handover(to), attemptNumber })
   const inbox = () =>
     memory.entries.filter(({ kind }) => kind === 'inbox').map(({ value }) => JSON.parse(value) as InboxRecord)

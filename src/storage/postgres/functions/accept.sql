@@ -91,7 +91,7 @@ create function accept_batch(
   key_at integer[], keys text[], fingerprints text[], url_at integer[], urls text[],
   known_channels text[], sendable text[], key_lasts_ms bigint
 ) returns table (connections text, exceptions text, first_sequence bigint) language plpgsql
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set random_page_cost = 0.01
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
 as $$
 declare
   first bigint;
@@ -195,7 +195,7 @@ $$;
 -- do for most, so it comes first, and tells who was late. The verdicts stay null if nothing speaks against any request.
 create function bind_keys(first bigint, now bigint, lasts_ms bigint, request_count integer,
     accounts text[], key_at integer[], keys text[], fingerprints text[], inout verdicts text[]) language plpgsql
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set random_page_cost = 0.01
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
 as $$
 declare
   bound integer[];
@@ -243,7 +243,7 @@ $$;
 -- A repeat leaves a row of its own in the commit that it is judged in, and is told the message and its state of now.
 create function note_repeats(now bigint, inout verdicts text[], key_at integer[], accounts text[], token_ids text[],
     request_ids text[], bodies text[], addresses text[], agents text[], took bigint[]) language plpgsql
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set random_page_cost = 0.01
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
 as $$
 declare
   a_repeat record;

@@ -2,7 +2,7 @@
 
 -- Which of these keys name a message, as one letter each.
 create function name_messages(account_ids text[], keys text[], key_lasts_ms bigint) returns text language plpgsql
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
 as $$
 begin
   return (
@@ -13,27 +13,52 @@ begin
 end
 $$;
 
--- How many messages wait, in the lane with this number or (without one) in the whole account, up to a limit. Takes no
--- longer than told, but for the last count that it began: what it did not get to stays empty.
-create function count_waiting(account_ids text[], numbers text[], limits bigint[], within_ms integer) returns text language plpgsql
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+-- How many messages wait behind a place, in the lane with this number or (without one) in the whole account, up to a
+-- limit: `count`, or `count place` where the time was over. Then it goes on from that place with the next call, so that
+-- counting a million keeps nobody waiting who uses the same connection.
+create function count_waiting(account_ids text[], numbers text[], places bigint[], limits bigint[], within_ms integer)
+  returns text language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
 as $$
 declare
+  at_once constant integer := 10000;
   ends_at constant timestamptz := clock_timestamp() + make_interval(secs => within_ms / 1000.0);
-  counts bigint[] := array_fill(null::bigint, array[cardinality(account_ids)]);
+  counts text[];
+  place bigint;
+  counted bigint;
+  wanted bigint;
+  found_count bigint;
+  newest bigint;
+  the_connection text;
 begin
   for i in 1 .. cardinality(account_ids) loop
-    exit when i > 1 and clock_timestamp() > ends_at;
-    if numbers[i] is null then
-      counts[i] := (select count(*) from (select from queued where account_id = account_ids[i] limit limits[i]) q);
-    else
-      counts[i] := (select count(*) from (
-        select from queued where connection_id = (
-            select id from connection where account_id = account_ids[i] and number = numbers[i] and state <> 'removed')
-          limit limits[i]) q);
+    place := places[i];
+    counted := 0;
+    the_connection := null;
+    if numbers[i] is not null then
+      the_connection := (select id from connection where account_id = account_ids[i] and number = numbers[i] and state <> 'removed');
     end if;
+    loop
+      if clock_timestamp() > ends_at then
+        counts[i] := counted || ' ' || place;
+        exit;
+      end if;
+      wanted := least(at_once, limits[i] - counted);
+      if numbers[i] is null then
+        select count(*), max(sequence) into found_count, newest from (
+          select sequence from queued where account_id = account_ids[i] and sequence > place order by sequence limit wanted) q;
+      else
+        select count(*), max(sequence) into found_count, newest from (
+          select sequence from queued where connection_id = the_connection and sequence > place order by sequence limit wanted) q;
+      end if;
+      counted := counted + found_count;
+      if found_count < at_once then
+        counts[i] := counted;
+        exit;
+      end if;
+      place := newest;
+    end loop;
   end loop;
-  return array_to_string(counts, ',', '');
+  return array_to_string(counts, ',');
 end
 $$;
 
@@ -53,7 +78,7 @@ $$;
 -- used, to the minute. A token that somebody is changing right now is left alone.
 create function note_acceptances(
   last_sequences bigint[], first_sequences bigint[], took bigint[], token_ids text[], used_at bigint[]
-) returns void language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+) returns void language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
 as $$
 begin
   perform set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '500', true);

@@ -17,7 +17,7 @@ $$;
 -- What may be fetched of one account. Looks at the oldest that wait to be fetched; forgets those whose message does not
 -- wait any more, because they would be in the way at every look.
 create function due_media(a_worker text, an_account text, now bigint, longest_wait_ms bigint, busy bigint[], most integer)
-  returns setof wanted_media language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+  returns setof wanted_media language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
 as $$
 declare
   looked_at constant integer := 500;
@@ -56,15 +56,20 @@ begin
 end
 $$;
 
-create function spool_bytes(a_spool text, an_account text) returns bigint language sql stable as $$
-  select coalesce((select sum(size_bytes) from media where spool = a_spool and account_id = an_account and state = 'ready'), 0)::bigint
+-- An account is looked for between itself and itself, and in that order: see `record_steps`. Otherwise all of the spool
+-- might be read for it.
+create function spool_bytes(a_spool text, an_account text) returns bigint language sql stable
+  set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+  select coalesce((select sum(size_bytes) from (
+      select size_bytes from media where spool = a_spool and account_id >= an_account and account_id <= an_account and state = 'ready'
+        order by account_id offset 0) files), 0)::bigint
     + coalesce((select sum(size_bytes) from stray_file where spool = a_spool and account_id = an_account), 0)::bigint
 $$;
 
 -- Takes these fetches for a worker and returns them. A fetch of a worker of another spool is taken over by whoever holds
 -- the lane: that file would be of no use to it.
 create function take_media(a_worker text, a_spool text, sequences bigint[]) returns setof wanted_media language plpgsql
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
 as $$
 begin
   perform make_durable(2000);
@@ -85,7 +90,7 @@ $$;
 -- file and the next of its lane are fetched anew. Null connections in `present`: still missing.
 create function look_at_heads(a_worker text, a_spool text, sequences bigint[], moved_at_once integer, a_time bigint)
   returns table (media wanted_media, is_present boolean) language plpgsql
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
 as $$
 declare
   moved bigint[];

@@ -16,6 +16,9 @@ alter table worker add column spool text;
 alter table media add column fetcher text collate "C";
 alter table media add column spool text collate "C";
 create index media_of_lane on media (account_id, connection_id, message_sequence) where state = 'pending';
+-- By spool now: without that a page of its files was sought among those of all.
+drop index media_spool;
+create index media_spool on media (spool, message_sequence) where state = 'ready';
 create index media_in_spool on media (spool, account_id) include (size_bytes) where state = 'ready';
 
 -- Files that lie in a spool whose workers no longer hold the lane: they go when their message is settled.

@@ -46,7 +46,11 @@ function reachLater(point: Point, delayMs: number): void {
 }
 
 /** Stops before a method is called and after it has been answered, before whoever called it goes on. */
-function around(prototype: object, method: string, name: (args: readonly unknown[], result?: unknown) => string | null) {
+function around(
+  prototype: object,
+  method: string,
+  name: (args: readonly unknown[], result?: unknown) => string | null,
+) {
   wrap(prototype, method, (call, args) => {
     reach(`before-${name(args)}` as Point)
     return Promise.resolve(call()).then((result) => {

@@ -1,0 +1,65 @@
+import { Client } from 'pg'
+import type { MessageId } from '../../../src/core/ids.ts'
+import { migrateDatabase } from '../../../src/storage/postgres/open-database.ts'
+import { memoryFolder } from '../../support/postgres/memory-folder.ts'
+import { PostgresServer } from '../../support/postgres/postgres-server.ts'
+import { fillDatabase } from './fill-database.ts'
+import { PlanLog } from './plan-log.ts'
+
+/** A server of its own with five million messages, on which every plan is written down. */
+export interface GrownDatabase {
+  readonly url: string
+  readonly log: PlanLog
+  readonly session: Client
+  close(): Promise<void>
+}
+
+const NAME = 'growth'
+
+export async function openGrownDatabase(): Promise<GrownDatabase> {
+  const server = await PostgresServer.open({
+    parentFolder: memoryFolder(),
+    settings: {
+      ...PlanLog.settings,
+      // What is written in the transaction that empties its table needs no log then.
+      wal_level: 'minimal',
+      max_wal_senders: 0,
+      max_wal_size: '8GB',
+      maintenance_work_mem: '512MB',
+      shared_buffers: '1GB',
+      // When statistics are there is for the tests to say.
+      autovacuum: false,
+    },
+  })
+  try {
+    const url = await server.createDatabase(NAME)
+    await migrateDatabase({ url, migrateUrl: url })
+    const fillers: [Client, Client] = [new Client(url), new Client(url)]
+    await Promise.all(fillers.map((filler) => filler.connect()))
+    await fillDatabase(fillers)
+    // As autovacuum does after so many rows: then an index alone can tell what is there.
+    await fillers[0].query('vacuum queued')
+    await Promise.all(fillers.map((filler) => filler.end()))
+    const log = await PlanLog.open(server, NAME)
+    const session = new Client({ connectionString: url, application_name: 'test' })
+    await session.connect()
+    const close = async () => {
+      await session.end()
+      await server.close()
+    }
+    return { url, log, session, close }
+  } catch (error) {
+    await server.close()
+    throw error
+  }
+}
+
+/** Of one that ended four days ago, one that ended today (each hours from a midnight), one that waits since yesterday, and the last that came. */
+export async function someMessages(session: Client): Promise<readonly MessageId[]> {
+  const { rows } = await session.query<{ id: MessageId }>(
+    `select id from settled where sequence in ((4::bigint << 40) + 200000, (8::bigint << 40) + 200000)
+     union all (select id from queued order by sequence limit 1)
+     union all (select id from queued order by sequence desc limit 1)`,
+  )
+  return rows.map(({ id }) => id)
+}

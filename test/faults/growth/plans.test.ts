@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, it, vi } from 'vitest'
+import type { MessageId } from '../../../src/core/ids.ts'
+import { openAdministration } from '../../../src/storage/postgres/open-administration.ts'
+import { waitUntil } from '../../support/black-box/wait-until.ts'
+import { CHANGES, QUESTIONS } from './administering.ts'
+import { DispatchingProcess } from './dispatching.ts'
+import { ACCOUNTS, LANES, QUEUED, SETTLED } from './fill-database.ts'
+import { type GrownDatabase, openGrownDatabase, someMessages } from './grown-database.ts'
+import { type Excuse, findCostly, findSpread, rowsOf } from './judge-plans.ts'
+import type { Ran } from './plan-log.ts'
+
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 900_000 })
+
+// A function plans anew for its values five times, and only then once for all.
+const ROUNDS = 7
+
+describe('with five million messages', () => {
+  let database: GrownDatabase
+  let dispatcher: DispatchingProcess
+  let ids: readonly MessageId[]
+
+  beforeAll(async () => {
+    database = await openGrownDatabase()
+    dispatcher = new DispatchingProcess(database.url, database.session)
+    ids = await someMessages(database.session)
+  })
+
+  afterAll(async () => {
+    await dispatcher?.close()
+    await database?.close()
+  })
+
+  /** Runs everything that a process does, and returns what that was in SQL. */
+  async function serve(rounds: readonly number[]): Promise<readonly Ran[]> {
+    const since = database.log.end
+    for (const round of rounds) {
+      await dispatcher.accept(round)
+      await dispatcher.dispatch(round)
+      await dispatcher.reportReceipts(ids)
+      await dispatcher.fetchMedia()
+      await dispatcher.keepHouse()
+    }
+    return database.log.read(since)
+  }
+
+  it('accepting and dispatching look at few rows, before anybody has gathered statistics', async () => {
+    assert.deepEqual(findCostly(await serve([0, 1]), EXCUSES), [])
+  })
+
+  it('accepting and dispatching look at few rows, each function in the end with one plan for all values', async () => {
+    await database.session.query('set default_statistics_target = 10; analyze')
+    const since = database.log.end
+    const ran = await serve(Array.from({ length: ROUNDS }, (_, i) => i + 2))
+    await database.session.query(RARE)
+    await waitUntil('what waits is counted', async () => namesOf(await database.log.read()).has('count_waiting'), {
+      deadlineMs: 60_000,
+      everyMs: 200,
+    })
+
+    assert.deepEqual(findCostly(await database.log.read(since), EXCUSES), [])
+    const { rows } = await database.session.query<{ name: string }>(
+      `select distinct proname as name from pg_proc where pronamespace = current_schema()::regnamespace order by 1`,
+    )
+    const seen = namesOf([...ran, ...(await database.log.read())])
+    const unseen = rows.map(({ name }) => name).filter((name) => !seen.has(name))
+    assert.deepEqual(unseen, NOT_HOT)
+  })
+
+  it('what is about one message looks into one day only', async () => {
+    const since = database.log.end
+    for (const id of ids) {
+      await dispatcher.storage.lanes.applyReceipt({ messageId: id, kind: 'read', at: 1, code: null, words: null })
+    }
+    await dispatcher.dispatch(100)
+    await dispatcher.fetchMedia()
+    assert.deepEqual(findSpread(await database.log.read(since), 1), [])
+
+    const asked = database.log.end
+    const visit = await openAdministration({ url: database.url, migrateUrl: database.url }, { create: false })
+    for (const id of ids.slice(0, 3)) await visit.administration.explainMessage(id)
+    await visit.close()
+    // It may have been repeated until the day after the next one.
+    const explained = await database.log.read(asked)
+    assert.deepEqual(
+      findSpread(
+        explained.filter(({ sql }) => !/from "request"/.test(sql)),
+        1,
+      ),
+      [],
+    )
+    assert.deepEqual(findSpread(explained, 3), [])
+  })
+
+  it('a page of each list, and each change by a person, looks at few rows', async () => {
+    const visit = await openAdministration({ url: database.url, migrateUrl: database.url }, { create: false })
+    const costly: Record<string, unknown> = {}
+    for (const [what, ask] of Object.entries({ ...QUESTIONS, ...CHANGES })) {
+      const since = database.log.end
+      await ask(visit.administration, ids)
+      const ran = await database.log.read(since)
+      const most = LONG[what] ?? MOST_ROWS_OF_A_QUESTION
+      const all = {
+        within: null,
+        like: /./,
+        because: 'documented',
+        mostRows: most,
+        mostBlocks: most,
+        mayScan: what === 'a request',
+      }
+      const found = findCostly(ran, [all])
+      const rows = rowsOf(ran)
+      if (rows > most || found.length > 0) costly[what] = [`${rows} rows`, ...found]
+    }
+    await visit.close()
+
+    assert.deepEqual(costly, {})
+  })
+
+  it('finds out when an index is missing', async () => {
+    const { session, log } = database
+    const costlyWithout = async (index: string, sql: string) => {
+      const since = log.end
+      await session.query(`begin; drop index ${index}; ${sql}; rollback`)
+      return findCostly(await log.read(since), EXCUSES)
+    }
+
+    const load = await costlyWithout('queued_lane', `select count(*) from load_runs(array['con1999'], array[2])`)
+    const report = await costlyWithout(
+      'settled_id',
+      `select count(*) from find_targets(array['${ids[0]}'], null, null)`,
+    )
+    const sweep = await costlyWithout('idempotency_age', `delete from idempotency where accepted_at < 1`)
+
+    assert.deepEqual(
+      [load, report, sweep].map((found) => found.length > 0),
+      [true, true, true],
+    )
+  })
+})
+
+/** Functions that were called, or that a statement names. */
+function namesOf(ran: readonly Ran[]): ReadonlySet<string> {
+  const names = new Set<string>()
+  for (const { within, sql } of ran) {
+    if (within !== null) names.add(within)
+    for (const [, name] of sql.matchAll(/(\w+)\s*\(/g)) names.add(name!)
+  }
+  return names
+}
+
+// What needs a situation that is hard to bring about is called by hand, and leaves nothing.
+const RARE = `begin;
+  select busy_steps(array['acc1'], array[null::bigint], array[(select max(sequence) from queued where account_id = 'acc1')]);
+  select settle_orphan('acc1', (select max(sequence) from queued where account_id = 'acc1'), false, 1);
+  rollback`
+
+// By name. They are only called by migrations and people, or touch none of these tables.
+const NOT_HOT = [
+  'drop_period',
+  'guard_connection',
+  'guard_token',
+  'has_jumped',
+  'hold_lanes',
+  'insert_message',
+  'lock_lane_of',
+  'lock_what_is_free',
+  'tell_lane_change',
+  'update_message',
+]
+
+const LANE_BY_LANE = 'it jumps from lane to lane, and a lane costs three looks at an index'
+
+const EXCUSES: readonly Excuse[] = [
+  { within: 'free_lanes', like: /busy|candidates/, mostRows: 3 * LANES, mostBlocks: 20 * LANES, because: LANE_BY_LANE },
+  { within: 'expire_messages', like: /busy/, mostRows: 3 * LANES, mostBlocks: 20 * LANES, because: LANE_BY_LANE },
+  {
+    within: 'count_waiting',
+    like: /limit wanted/,
+    mostRows: 11_000,
+    mostBlocks: 11_000,
+    because: 'it counts what waits in pieces, until its time is up',
+  },
+  {
+    within: null,
+    like: /^select counted,/,
+    mostRows: 100_000,
+    mostBlocks: 100_000,
+    mayScan: true,
+    because: 'it counts what waits up to a limit, whichever way is the quickest',
+  },
+  {
+    within: null,
+    like: /^delete from idempotency/,
+    mostRows: 5_000,
+    mostBlocks: 50_000,
+    because: 'it forgets two thousand keys at once',
+  },
+  {
+    within: 'due_media',
+    like: /media m/,
+    mostRows: 15_000,
+    mostBlocks: 40_000,
+    because: 'it looks at some of each lane of an account that has attachments to be fetched',
+  },
+  {
+    within: 'spool_bytes',
+    like: /media/,
+    mostRows: 3_000,
+    mostBlocks: 6_000,
+    because: 'it adds up the files of an account in a spool, which a quota limits',
+  },
+]
+
+const MOST_ROWS_OF_A_QUESTION = 10_000
+
+// A whole question, in rows of tables that grow.
+const LONG: Readonly<Record<string, number>> = {
+  // What waits is counted exactly, in the index of lanes alone.
+  'all connections': 1.1 * QUEUED,
+  'connections of an account': (1.1 * QUEUED) / ACCOUNTS,
+  // Sought in stretches of up to a hundred thousand rows, because no index tells of which connection a row is.
+  'requests of a connection': 300_000,
+  // It is documented that this takes long: an index would cost every acceptance more.
+  'a request': 3 * (SETTLED + QUEUED),
+}

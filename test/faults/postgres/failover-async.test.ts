@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { setTimeout } from 'node:timers/promises'
+import { describe, it } from 'vitest'
+import { drain } from '../../support/black-box/collect-ledger.ts'
+import { judgeRun } from '../../support/black-box/judge-run.ts'
+import { Load } from '../../support/black-box/load.ts'
+import { printTable } from '../../support/black-box/print-table.ts'
+import { readRounds, readSeed } from '../run-length.ts'
+import {
+  assertNothingIsSent,
+  cancelWhatWasSent,
+  findSentTwice,
+  readTruth,
+  splitLost,
+  waitUntilHeld,
+} from './going-back.ts'
+import { assertIsExplained, assertOldPrimaryIsRefused } from './old-primary.ts'
+import { ReplicatedCluster } from './replicated-cluster.ts'
+import { TimedClient } from './timed-client.ts'
+
+const rounds = readRounds(1)
+const seed = readSeed()
+const CONNECTIONS = 8
+const SLOW_SANDBOX = ['--set', 'latency=30ms']
+const RUN_IN_MS = 2_000
+const BEHIND_MS = 2_500
+
+describe('a failover to an asynchronous standby', () => {
+  it(
+    'G12: loses what was answered with 200, so all lanes are held, nothing is sent again, and the old primary is refused',
+    async () => {
+      for (let round = 0; round < rounds; round += 1) {
+        const world = await ReplicatedCluster.open({
+          workers: 2,
+          connections: CONNECTIONS,
+          connectionArguments: SLOW_SANDBOX,
+          isSynchronous: false,
+        })
+        try {
+          await failOver(world, seed + round)
+        } finally {
+          await world.close()
+        }
+      }
+    },
+    120_000 + rounds * 90_000,
+  )
+})
+
+async function failOver(world: ReplicatedCluster, roundSeed: number): Promise<void> {
+  const { client, connections, databaseUrl } = world.cluster
+  const timed = new TimedClient(client)
+  const load = new Load({ client: timed, connections, pauseMs: 120, keyedShare: 0.3, seed: roundSeed })
+  load.start()
+  await setTimeout(RUN_IN_MS)
+  world.replication.blackHole()
+  await setTimeout(BEHIND_MS)
+  const old = world.primary
+  await world.failOver()
+  const heldAfterMs = await waitUntilHeld(world.cli)
+  await assertNothingIsSent(world.cli)
+  await assertIsExplained(world)
+  await old.start()
+  const truth = await readTruth(world.cluster.dataDir, databaseUrl)
+  await assertOldPrimaryIsRefused(world, old, timed)
+  await load.stop()
+
+  const cancelled = await cancelWhatWasSent(world.recorded, truth)
+  await world.cli.json('hold', '--release')
+  await drain(world.cli, 60_000)
+
+  const { requests, lost } = await splitLost(world.cli, load.requests)
+  const { counts, states, input } = await judgeRun(world.recorded, requests)
+  const repeated = findSentTwice(truth, input.inbox)
+  printTable('Failover, asynchronous', {
+    seed: roundSeed,
+    ...counts,
+    ...states,
+    'held after ms': heldAfterMs,
+    'answered with 200, and lost by PostgreSQL': lost,
+    'sent, and still waiting in what is left': cancelled,
+    'sent twice': repeated.length,
+    answers: JSON.stringify(load.answers),
+  })
+  assert.deepEqual(repeated, [])
+  assert.ok(lost > 0 && cancelled > 0, 'Nothing was lost, so nothing was shown')
+}

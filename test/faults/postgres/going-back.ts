@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { setTimeout } from 'node:timers/promises'
+import type { MessageId } from '../../../src/core/ids.ts'
+import { openAdministration } from '../../../src/storage/postgres/open-administration.ts'
+import type { Recorded } from '../../support/black-box/collect-ledger.ts'
+import type { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
+import { QuickCli } from '../../support/black-box/quick-cli.ts'
+import { waitUntil } from '../../support/black-box/wait-until.ts'
+import type { DeliveredEntry, ListedMessage, SentRequest } from '../../support/ledger/ledger-input.ts'
+
+// What tests share that bring a database back to an older state, and then play the person who looks after it.
+
+type Cli = Pick<NuncioCli, 'run' | 'json'>
+
+const HELD_WITHIN_MS = 15_000
+// Longer than the time between two looks for lanes that have something to do, on both engines.
+const NOTHING_SENT_FOR_MS = 5_000
+
+/** Returns how long it took. */
+export async function waitUntilHeld(cli: Cli): Promise<number> {
+  const from = performance.now()
+  const isHeld = async () => (await cli.json<{ held: boolean }>('hold')).held
+  await waitUntil('all lanes are held', isHeld, { deadlineMs: HELD_WITHIN_MS })
+  return Math.round(performance.now() - from)
+}
+
+/** To be called while the lanes are held. Calls that were open when it went back have come to their end before. */
+export async function assertNothingIsSent(cli: Cli): Promise<void> {
+  const inbox = () => cli.json<DeliveredEntry[]>('sandbox', 'inbox')
+  const waiting = await cli.json<ListedMessage[]>('message', 'list', '--state', 'QUEUED')
+  const before = await inbox()
+  await setTimeout(NOTHING_SENT_FOR_MS)
+  assert.deepEqual(await inbox(), before, 'Something was sent while all lanes were held')
+  assert.ok(waiting.length > 0, 'Nothing waited, so nothing was shown')
+}
+
+/** All that was delivered before the database went back, as it itself knew. */
+export async function readTruth(dataDir: string, databaseUrl: string): Promise<readonly DeliveredEntry[]> {
+  return new QuickCli({ dataDir, databaseUrl }).json<DeliveredEntry[]>('sandbox', 'inbox')
+}
+
+/** As a person does who knows what was sent. Returns how many would have been sent again. */
+export async function cancelWhatWasSent(
+  { cli, databaseUrl: url = '' }: Recorded,
+  truth: readonly DeliveredEntry[],
+): Promise<number> {
+  const sent = new Set(truth.map(({ messageId }) => messageId))
+  const waiting = await cli.json<ListedMessage[]>('message', 'list', '--state', 'QUEUED')
+  const repeats = waiting.filter(({ id }) => sent.has(id))
+  // One visit for all: there may be hundreds, and each command makes a connection of its own.
+  const visit = await openAdministration({ url, migrateUrl: url }, { create: false, now: () => Date.now() })
+  for (const { id } of repeats) await visit.administration.cancelMessage(id as MessageId, 'test')
+  await visit.close()
+  return repeats.length
+}
+
+/** What was delivered before and again after. One that both know is the same delivery. */
+export function findSentTwice(before: readonly DeliveredEntry[], after: readonly DeliveredEntry[]): string[] {
+  const sentAt = new Map(before.map((entry) => [entry.messageId, String(entry.deliveredAt)]))
+  return after
+    .filter(({ messageId, deliveredAt }) => sentAt.has(messageId) && sentAt.get(messageId) !== toText(deliveredAt))
+    .map(({ messageId, to }) => `${messageId} to ${to} was sent again`)
+}
+
+function toText(moment: number | string): string {
+  return typeof moment === 'number' ? new Date(moment).toISOString() : moment
+}
+
+/** What was acknowledged and is gone counts as if it had never been answered. Returns how many these are. */
+export async function splitLost(
+  cli: Cli,
+  requests: readonly SentRequest[],
+): Promise<{ readonly requests: readonly SentRequest[]; readonly lost: number }> {
+  const there = new Set((await cli.json<ListedMessage[]>('message', 'list')).map(({ id }) => id))
+  const isLost = ({ answer }: SentRequest) => answer.kind === 'acked' && !there.has(answer.messageId)
+  return {
+    requests: requests.map((request) =>
+      isLost(request) ? { ...request, answer: { kind: 'unknown' } as const } : request,
+    ),
+    lost: requests.filter(isLost).length,
+  }
+}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { findFreePort } from '../../support/black-box/free-port.ts'
+import { NuncioProcess } from '../../support/black-box/nuncio-process.ts'
+import type { TryAnswer } from '../../support/black-box/send-client.ts'
+import { waitUntil } from '../../support/black-box/wait-until.ts'
+import type { ListedMessage } from '../../support/ledger/ledger-input.ts'
+import type { PostgresServer } from '../../support/postgres/postgres-server.ts'
+import type { ReplicatedCluster } from './replicated-cluster.ts'
+import type { TimedClient } from './timed-client.ts'
+
+const REFUSED_FOR_MS = 2_000
+const ENDED_WITHIN_MS = 20_000
+const BACK_WITHIN_MS = 15_000
+const DATABASE = 'nuncio'
+
+/** What people are shown of a hold. */
+export async function assertIsExplained({ cli, cluster }: ReplicatedCluster): Promise<void> {
+  const [waiting] = await cli.json<ListedMessage[]>('message', 'list', '--state', 'QUEUED')
+  const hold = await cli.run('hold')
+  const attention = await cli.run('attention')
+  const story = await cli.run('message', 'explain', waiting?.id ?? '')
+  const ready = await Promise.all(cluster.services.map(async ({ url }) => (await fetch(`${url}/health/ready`)).status))
+
+  assert.match(hold.stdout, /^All lanes are held: a standby was promoted that .* then: nuncio hold --release\n$/)
+  assert.match(attention.stdout, /^All lanes are held: /)
+  assert.match(story.stdout, /All lanes are held, because the database is or may be older/)
+  assert.match(story.stdout, /What to do: .*nuncio hold --release/)
+  // Messages are accepted as ever, so nobody may be led away from here.
+  assert.deepEqual(
+    ready,
+    ready.map(() => 200),
+  )
+}
+
+/**
+ * The old primary is back, and everybody is led to it by mistake: it is used by nobody. Leads them away again. The load
+ * goes on meanwhile.
+ */
+export async function assertOldPrimaryIsRefused(
+  world: ReplicatedCluster,
+  old: PostgresServer,
+  timed: TimedClient,
+): Promise<void> {
+  const { cluster, way, primary } = world
+  const { services, dataDir, workDir } = cluster
+  const messagesBefore = await countMessages(old)
+  way.moveTo(old.port)
+  const movedAt = performance.now()
+
+  const late = new NuncioProcess({
+    dataDir,
+    workDir,
+    name: 'late',
+    port: await findFreePort(),
+    environment: { NUNCIO_DATABASE_URL: world.databaseUrl },
+  })
+  late.spawn()
+  const ending = await late.ended(ENDED_WITHIN_MS)
+  await setTimeout(REFUSED_FOR_MS)
+  const answers = timed.calls.filter(({ startedAt }) => startedAt > movedAt).map(({ answer }) => answer)
+
+  assert.deepEqual(new Set(answers.map(whatItSays)), new Set(['503 not_accepted']))
+  assert.equal(await countMessages(old), messagesBefore)
+  for (const { settings, isRunning } of services) {
+    assert.ok(isRunning)
+    const log = readFileSync(join(workDir, `${settings.name}.log`), 'utf8')
+    assert.match(log, /The database is refused: it is an old primary \(timeline 1\): a standby has been promoted since/)
+  }
+  assert.equal(ending.code, 1)
+  assert.match(late.log, /^nuncio: The database is refused: it is an old primary/m)
+
+  way.moveTo(primary.port)
+  const backAt = performance.now()
+  const isBack = async () => timed.firstAckAfter(backAt) < Number.POSITIVE_INFINITY
+  await waitUntil('messages are accepted again', isBack, { deadlineMs: BACK_WITHIN_MS })
+}
+
+function whatItSays(answer: TryAnswer): string {
+  return answer.kind === 'refused' ? `${answer.status} ${answer.codes.join()}` : answer.kind
+}
+
+async function countMessages(server: PostgresServer): Promise<number> {
+  const [row] = await server.query<{ count: string }>('select count(*) from message', [], DATABASE)
+  return Number(row?.count)
+}

@@ -1,0 +1,54 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Cluster } from '../../../support/black-box/cluster.ts'
+import type { LoadPlan, Special } from '../../../support/black-box/load.ts'
+import { tinyPng } from '../../../support/journey/serve-files.ts'
+
+const SLOW_MS = 300
+// Sandbox recipients: busy for the first two attempts; delivers, but nobody learns of it; loses it.
+const BUSY_TWICE = '15550100002'
+const UNKNOWN_DELIVERED = '15550100003'
+const UNKNOWN_LOST = '15550100004'
+const ANYBODY = '447900000000'
+
+/** So that a lane comes to every kind of step: tries again, waits for evidence, waits for media, drops. */
+export class SpecialLetters {
+  readonly #server = createServer((request, response) => {
+    if (request.url === '/never.png') return
+    setTimeout(() => response.writeHead(200, { 'content-type': 'image/png' }).end(tinyPng()), SLOW_MS)
+  })
+
+  static readonly environment = { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.1/32' }
+
+  /** Each kind on a connection of its own. */
+  async start({ cli }: Cluster, connections: readonly string[]): Promise<NonNullable<LoadPlan['instead']>> {
+    const [busy, unknown, media, dropping] = connections
+    await cli.json('connection', 'set', dropping!, 'head_budget=2s')
+    this.#server.listen(0, '127.0.0.1')
+    await once(this.#server, 'listening')
+    const url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+    return (connection, random) => {
+      const lot = random.next()
+      if (connection === busy) return lot < 0.01 ? text(BUSY_TWICE) : undefined
+      if (connection === unknown) return lot < 0.5 ? text(lot < 0.25 ? UNKNOWN_DELIVERED : UNKNOWN_LOST) : undefined
+      if (connection === media) return picture(`${url}/picture.png`)
+      if (connection === dropping) return lot < 0.04 ? picture(`${url}/never.png`) : undefined
+      return undefined
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections()
+    this.#server.close()
+  }
+}
+
+function text(to: string): Special {
+  return { to, message: { type: 'message', message: 'something special' }, content: { type: 'message' } }
+}
+
+function picture(url: string): Special {
+  const message = { type: 'image', media: { name: 'picture.png', url } }
+  return { to: ANYBODY, message, content: { type: 'image' } }
+}

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { newPostgresWorld } from '../conformance/postgres-world.ts'
+
+// Tables whose key does not begin with the account, and why.
+const EXCEPTIONS: Readonly<Record<string, string>> = {
+  account: 'its id is the account',
+  connection: 'its id is unique over all accounts, and is what lanes and messages name it by',
+  token: 'it is looked up before anybody knows the account: the account is what it tells',
+  lane: 'one of each connection, by whose id workers claim it',
+  open_attempt: 'at most one of each connection: the key enforces that (G2)',
+  ended_attempt: 'its first column is the sequence of its message, by which it is partitioned and always sought',
+  timeline: 'as ended_attempt',
+  channel_memory: 'what a channel remembers in the order of its entries, read by all workers',
+  stray_file: 'a file of a spool, whosever message it was of',
+  accept_commit: 'one commit accepts for many accounts',
+  audit: 'people act on the whole installation too',
+  worker: 'a process serves all accounts',
+  progress: 'of a worker',
+  period: 'a stretch of time',
+  hold: 'one row, of all lanes',
+  remembrance: 'one row, of the whole database',
+  migration: 'of the schema',
+}
+
+describe('the tables on PostgreSQL', () => {
+  it('have the account first in their key, but for those with a reason', async () => {
+    const world = await newPostgresWorld()
+    const session = await world.session()
+    const { rows } = await session.query<{ name: string; first: string | null }>(
+      `select c.relname as name, a.attname as first from pg_class c
+         left join pg_index i on i.indrelid = c.oid and i.indisprimary
+         left join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0]
+         where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = current_schema()::regnamespace
+           and c.relname <> 'hand_clock'`,
+    )
+
+    const others = rows.filter(({ first }) => first !== 'account_id').map(({ name }) => name)
+    assert.deepEqual(others.toSorted(), Object.keys(EXCEPTIONS).toSorted())
+    await world.close()
+  })
+})

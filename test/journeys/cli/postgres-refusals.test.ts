@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, it } from 'vitest'
+import { findFreePort } from '../../support/black-box/free-port.ts'
+import { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
+import { openTestFolder, type TestFolder } from '../../support/black-box/test-folder.ts'
+import { withClient } from '../../support/postgres/postgres-server.ts'
+import { openTestDatabase, type TestDatabase } from '../../support/postgres/test-database.ts'
+
+const PASSWORD = 'hunter2'
+
+let folder: TestFolder
+let database: TestDatabase
+
+beforeEach(async () => {
+  folder = openTestFolder()
+  database = await openTestDatabase()
+})
+
+afterEach(async () => {
+  await database.drop()
+  folder.remove()
+})
+
+/** What a person changes about the URL, who has a password in it whatever else is wrong. */
+function urlWith(change: (url: URL) => void): string {
+  const url = new URL(database.url)
+  change(url)
+  return url.href
+}
+
+interface Obstacle {
+  readonly what: string
+  readonly openUrl: () => Promise<string>
+  readonly sentence: RegExp
+}
+
+const OBSTACLES: readonly Obstacle[] = [
+  {
+    what: 'nothing listens there',
+    openUrl: async () => {
+      const port = String(await findFreePort())
+      return urlWith((url) => Object.assign(url, { port, password: PASSWORD }))
+    },
+    sentence: /^nuncio: Nothing listens at 127\.0\.0\.1:\d+\. Start PostgreSQL there, .* \(database_unavailable\)$/,
+  },
+  {
+    what: 'the password is wrong',
+    openUrl: async () => urlWith((url) => Object.assign(url, { password: PASSWORD })),
+    sentence: /^nuncio: PostgreSQL at \S+ refuses the password of the user “postgres”\. \(database_unavailable\)$/,
+  },
+  {
+    what: 'the database is missing',
+    openUrl: async () => urlWith((url) => Object.assign(url, { pathname: '/nowhere' })),
+    sentence: /^nuncio: There is no database “nowhere” at \S+\. Make it first, .* \(database_unavailable\)$/,
+  },
+  {
+    what: 'its settings would break a promise',
+    openUrl: async () => {
+      const change = `alter database ${database.name} set synchronous_commit = off`
+      await withClient(database.url, (client) => client.query(change))
+      return database.url
+    },
+    sentence: /^nuncio: synchronous_commit is off: a crash would lose .* Mend it with: .* \(database_unsafe\)$/,
+  },
+]
+
+const COMMANDS = ['serve', 'serve --processes 2', 'account list', 'account create Acme']
+
+describe('a PostgreSQL that cannot be used', { timeout: 60_000 }, () => {
+  it.each(OBSTACLES)('is refused with one sentence by the service and by every command: $what', async (obstacle) => {
+    const url = await obstacle.openUrl()
+    const environment = { NUNCIO_DATABASE_URL: url, NUNCIO_PORT: '0' }
+    const cli = new NuncioCli({ dataDir: `${folder.path}/data`, workDir: folder.path, environment })
+
+    const answers = await Promise.all(COMMANDS.map((command) => cli.run(...command.split(' '))))
+
+    for (const [at, { code, stdout, stderr }] of answers.entries()) {
+      const [sentence = '', ...more] = stderr.trimEnd().split('\n')
+      assert.deepEqual([code, stdout, more], [1, '', []], `${COMMANDS[at]}: ${stderr}`)
+      assert.match(sentence, obstacle.sentence)
+      assert.ok(!stderr.includes(new URL(url).password), 'it shows the password')
+    }
+  })
+})

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, it, vi } from 'vitest'
+import { findFreePort } from '../support/black-box/free-port.ts'
+import { NuncioProcess } from '../support/black-box/nuncio-process.ts'
+import { QuickCli } from '../support/black-box/quick-cli.ts'
+import { openTestFolder, type TestFolder } from '../support/black-box/test-folder.ts'
+import { waitUntil } from '../support/black-box/wait-until.ts'
+import { postTo } from '../support/journey/start-nuncio.ts'
+import { openTestDatabase, type TestDatabase } from '../support/postgres/test-database.ts'
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 90_000 })
+
+// So many that chance gives both processes some of them.
+const NUMBERS = Array.from({ length: 16 }, (_, index) => String(15_550_003_000 + index))
+const RECIPIENTS = Array.from({ length: 6 }, (_, index) => String(15_551_230_000 + index))
+const DEADLINE = { deadlineMs: 30_000, everyMs: 50 }
+
+let folder: TestFolder
+let database: TestDatabase
+let service: NuncioProcess
+let cli: QuickCli
+
+beforeAll(async () => {
+  folder = openTestFolder()
+  database = await openTestDatabase()
+  const dataDir = join(folder.path, 'data')
+  service = new NuncioProcess({
+    dataDir,
+    workDir: folder.path,
+    port: await findFreePort(),
+    environment: { NUNCIO_DATABASE_URL: database.url },
+    serveArguments: ['--processes', '2'],
+    onStart: (pid) => folder.remember(pid),
+  })
+  cli = new QuickCli({ dataDir, databaseUrl: database.url })
+  await service.start()
+})
+
+afterAll(async () => {
+  await service.stop()
+  await database.drop()
+  folder.remove()
+})
+
+interface Worker {
+  readonly state: 'alive' | 'gone'
+  readonly pid: number
+  readonly lanes: number
+}
+
+async function livingWorkers(): Promise<Worker[]> {
+  return (await cli.json<Worker[]>('workers')).filter(({ state }) => state === 'alive')
+}
+
+/** The workers, once each of them holds lanes. */
+async function seeShares(): Promise<Worker[] | false> {
+  const living = await livingWorkers()
+  return living.length === 2 && living.every(({ lanes }) => lanes > 0) && living
+}
+
+async function countWaiting(): Promise<number> {
+  const connections = await cli.json<{ waiting: number }[]>('connection', 'list')
+  return connections.reduce((sum, { waiting }) => sum + waiting, 0)
+}
+
+async function createToken(name: string): Promise<string> {
+  const created = ['token', 'create', '--name', name, '--expires', '7d', '--event', 'messaging.send_message']
+  return (await cli.json<{ token: string }>(...created)).token
+}
+
+function sendText(token: string, { from = NUMBERS[0], to = RECIPIENTS[0] } = {}, headers = {}) {
+  return postTo(service.url, token, { body: { from, to, message: { type: 'message', message: 'Hello' } }, headers })
+}
+
+/** One number after the other to each of its recipients, all numbers beside each other. */
+async function sendToAll(token: string): Promise<number[]> {
+  const statuses = NUMBERS.map(async (from) => {
+    const own: number[] = []
+    for (const to of RECIPIENTS) own.push((await sendText(token, { from, to })).status)
+    return own
+  })
+  return (await Promise.all(statuses)).flat()
+}
+
+interface Call {
+  readonly sentAt: number
+  readonly status: number
+  /** Request ids of one process begin alike. */
+  readonly process: string
+}
+
+/** Sends again and again, as a program does that has not heard yet, each time on a connection of its own. */
+async function callUntil(isOver: () => boolean, token: string, calls: Call[]): Promise<void> {
+  while (!isOver()) {
+    const sentAt = performance.now()
+    const { status, headers } = await sendText(token, {}, { connection: 'close' })
+    calls.push({ sentAt, status, process: headers.get('x-request-id')?.split('-')[0] ?? '' })
+  }
+}
+
+function countProcesses(calls: readonly Call[], wanted: number): number {
+  return new Set(calls.flatMap(({ status, process }) => (status === wanted ? [process] : []))).size
+}
+
+// One after the other, as a person does in a day.
+describe('nuncio serve --processes 2 on PostgreSQL', () => {
+  it('greets once on the first day, with a command that works', async () => {
+    const greeting = await waitUntil(
+      'it greets',
+      async () => service.log.includes('Send the first') && service.log,
+      DEADLINE,
+    )
+    const [curl = ''] = /^curl (?:.*\\\n)+.*$/m.exec(greeting) ?? []
+
+    const { stdout } = await promisify(execFile)('sh', ['-c', `${curl} --silent --max-time 20`])
+
+    assert.equal(JSON.parse(stdout).data.state, 'QUEUED', stdout)
+    assert.equal(greeting.match(/^curl /gm)?.length, 1)
+    assert.match(greeting, /\n {2}storage {3}PostgreSQL[^\n]*\n {2}processes 2\n/)
+    assert.ok(!greeting.includes(new URL(database.url).password))
+  })
+
+  it('G3: delivers what several numbers send once and in order, both processes sharing the lanes', async () => {
+    const token = await createToken('orders')
+    for (const number of NUMBERS)
+      await cli.json('connection', 'add', number, '--channel', 'sandbox', '--set', 'latency=100ms')
+
+    const sharing = waitUntil('each holds lanes', seeShares, DEADLINE)
+    const statuses = await sendToAll(token)
+    const workers = await sharing
+    const recipientsOf = async (number: string) =>
+      (await cli.json<{ to: string }[]>('sandbox', 'inbox', '--connection', number)).map(({ to }) => to)
+    await waitUntil('all are delivered', async () => (await countWaiting()) === 0, DEADLINE)
+
+    assert.deepEqual(new Set(statuses), new Set([200]))
+    for (const number of NUMBERS) assert.deepEqual(await recipientsOf(number), RECIPIENTS)
+    assert.equal(new Set(workers.map(({ pid }) => pid)).size, 2)
+    assert.ok(!workers.some(({ pid }) => pid === service.pid), 'the parent dispatches too')
+  })
+
+  it('G7: refuses a deleted token in both processes from the moment on that the command has returned', async () => {
+    const token = await createToken('leaked')
+    let isOver = false
+    const calls: Call[] = []
+    const calling = Promise.all(Array.from({ length: 6 }, () => callUntil(() => isOver, token, calls)))
+    // Either process has seen it, and knows it from memory.
+    await waitUntil('both accept it', async () => countProcesses(calls, 200) === 2, DEADLINE)
+
+    await cli.json('token', 'delete', 'leaked')
+    const deletedAt = performance.now()
+    const callsAfter = () => calls.filter(({ sentAt }) => sentAt > deletedAt)
+    await waitUntil(
+      'both answer',
+      async () => callsAfter().length > 20 && countProcesses(callsAfter(), 401) === 2,
+      DEADLINE,
+    )
+    isOver = true
+    await calling
+
+    assert.deepEqual(new Set(callsAfter().map(({ status }) => status)), new Set([401]))
+  })
+
+  it('says that nothing is held', async () => {
+    assert.deepEqual(await cli.run('hold'), { code: 0, stdout: 'The lanes are not held.\n', stderr: '' })
+  })
+
+  it('ends in order when it is told to, and is not listed as alive any more', async () => {
+    service.signal('SIGTERM')
+
+    assert.deepEqual(await service.ended(40_000), { code: 0, signal: null })
+    assert.deepEqual(await livingWorkers(), [])
+  })
+})

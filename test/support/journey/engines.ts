@@ -1,0 +1,70 @@
+import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
+import { onTestFinished } from 'vitest'
+import type { Settings } from '../../../src/config/read-settings.ts'
+import { openMigratedDatabase } from '../administration-world/migrated-database.ts'
+import { openTestDatabase, type TestDatabase } from '../postgres/test-database.ts'
+import { type Journey, type JourneyOptions, startNuncio } from './start-nuncio.ts'
+
+type Row = Readonly<Record<string, unknown>>
+
+/** Where the data of a journey lie. What people see must be the same on each. */
+export interface Engine {
+  readonly name: 'SQLite' | 'PostgreSQL'
+  /** Starts a service on data of its own, which go when the test has ended. */
+  start(options?: JourneyOptions): Promise<Journey>
+  /** What the commands and the service are told beside their data folder. There is nothing at all in the database. */
+  openSettings(): Promise<Readonly<Record<string, string>>>
+  /** Keeps every command that changes something waiting, until a rollback. */
+  readonly block: string
+}
+
+export const ENGINES: readonly Engine[] = [
+  { name: 'SQLite', start: startNuncio, openSettings: async () => ({}), block: 'begin immediate' },
+  {
+    name: 'PostgreSQL',
+    start: startOnPostgres,
+    openSettings: async () => settingsFor(await openTestDatabase()),
+    block: 'begin; select pg_advisory_xact_lock(3, 0)',
+  },
+]
+
+async function startOnPostgres(options: JourneyOptions = {}): Promise<Journey> {
+  // Its tables are there already: making them takes longer than most of these journeys.
+  const settings = settingsFor(await openMigratedDatabase())
+  return startNuncio({ ...options, settings: { ...settings, ...options.settings } })
+}
+
+function settingsFor({ url, drop }: TestDatabase): Readonly<Record<string, string>> {
+  // What a test asks for later ends before: the service has stopped when its database goes.
+  onTestFinished(drop)
+  return { NUNCIO_DATABASE_URL: url }
+}
+
+/** A program of somebody else's in the same data, past all of our code. */
+export interface Stranger {
+  /** Statements, or one question. */
+  run(sql: string): Promise<Row[]>
+  close(): Promise<void>
+}
+
+export async function openStranger(database: Settings['database']): Promise<Stranger> {
+  if (database.engine === 'postgres') {
+    const client = new pg.Client({ connectionString: database.url })
+    client.on('error', () => {})
+    await client.connect()
+    return { run: async (sql) => (await client.query<Row>(sql)).rows, close: () => client.end() }
+  }
+  const file = new DatabaseSync(database.path, { timeout: 5_000 })
+  return { run: async (sql) => file.prepare(sql).all(), close: async () => file.close() }
+}
+
+/** Looks at what is truly stored. */
+export async function readRows({ database }: Pick<Journey, 'database'>, sql: string): Promise<Row[]> {
+  const stranger = await openStranger(database)
+  try {
+    return await stranger.run(sql)
+  } finally {
+    await stranger.close()
+  }
+}
