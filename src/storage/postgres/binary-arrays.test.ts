@@ -37,7 +37,12 @@ describe('arrays in binary form', () => {
             'select to_json($1::text[]) as texts, $2::bigint[]::text[] as bigs, $3::integer[] as smalls, $4::boolean[] as flags',
             values,
           )
-          assert.deepEqual(rows[0], { texts, bigs: bigs.map((each) => each && String(each)), smalls, flags })
+          assert.deepEqual(rows[0], {
+            texts,
+            bigs: bigs.map((each) => (each === null ? null : String(each))),
+            smalls,
+            flags,
+          })
         },
       ),
       { numRuns: 100 },

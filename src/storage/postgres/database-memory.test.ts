@@ -63,8 +63,13 @@ class Process {
     return this
   }
 
-  greet(): Promise<void> {
-    return this.memory.greet(this.#ask)
+  /** `meanwhile` happens after the database has answered, and before the answer is read. */
+  greet(meanwhile: () => Promise<void> = async () => {}): Promise<void> {
+    return this.memory.greet(async (sql, values) => {
+      const rows = await this.#ask(sql, values)
+      await meanwhile()
+      return rows
+    })
   }
 
   beat(): Promise<void> {
@@ -114,6 +119,17 @@ describe('the memory of a PostgreSQL database', () => {
     }
 
     assert.deepEqual([...anna.alarms, ...ben.alarms], [])
+    assert.equal(await holdReason(), null)
+  })
+
+  it('G12: raises no alarm when another process on the folder beats while it looks', async () => {
+    const [anna, ben] = [new Process(ANNA, 'shared'), new Process(BEN, 'shared')]
+    await beats(ben)
+
+    await anna.greet(() => ben.beat())
+    await anna.greet(() => anna.beat())
+
+    assert.deepEqual(anna.alarms, [])
     assert.equal(await holdReason(), null)
   })
 

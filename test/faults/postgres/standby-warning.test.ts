@@ -61,8 +61,8 @@ describe('a synchronous standby that hangs', () => {
         assert.ok(timed.slowestMs <= ANSWERED_WITHIN_MS, `An answer took ${timed.slowestMs} ms`)
         assert.ok(Math.max(...recoveredMs) <= RECOVERED_WITHIN_MS, `It accepted again after ${recoveredMs} ms`)
         assert.ok(sessions <= MOST_SESSIONS, `${sessions} sessions were left on the server`)
-        assert.doesNotMatch(primary.log, /cancell?ing/)
-        assert.ok(load.answers['unknown'] ?? 0 > 0)
+        assert.doesNotMatch(primary.log, /canceling (the )?wait|due to user request/)
+        assert.ok((load.answers['unknown'] ?? 0) > 0)
         assert.equal(acksBetween(timed, hungAt[0] ?? 0, backAt[0] ?? 0), 0)
       } finally {
         await world.close()

@@ -39,6 +39,8 @@ export interface Cluster {
   readonly connections: readonly string[]
   readonly dataDir: string
   readonly workDir: string
+  /** One more than were planned. It is started, and `client` does not call it. */
+  addWorker(): Promise<NuncioProcess>
   close(): Promise<void>
 }
 
@@ -57,26 +59,34 @@ export async function openCluster(plan: ClusterPlan): Promise<Cluster> {
   }
   try {
     const databaseUrl = await server.createDatabase(DATABASE)
-    for (let worker = 0; worker < plan.workers; worker += 1) {
+    const makeWorker = async () => {
+      const worker = services.length
       const url = plan.urlOf?.(worker, databaseUrl) ?? databaseUrl
-      services.push(
-        new NuncioProcess({
-          dataDir,
-          workDir,
-          name: `service-${worker}`,
-          port: await findFreePort(),
-          environment: { NUNCIO_DATABASE_URL: url, ...plan.environment, ...plan.environmentOf?.(worker) },
-          onStart: (pid) => folder.remember(pid),
-        }),
-      )
+      const service = new NuncioProcess({
+        dataDir,
+        workDir,
+        name: `service-${worker}`,
+        port: await findFreePort(),
+        environment: { NUNCIO_DATABASE_URL: url, ...plan.environment, ...plan.environmentOf?.(worker) },
+        onStart: (pid) => folder.remember(pid),
+      })
+      services.push(service)
+      return service
     }
+    while (services.length < plan.workers) await makeWorker()
     // Together, as after a power cut: one makes the tables, the others wait.
     await Promise.all(services.map((service) => service.start()))
     const cli = new QuickCli({ dataDir, databaseUrl })
     const { token, connections } = await prepareSenders(cli, plan)
     const clientOf = (worker: number) => new SendClient({ url: services[worker]!.url, token })
     const client = new SpreadClient(services.map((_, worker) => clientOf(worker)))
-    return { server, databaseUrl, services, cli, client, clientOf, connections, dataDir, workDir, close }
+    const addWorker = async () => {
+      const service = await makeWorker()
+      await service.start()
+      return service
+    }
+    const reached = { server, databaseUrl, cli, client, clientOf, connections, dataDir, workDir }
+    return { ...reached, services, addWorker, close }
   } catch (error) {
     await close()
     throw error

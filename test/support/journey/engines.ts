@@ -12,9 +12,9 @@ type Row = Readonly<Record<string, unknown>>
 export interface Engine {
   readonly name: 'SQLite' | 'PostgreSQL'
   /** Starts a service on data of its own, which go when the test has ended. */
-  start(options?: JourneyOptions): Promise<Journey>
+  readonly start: (options?: JourneyOptions) => Promise<Journey>
   /** What the commands and the service are told beside their data folder. There is nothing at all in the database. */
-  openSettings(): Promise<Readonly<Record<string, string>>>
+  readonly openSettings: () => Promise<Readonly<Record<string, string>>>
   /** Keeps every command that changes something waiting, until a rollback. */
   readonly block: string
 }

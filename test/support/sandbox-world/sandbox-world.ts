@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { InboxRecord } from '../../../src/channels/sandbox/inbox.ts'
+import { readInboxEntry } from '../../../src/channels/sandbox/inbox.ts'
 import { createSandbox } from '../../../src/channels/sandbox/index.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../../src/core/ids.ts'
 import type { Handover, Outcome, Receipt } from '../../../src/core/ports/channel.ts'
@@ -87,7 +87,7 @@ export function createWorld(
     channel.send({ ...handover(to), startedAt: clock.now(), ...given }, signal, () => state.stillHolds)
   const reconcile = (to: string, attemptNumber = 1) => channel.reconcile({ ...handover(to), attemptNumber })
   const inbox = () =>
-    memory.entries.filter(({ kind }) => kind === 'inbox').map(({ value }) => JSON.parse(value) as InboxRecord)
+    memory.entries.flatMap(({ kind, value }) => (kind === 'inbox' ? (readInboxEntry(value) ?? []) : []))
   return Object.assign(state, { channel, send, reconcile, inbox, memory, clock, receipts, crashed, folder })
 }
 

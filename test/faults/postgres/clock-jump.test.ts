@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { setTimeout } from 'node:timers/promises'
+import { describe, it } from 'vitest'
+import { type Cluster, openCluster } from '../../support/black-box/cluster.ts'
+import { judgeRun } from '../../support/black-box/judge-run.ts'
+import { Load } from '../../support/black-box/load.ts'
+import { printTable } from '../../support/black-box/print-table.ts'
+import { createRandom } from '../../support/black-box/random.ts'
+import { SendClient } from '../../support/black-box/send-client.ts'
+import { skipNote } from '../../support/black-box/skip-note.ts'
+import type { LedgerInput, SentRequest } from '../../support/ledger/ledger-input.ts'
+import { MovableClock, whyNoFaketime } from '../../support/postgres/faketime.ts'
+import { readRounds, readSeed } from '../run-length.ts'
+import { LaneWatch } from './lane-watch.ts'
+import { waitForSpread } from './spread.ts'
+import { assertNoStandstill, findStandstills } from './standstills.ts'
+
+const rounds = readRounds(6)
+const seed = readSeed()
+const obstacle = whyNoFaketime()
+const WORKERS = 3
+const CONNECTIONS = 24
+const SETTINGS = ['--set', 'latency=30ms']
+const DAY_MS = 24 * 3_600_000
+// Back and forth, and further back than the life of what was made before.
+const OFFSETS_MS = [2 * DAY_MS, 0, -2 * DAY_MS, 2 * DAY_MS, -2 * DAY_MS, 0]
+const SPREAD_WITHIN_MS = 20_000
+// A call that runs at a jump ahead is given up, because the machine might have been suspended, and is tried again.
+const STANDSTILL_MS = 6_000
+const MOST_ATTEMPTS = 3
+const TRUE_WITHIN_MS = 2_000
+
+describe.skipIf(obstacle !== null)(`a worker on PostgreSQL whose clock jumps by days${skipNote(obstacle)}`, () => {
+  it(
+    'G2 G3 G5 G6: under load, lets nothing expire, and neither loses its lanes nor makes a storm of attempts',
+    async () => {
+      const clock = MovableClock.open()
+      const cluster = await openCluster({
+        workers: WORKERS,
+        connections: CONNECTIONS,
+        connectionArguments: SETTINGS,
+        environmentOf: (worker) => (worker === 0 ? clock.environment : {}),
+      })
+      try {
+        const watch = await LaneWatch.open(cluster.server)
+        const load = new Load({ client: await useDayOldToken(cluster), ...cluster, pauseMs: 80, keyedShare: 0.4, seed })
+        load.start()
+        await waitForSpread(cluster, WORKERS, SPREAD_WITHIN_MS)
+        const since = Date.now()
+
+        await jumpAround(clock)
+
+        await load.stop()
+        const until = Date.now()
+        const { counts, states, input } = await judgeRun(cluster, load.requests)
+        const seen = { input, history: await watch.history(), losses: [] }
+        const moved = seen.history.changes.filter(({ at, owner }) => owner !== null && at > since && at < until)
+        const attempts = Map.groupBy(input.attempts ?? [], ({ messageId }) => messageId)
+        const most = Math.max(...[...attempts.values()].map(({ length }) => length))
+        const untrue = furthestFromTruth(input, load.requests)
+        printTable('jumps of a worker’s clock, PostgreSQL', {
+          ...{ rounds, seed, ...counts, ...states, standstillMs: findStandstills(seen)[0]?.ms ?? 0 },
+          ...{ 'most attempts of a message': most, 'lanes that changed hands': moved.length },
+          'accepted_at is off by at most (ms)': untrue,
+        })
+        assert.deepEqual(Object.keys(states), ['PUBLISHED'])
+        assert.deepEqual(Object.keys(load.answers), ['acked'])
+        assert.deepEqual(moved, [])
+        assert.ok(most <= MOST_ATTEMPTS, `A message was tried ${most} times`)
+        assert.ok(untrue <= TRUE_WITHIN_MS, `A message was accepted ${untrue} ms before or after its request`)
+        assertNoStandstill(STANDSTILL_MS, seen)
+      } finally {
+        await cluster.close()
+        await clock.close()
+      }
+    },
+    120_000 + rounds * 5_000,
+  )
+})
+
+/** Valid for less than the clock jumps. */
+async function useDayOldToken({ cli, services }: Cluster): Promise<Pick<SendClient, 'send'>> {
+  const create = ['token', 'create', '--name', 'short', '--expires', '1d', '--event', 'messaging.send_message']
+  const { token } = await cli.json<{ token: string }>(...create)
+  const clients = services.map(({ url }) => new SendClient({ url, token }))
+  let next = 0
+  return { send: (letter) => clients[next++ % clients.length]!.send(letter) }
+}
+
+async function jumpAround(clock: MovableClock): Promise<void> {
+  const random = createRandom(seed)
+  for (let round = 0; round < rounds; round += 1) {
+    clock.moveTo(OFFSETS_MS[round % OFFSETS_MS.length]!)
+    await setTimeout(random.between(500, 3_500))
+  }
+}
+
+/** By how much a message was accepted before its request left or after its answer came, by the true clock. */
+function furthestFromTruth({ messages }: LedgerInput, requests: readonly SentRequest[]): number {
+  const acceptedAt = new Map(messages.map((message) => [message.id, message.acceptedAt - performance.timeOrigin]))
+  return Math.round(
+    Math.max(
+      ...requests.flatMap(({ sentAt, answer }) => {
+        const at = answer.kind === 'acked' ? acceptedAt.get(answer.messageId) : undefined
+        return answer.kind === 'acked' && at !== undefined ? [sentAt - at, at - answer.at] : []
+      }),
+    ),
+  )
+}

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { setTimeout } from 'node:timers/promises'
+import { describe, it } from 'vitest'
+import { type Cluster, openCluster } from '../../support/black-box/cluster.ts'
+import { judgeRun } from '../../support/black-box/judge-run.ts'
+import { Load } from '../../support/black-box/load.ts'
+import { printTable } from '../../support/black-box/print-table.ts'
+import { createRandom } from '../../support/black-box/random.ts'
+import { waitUntil } from '../../support/black-box/wait-until.ts'
+import { readRounds, readSeed } from '../run-length.ts'
+import { LaneWatch } from './lane-watch.ts'
+import { waitForSpread } from './spread.ts'
+import { assertNoStandstill, findStandstills, type Loss } from './standstills.ts'
+
+const rounds = readRounds(3)
+const seed = readSeed()
+const WORKERS = 4
+const CONNECTIONS = 60
+const SETTINGS = ['--set', 'latency=50ms']
+// A worker that leaves gives its lanes back as their calls end, and says that it leaves: nobody waits for its claims. What
+// it takes is a call, and the time until the others have looked. More only because the machine may be busy.
+const MOVED_WITHIN_MS = 6_000
+const SPREAD_WITHIN_MS = 20_000
+// Sixty lanes drawn over five workers: fewer or more on one of them comes up once in ten thousand runs.
+const FEWEST_LANES = 2
+const MOST_LANES = 27
+
+describe('SIGTERM of workers on PostgreSQL', () => {
+  it(
+    'G2 G3 G4: one of four, under load, again and again: no attempt is unknown, and its lanes go to the others at once',
+    async () => {
+      const cluster = await openCluster({
+        workers: WORKERS,
+        connections: CONNECTIONS,
+        connectionArguments: SETTINGS,
+      })
+      try {
+        const watch = await LaneWatch.open(cluster.server)
+        const load = new Load({ ...cluster, pauseMs: 600, keyedShare: 0.3, seed })
+        load.start()
+
+        const { losses, slowestMs } = await stopAgainAndAgain(cluster, watch)
+        await cluster.addWorker()
+        const spread = await waitForSpread(cluster, WORKERS + 1, SPREAD_WITHIN_MS)
+
+        await load.stop()
+        const { counts, states, input } = await judgeRun(cluster, load.requests)
+        const seen = { input, history: await watch.history(), losses }
+        const unknown = input.attempts?.filter(({ outcome }) => outcome === 'unknown') ?? []
+        const lanes = Object.values(spread)
+        printTable('SIGTERM of workers, PostgreSQL', {
+          ...{ rounds, seed, ...counts, ...states, 'unknown attempts': unknown.length, slowestMs },
+          standstillMs: findStandstills(seen)[0]?.ms ?? 0,
+          'lanes of each with a fifth': lanes.join(' '),
+        })
+        assert.deepEqual(unknown, [])
+        assert.equal(states['UNCONFIRMED'], undefined)
+        assertNoStandstill(MOVED_WITHIN_MS, seen)
+        assert.ok(Math.min(...lanes) >= FEWEST_LANES && Math.max(...lanes) <= MOST_LANES, `Lanes: ${lanes.join(' ')}`)
+      } finally {
+        await cluster.close()
+      }
+    },
+    120_000 + rounds * 20_000,
+  )
+})
+
+async function stopAgainAndAgain({ services }: Cluster, watch: LaneWatch) {
+  const random = createRandom(seed)
+  const losses: Loss[] = []
+  let slowestMs = 0
+  for (let round = 0; round < rounds; round += 1) {
+    await setTimeout(random.between(500, 2_000))
+    const service = services[Math.floor(random.next() * services.length)]!
+    const worker = await waitUntil('the worker is known', () => watch.workerOf(service.pid), { deadlineMs: 5_000 })
+    const at = Date.now()
+    service.signal('SIGTERM')
+    assert.deepEqual(await service.ended(30_000), { code: 0, signal: null })
+    losses.push({ at, worker })
+    slowestMs = Math.max(slowestMs, Date.now() - at)
+    // The others take its lanes over before it is back, and hand them back then.
+    await setTimeout(random.between(0, 3_000))
+    await service.start()
+  }
+  return { losses, slowestMs }
+}
