@@ -11,6 +11,8 @@ export interface BatchesOptions<Given, Result> {
   /** How many batches may be on their way at once; the lane is the number of the way, from 0. */
   readonly ways: number
   readonly mostPerBatch: number
+  /** From twice as many on, several free ways share what is there. Otherwise one takes it all. */
+  readonly worthOfAWay?: number
   /** How much each of them is; a batch has at most so much, but for one that has more alone. */
   readonly size?: { readonly of: (given: Given) => number; readonly mostPerBatch: number }
   /** Writes all of them or none. One result for each, in the same order. */
@@ -85,6 +87,13 @@ export class Batches<Given, Result> {
       if (at === mostPerBatch || (at > 0 && sum > size.mostPerBatch)) return at
     }
     return this.#queue.length
+  }
+
+  /** Of what is there, as there is one way taken already. */
+  #shareOfAWay(): number {
+    const { mostPerBatch, worthOfAWay = mostPerBatch } = this.#options
+    const ways = Math.min(this.#free.length + 1, Math.floor(this.#queue.length / worthOfAWay))
+    return Math.min(mostPerBatch, ways > 1 ? Math.ceil(this.#queue.length / ways) : this.#queue.length)
   }
 
   async #carry(jobs: readonly Job<Given, Result>[], way: number, retries = CONTENDED_RETRIES): Promise<void> {

@@ -26,7 +26,7 @@ const LOOK = `select installation, mark, holds, pg_is_in_recovery() as is_standb
     (select coalesce(json_object_agg(p.slot, p.count), '{}') from progress p where p.worker = $1) as counts
   from remembrance`
 
-const MOVE_ON = `update remembrance set mark = mark + 1 returning installation, mark, holds, ${SERVER}`
+const MOVE_ON = `select installation, mark, holds, ${SERVER} from move_mark()`
 export interface DatabaseMemoryParts {
   readonly worker: WorkerId
   readonly file: RemembranceFile

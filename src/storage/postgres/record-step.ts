@@ -7,6 +7,8 @@ import type { Slot } from './slot.ts'
 import { type LaneStep, toLeanValues, toValues } from './step-values.ts'
 
 const STEPS_AT_ONCE = 1_000
+// Lanes that once met in a batch come together again and again. In two halves, one is written while the other is sent.
+const STEPS_WORTH_A_WAY = 100000
 // Shorter than the second after which a server looks whether two wait for each other: it is the lanes that let go, and
 // never the person whose change they met.
 const LOCK_WITHIN_MS = 300
@@ -42,7 +44,8 @@ export class StepWriter {
     this.#known = known
     const run = (isWary: boolean) => (steps: readonly Step[], way: number) =>
       this.#write(steps, slots[way] as Slot, isWary)
-    this.#batches = new Batches({ ways: slots.length, mostPerBatch: STEPS_AT_ONCE, run: run(false) })
+    const shared = { mostPerBatch: STEPS_AT_ONCE, worthOfAWay: STEPS_WORTH_A_WAY }
+    this.#batches = new Batches({ ...shared, ways: slots.length, run: run(false) })
     this.#busy = new Batches({ ways: 1, mostPerBatch: STEPS_AT_ONCE, run: run(true) })
   }
 

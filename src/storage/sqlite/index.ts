@@ -141,6 +141,8 @@ export class SqliteStorage {
       )
     await this.#remember()
     this.#directory.onLanesChanged((ids) => {
+      // Told a moment after it was noticed: we may have been closed since.
+      if (this.#closed) return
       for (const id of ids) this.#counts.recountOne(id)
       lanesChanged(ids)
     })

@@ -7,6 +7,7 @@ import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { readRounds, readSeed } from '../run-length.ts'
 import {
+  assertIsToldTo,
   assertNothingIsSent,
   cancelWhatWasSent,
   findSentTwice,
@@ -14,7 +15,7 @@ import {
   splitLost,
   waitUntilHeld,
 } from './going-back.ts'
-import { assertIsExplained, assertOldPrimaryIsRefused } from './old-primary.ts'
+import { assertIsReady, assertOldPrimaryIsRefused } from './old-primary.ts'
 import { ReplicatedCluster } from './replicated-cluster.ts'
 import { TimedClient } from './timed-client.ts'
 
@@ -59,7 +60,8 @@ async function failOver(world: ReplicatedCluster, roundSeed: number): Promise<vo
   await world.failOver()
   const heldAfterMs = await waitUntilHeld(world.cli)
   await assertNothingIsSent(world.cli)
-  await assertIsExplained(world)
+  await assertIsToldTo(world.cli, /^All lanes are held: a standby was promoted that /)
+  await assertIsReady(world)
   await old.start()
   const truth = await readTruth(world.cluster.dataDir, databaseUrl)
   await assertOldPrimaryIsRefused(world, old, timed)

@@ -19,9 +19,26 @@ const NOTHING_SENT_FOR_MS = 5_000
 /** Returns how long it took. */
 export async function waitUntilHeld(cli: Cli): Promise<number> {
   const from = performance.now()
-  const isHeld = async () => (await cli.json<{ held: boolean }>('hold')).held
-  await waitUntil('all lanes are held', isHeld, { deadlineMs: HELD_WITHIN_MS })
+  await waitUntil('all lanes are held', () => isHeld(cli), { deadlineMs: HELD_WITHIN_MS })
   return Math.round(performance.now() - from)
+}
+
+export async function isHeld(cli: Cli): Promise<boolean> {
+  return (await cli.json<{ held: boolean }>('hold')).held
+}
+
+/** What people are shown of a hold. */
+export async function assertIsToldTo(cli: Cli, why: RegExp): Promise<void> {
+  const [waiting] = await cli.json<ListedMessage[]>('message', 'list', '--state', 'QUEUED')
+  const hold = await cli.run('hold')
+  const attention = await cli.run('attention')
+  const story = await cli.run('message', 'explain', waiting?.id ?? '')
+
+  assert.match(hold.stdout, why)
+  assert.match(hold.stdout, / then: nuncio hold --release\n$/)
+  assert.match(attention.stdout, why)
+  assert.match(story.stdout, /All lanes are held, because the database is or may be older/)
+  assert.match(story.stdout, /What to do: .*nuncio hold --release/)
 }
 
 /** To be called while the lanes are held. Calls that were open when it went back have come to their end before. */

@@ -18,6 +18,7 @@ import { POINTS, type Point } from './paused-worker/points.ts'
 import { SpecialLetters } from './paused-worker/special-letters.ts'
 import { StopOrders } from './paused-worker/stop-orders.ts'
 import { assertNoStandstill, findStandstills, type Loss } from './standstills.ts'
+import { waitForReceipts } from './wait-for-receipts.ts'
 
 const rounds = readRounds(3)
 const seed = readSeed()
@@ -62,6 +63,7 @@ describe.concurrent('workers that stand still for longer than their claims last'
         await pauser.pauseAll(planPauses(createRandom(seed)))
 
         await Promise.all(loads.map((load) => load.stop()))
+        await waitForReceipts(cluster)
         const { counts, states, input } = await judgeRun(
           cluster,
           loads.flatMap(({ requests }) => requests),

@@ -27,6 +27,8 @@ as $$
 declare
   at constant bigint := now_ms();
 begin
+  -- While a standby hangs, the heartbeat before may still wait for it. Sessions that wait behind it would pile up.
+  perform make_durable(2000);
   insert into worker as w (id, heartbeat_until, host, pid, roles, version, started_at, spool)
     values (a_worker, at + lasts_ms, a_host, a_pid, some_roles, a_version, at, a_spool)
     on conflict (id) do update set heartbeat_until = excluded.heartbeat_until, host = excluded.host, pid = excluded.pid,

@@ -21,3 +21,11 @@ begin
   return n;
 end
 $$;
+
+-- Moves the mark on, and waits for whoever is at it only a moment, as `beat` does.
+create function move_mark() returns table (installation text, mark bigint, holds integer) language plpgsql as $$
+begin
+  perform make_durable(2000);
+  return query update remembrance r set mark = r.mark + 1 returning r.installation, r.mark, r.holds;
+end
+$$;
