@@ -104,6 +104,7 @@ export class Backlog {
   /** Of the same account: one that makes numbers up pushes out nobody else's. */
   #forgetOldest(ofAccount: OfAccount): void {
     for (const number of ofAccount.keys()) {
+      if (number === null) continue
       ofAccount.delete(number)
       this.#remembered -= 1
       break

@@ -191,7 +191,7 @@ export class PostgresStorage {
     await this.#listener?.close()
     await this.intake.close()
     // So that a copy made a moment ago is older than what is remembered.
-    if (this.#timers.length > 0 && this.#plain.isConnected) await this.#memory.beat(this.#ask).catch(() => {})
+    if (this.#timers.length > 0) await this.#memory.beat(this.#ask).catch(() => {})
     await Promise.all(this.#links.map((link) => link.close()))
   }
 

@@ -88,6 +88,20 @@ describe('lanes on PostgreSQL, when two meet', () => {
     await world.close()
   })
 
+  it('drops nothing that somebody cancels just now, and waits apart from other lanes', async () => {
+    const { world, lane, message, id } = await heldLane()
+    const canceller = await begin(world, `update message set state = 'CANCELLED' where id = '${id}'`)
+    const drop = { sequence: message.sequence, as: 'EXPIRED', reason: 'time_to_live_over', words: null } as const
+
+    const dropped = world.lanes.record(step(world, lane, { drop }))
+    await untilTried(world)
+    await canceller.query('commit')
+
+    assert.deepEqual(await dropped, NOT_OPENED)
+    assert.equal(await stateOf(world, id), 'CANCELLED')
+    await world.close()
+  })
+
   it('G2: makes either an end or an attempt of each message, when many are cancelled and opened at once', async () => {
     const world = await newPostgresWorld()
     await manyLanes(world, 16)

@@ -8,7 +8,7 @@ import { type LaneStep, toLeanValues, toValues } from './step-values.ts'
 
 const STEPS_AT_ONCE = 1_000
 // Lanes that once met in a batch come together again and again. In two halves, one is written while the other is sent.
-const STEPS_WORTH_A_WAY = 100000
+const STEPS_WORTH_A_WAY = 16
 // Shorter than the second after which a server looks whether two wait for each other: it is the lanes that let go, and
 // never the person whose change they met.
 const LOCK_WITHIN_MS = 300

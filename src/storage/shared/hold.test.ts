@@ -33,6 +33,24 @@ describe.each(ENGINES)('the hold of all lanes, on %s', (engine) => {
     assert.deepEqual(await reasons(), [null, null])
   })
 
+  it('G10 G12: is told to those behind a message that is being sent, too', async () => {
+    const connectionId = await world.connection(await world.account())
+    const [first, second] = [await world.accept({ connectionId }), await world.accept({ connectionId })]
+    await world.lane(connectionId, { owner: 'a living worker' })
+    await world.openAttempt(connectionId, first.sequence)
+    await world.administration.holdLanes('why', 'test')
+
+    const [head, behind] = [
+      await world.administration.explainMessage(first.id),
+      await world.administration.explainMessage(second.id),
+    ]
+    const [connection] = await world.administration.listConnections(null)
+
+    assert.equal(head.laneWait, null)
+    assert.deepEqual([behind.laneWait?.reason, behind.laneWait?.words], ['database_went_back', 'why'])
+    assert.equal(connection?.reason, 'database_went_back')
+  })
+
   it('G12: tells the service of each lane that may move again, and of no other', async () => {
     const account = await world.account()
     const [waiting, paused, empty] = [

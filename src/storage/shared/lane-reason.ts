@@ -38,20 +38,30 @@ export function explainLane(lane: LaneFacts, now: Instant): LaneReason {
   }
   if (lane.connection_state === 'removed') return plain('connection_removed')
   if (lane.connection_state === 'paused') return plain('paused')
-  if (lane.held !== null) return { reason: 'database_went_back', words: lane.held, until: null }
+  const hold = held(lane)
+  if (hold) return hold
   if (lane.wait_reason !== null && (lane.wait_until === null || lane.wait_until > now)) {
     return { reason: lane.wait_reason, words: lane.wait_words, until: lane.wait_until }
   }
   return withoutWorker(lane, now) ?? plain(lane.head_media === 'pending' ? 'media_pending' : 'due')
 }
 
-/** As `explainLane`, but null while the lane moves or has nothing to do. */
+/** The same for what stands behind the head: even while that is being sent, nothing may be going to follow it. */
+export function explainBehind(lane: LaneFacts, now: Instant): LaneReason {
+  if (lane.connection_state === 'paused') return plain('paused')
+  return held(lane) ?? explainLane(lane, now)
+}
+
+/** As `explainBehind`, but null while the lane moves or has nothing to do. */
 export function whyStandsStill(lane: LaneFacts, waiting: number, now: Instant): LaneReason | null {
-  // Said even while something is being sent: nothing will follow it.
   if (lane.connection_state === 'paused') return plain('paused')
   if (waiting === 0 && lane.open_sequence === null) return null
-  const reason = explainLane(lane, now)
+  const reason = explainBehind(lane, now)
   return reason.reason === 'due' || reason.reason === 'sending' ? null : reason
+}
+
+function held({ held: words }: LaneFacts): LaneReason | null {
+  return words === null ? null : { reason: 'database_went_back', words, until: null }
 }
 
 /** Null while there is somebody to move the lane. */

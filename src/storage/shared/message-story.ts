@@ -3,7 +3,7 @@ import type { MessageId } from '../../core/ids.ts'
 import type { MessageStory } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { findHeads, selectUnfinished } from './lane-order.ts'
-import { explainLane, type LaneReason } from './lane-reason.ts'
+import { explainBehind, explainLane, type LaneReason } from './lane-reason.ts'
 import { type MessageDetails, selectDetails } from './message-details.ts'
 import { type MessageRow, selectMessages, toMessageView } from './message-view.ts'
 import { type Reader, type Reading, type Store, snapshot } from './store.ts'
@@ -19,7 +19,7 @@ export function explainMessage(store: Store, id: MessageId): Promise<MessageStor
     const isWaiting = row.state === 'QUEUED'
     const head = isWaiting ? await findHead({ tables, engine: store.engine }, row) : null
     const isHead = head?.sequence === row.sequence
-    const lane = head && standing(explainLane(head, now))
+    const lane = head && standing(isHead ? explainLane(head, now) : explainBehind(head, now))
     return {
       message: toMessageView(row, isHead, now),
       reasonWords: isWaiting ? (isHead ? (lane?.words ?? null) : null) : row.message_words,

@@ -5,16 +5,17 @@ import { drain } from '../../support/black-box/collect-ledger.ts'
 import { judgeRun } from '../../support/black-box/judge-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
-import { readRounds, readSeed } from '../run-length.ts'
+import { QuickCli } from '../../support/black-box/quick-cli.ts'
+import type { DeliveredEntry } from '../../support/ledger/ledger-input.ts'
 import {
   assertIsToldTo,
   assertNothingIsSent,
   cancelWhatWasSent,
   findSentTwice,
-  readTruth,
   splitLost,
   waitUntilHeld,
-} from './going-back.ts'
+} from '../gone-back/look-after-hold.ts'
+import { readRounds, readSeed } from '../run-length.ts'
 import { assertIsReady, assertOldPrimaryIsRefused } from './old-primary.ts'
 import { ReplicatedCluster } from './replicated-cluster.ts'
 import { TimedClient } from './timed-client.ts'
@@ -63,7 +64,9 @@ async function failOver(world: ReplicatedCluster, roundSeed: number): Promise<vo
   await assertIsToldTo(world.cli, /^All lanes are held: a standby was promoted that /)
   await assertIsReady(world)
   await old.start()
-  const truth = await readTruth(world.cluster.dataDir, databaseUrl)
+  // What it knows of is all that was delivered until then.
+  const oldCli = new QuickCli({ dataDir: world.cluster.dataDir, databaseUrl })
+  const truth = await oldCli.json<DeliveredEntry[]>('sandbox', 'inbox')
   await assertOldPrimaryIsRefused(world, old, timed)
   await load.stop()
 

@@ -10,19 +10,19 @@ import { judgeRun } from '../../support/black-box/judge-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { createRandom } from '../../support/black-box/random.ts'
+import type { DeliveredEntry } from '../../support/ledger/ledger-input.ts'
 import { memoryFolder } from '../../support/postgres/memory-folder.ts'
 import { PostgresServer } from '../../support/postgres/postgres-server.ts'
-import { readRounds, readSeed } from '../run-length.ts'
 import {
   assertIsToldTo,
   assertNothingIsSent,
   cancelWhatWasSent,
   findSentTwice,
   isHeld,
-  readTruth,
   splitLost,
   waitUntilHeld,
-} from './going-back.ts'
+} from '../gone-back/look-after-hold.ts'
+import { readRounds, readSeed } from '../run-length.ts'
 
 const rounds = readRounds(1)
 const restarts = readRounds(4)
@@ -38,7 +38,7 @@ describe('PostgreSQL that was put back to an older copy', () => {
     async () => {
       const { server, cluster, close } = await openWorld()
       try {
-        const { client, connections, databaseUrl } = cluster
+        const { client, connections } = cluster
         const load = new Load({ client, connections, pauseMs: 80, keyedShare: 0.3, seed })
         let [lost, cancelled] = [0, 0]
         let requests: Load['requests'] = []
@@ -48,7 +48,7 @@ describe('PostgreSQL that was put back to an older copy', () => {
           const backup = await copyData(server, cluster.workDir)
           await setTimeout(RUN_IN_MS)
           await load.stop()
-          const truth = await readTruth(cluster.dataDir, databaseUrl)
+          const truth = await cluster.cli.json<DeliveredEntry[]>('sandbox', 'inbox')
           await endAll(cluster)
           await putBack(server, backup)
           await startAll(cluster)

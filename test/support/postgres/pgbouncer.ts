@@ -19,6 +19,8 @@ export interface PoolOptions {
   readonly serverUrl: string
   /** Lines of its section `[pgbouncer]`. */
   readonly settings?: PostgresSettings
+  /** That of one which has ended, to take its place. Else a free one. */
+  readonly port?: number
 }
 
 /** Null where it can be started; otherwise why not, for the name of a skipped test. */
@@ -41,7 +43,7 @@ export class PgBouncer {
   }
 
   static async open(options: PoolOptions): Promise<PgBouncer> {
-    const pool = new PgBouncer(options, await findFreePort())
+    const pool = new PgBouncer(options, options.port ?? (await findFreePort()))
     try {
       await waitUntil('PgBouncer takes clients', () => pool.#takesClients(), {
         deadlineMs: READY_WITHIN_MS,
@@ -69,11 +71,11 @@ export class PgBouncer {
   }
 
   /** Cuts off its clients. Stopping twice is harmless. */
-  async stop(): Promise<void> {
+  async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
     if (this.#isRunning) {
       this.#child.ref()
       const ended = once(this.#child, 'exit', { signal: AbortSignal.timeout(ENDED_WITHIN_MS) })
-      this.#child.kill('SIGTERM')
+      this.#child.kill(signal)
       await ended.catch(() => this.#child.kill('SIGKILL'))
     }
     await this.#folder.close()

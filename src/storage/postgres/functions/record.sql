@@ -52,8 +52,8 @@ begin
   perform make_durable(lock_ms);
   perform note_progress(a_worker, a_slot, a_count);
   if wary then
-    busy := busy_steps(accounts, close_sequences, open_sequences);
-    foreach at in array coalesce(busy, '{}') loop
+    busy := busy_steps(accounts, close_sequences, open_sequences, extras, drop_sequences);
+    foreach at in array busy loop
       -- No end that there is, and nothing to open.
       ends[at] := 9;
       if open_sequences is not null then open_sequences[at] := null; end if;
@@ -273,15 +273,18 @@ begin
 end
 $$;
 
--- Steps (by position) of which somebody else has locked a message that they end or open.
-create function busy_steps(accounts text[], close_sequences bigint[], open_sequences bigint[]) returns integer[] language plpgsql
+-- Steps (by position) of which somebody else has locked a message that they end, open or drop.
+create function busy_steps(
+  accounts text[], close_sequences bigint[], open_sequences bigint[], extras integer[], drop_sequences bigint[]
+) returns integer[] language plpgsql
   set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan set jit = off
 as $$
 declare
   busy integer[] := '{}';
 begin
   for i in 1 .. cardinality(accounts) loop
-    if is_locked(accounts[i], close_sequences[i]) or is_locked(accounts[i], open_sequences[i]) then
+    if is_locked(accounts[i], close_sequences[i]) or is_locked(accounts[i], open_sequences[i])
+      or is_locked(accounts[i], drop_sequences[array_position(extras, i)]) then
       busy := busy || i;
     end if;
   end loop;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import type { MessageId } from '../../../src/core/ids.ts'
-import { openAdministration } from '../../../src/storage/postgres/open-administration.ts'
-import type { Recorded } from '../../support/black-box/collect-ledger.ts'
+import { openAdministration as openPostgres } from '../../../src/storage/postgres/open-administration.ts'
+import { openAdministration as openSqlite } from '../../../src/storage/sqlite/open-administration.ts'
+import { findDatabase, type Recorded } from '../../support/black-box/collect-ledger.ts'
 import type { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
-import { QuickCli } from '../../support/black-box/quick-cli.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import type { DeliveredEntry, ListedMessage, SentRequest } from '../../support/ledger/ledger-input.ts'
 
@@ -51,24 +51,23 @@ export async function assertNothingIsSent(cli: Cli): Promise<void> {
   assert.ok(waiting.length > 0, 'Nothing waited, so nothing was shown')
 }
 
-/** All that was delivered before the database went back, as it itself knew. */
-export async function readTruth(dataDir: string, databaseUrl: string): Promise<readonly DeliveredEntry[]> {
-  return new QuickCli({ dataDir, databaseUrl }).json<DeliveredEntry[]>('sandbox', 'inbox')
-}
-
 /** As a person does who knows what was sent. Returns how many would have been sent again. */
-export async function cancelWhatWasSent(
-  { cli, databaseUrl: url = '' }: Recorded,
-  truth: readonly DeliveredEntry[],
-): Promise<number> {
+export async function cancelWhatWasSent(recorded: Recorded, truth: readonly DeliveredEntry[]): Promise<number> {
+  const { cli } = recorded
   const sent = new Set(truth.map(({ messageId }) => messageId))
   const waiting = await cli.json<ListedMessage[]>('message', 'list', '--state', 'QUEUED')
   const repeats = waiting.filter(({ id }) => sent.has(id))
   // One visit for all: there may be hundreds, and each command makes a connection of its own.
-  const visit = await openAdministration({ url, migrateUrl: url }, { create: false, now: () => Date.now() })
+  const visit = await visitDatabase(recorded)
   for (const { id } of repeats) await visit.administration.cancelMessage(id as MessageId, 'test')
   await visit.close()
   return repeats.length
+}
+
+function visitDatabase({ databaseUrl: url, dataDir }: Recorded) {
+  const options = { create: false, now: () => Date.now() }
+  if (url !== undefined) return openPostgres({ url, migrateUrl: url }, options)
+  return openSqlite(findDatabase(dataDir), options)
 }
 
 /** What was delivered before and again after. One that both know is the same delivery. */

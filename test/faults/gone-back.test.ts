@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { copyFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout } from 'node:timers/promises'
+import { describe, it } from 'vitest'
+import { findDatabase } from '../support/black-box/collect-ledger.ts'
+import { judgeRun } from '../support/black-box/judge-run.ts'
+import { Load } from '../support/black-box/load.ts'
+import { printTable } from '../support/black-box/print-table.ts'
+import { createRandom } from '../support/black-box/random.ts'
+import { openWorld, type World } from '../support/black-box/world.ts'
+import type { DeliveredEntry } from '../support/ledger/ledger-input.ts'
+import {
+  assertIsToldTo,
+  assertNothingIsSent,
+  cancelWhatWasSent,
+  findSentTwice,
+  isHeld,
+  splitLost,
+  waitUntilHeld,
+} from './gone-back/look-after-hold.ts'
+import { readRounds, readSeed } from './run-length.ts'
+
+const restarts = readRounds(8)
+const seed = readSeed()
+const CONNECTIONS = 6
+const SLOW_SANDBOX = ['--set', 'latency=30ms']
+const RUN_IN_MS = 1_500
+
+describe('a SQLite database that was put back from a backup', () => {
+  it('G12: all lanes are held, nothing is sent again, and they go on when a person releases them', async () => {
+    const world = await openWorld({ connections: CONNECTIONS, connectionArguments: SLOW_SANDBOX })
+    try {
+      const { service, cli, client, connections } = world
+      const load = new Load({ client, connections, pauseMs: 60, keyedShare: 0.3, seed })
+      load.start()
+      await setTimeout(RUN_IN_MS)
+      const backup = backUp(world)
+      await setTimeout(RUN_IN_MS)
+      await load.stop()
+      const truth = await cli.json<DeliveredEntry[]>('sandbox', 'inbox')
+      await service.stop()
+      restore(world, backup)
+      await service.start()
+
+      const heldAfterMs = await waitUntilHeld(cli)
+      load.start()
+      await assertNothingIsSent(cli)
+      await load.stop()
+      await assertIsToldTo(cli, /^All lanes are held: it is an older state of the database/)
+      const cancelled = await cancelWhatWasSent(world, truth)
+      await cli.json('hold', '--release')
+
+      const { requests, lost } = await splitLost(cli, load.requests)
+      const { counts, states, input } = await judgeRun(world, requests)
+      const repeated = findSentTwice(truth, input.inbox)
+      printTable('SQLite put back from a backup', {
+        seed,
+        ...counts,
+        ...states,
+        'held after ms': heldAfterMs,
+        'answered with 200, and not in the backup': lost,
+        'sent, and waiting in the backup': cancelled,
+        'sent twice': repeated.length,
+      })
+      assert.deepEqual(repeated, [])
+      assert.ok(lost > 0 && cancelled > 0, 'Nothing was forgotten, so nothing was shown')
+    } finally {
+      await world.close()
+    }
+  }, 120_000)
+})
+
+describe('a SQLite database that has not gone back', () => {
+  it(
+    'G12: never holds a lane, however often the service is killed and started again',
+    async () => {
+      const world = await openWorld({ connections: CONNECTIONS, connectionArguments: SLOW_SANDBOX })
+      try {
+        const { service, cli, client, connections } = world
+        const load = new Load({ client, connections, pauseMs: 30, keyedShare: 0.3, seed })
+        const random = createRandom(seed)
+        load.start()
+        let held = 0
+        for (let restart = 0; restart < restarts; restart += 1) {
+          await setTimeout(random.between(1, RUN_IN_MS))
+          await service.killNine()
+          await service.start()
+          if (await isHeld(cli)) held += 1
+        }
+        await load.stop()
+
+        const { counts, states } = await judgeRun(world, load.requests)
+
+        printTable('SQLite, killed', { restarts, seed, ...counts, ...states, held })
+        assert.equal(held, 0)
+      } finally {
+        await world.close()
+      }
+    },
+    90_000 + restarts * 10_000,
+  )
+})
+
+/** Beside the running service, as docs/operating/back-up.md says. */
+function backUp({ dataDir, workDir }: World): string {
+  const backup = join(workDir, 'backup.db')
+  const database = new DatabaseSync(findDatabase(dataDir))
+  database.exec(`vacuum into '${backup}'`)
+  database.close()
+  return backup
+}
+
+function restore({ dataDir }: World, backup: string): void {
+  const file = findDatabase(dataDir)
+  for (const rest of ['-wal', '-shm']) rmSync(`${file}${rest}`, { force: true })
+  copyFileSync(backup, file)
+}
