@@ -68,7 +68,7 @@ export class Batches<Given, Result> {
     while (this.#queue.length > 0) {
       const way = this.#free.pop()
       if (way === undefined) return
-      const count = this.#countForBatch()
+      const count = Math.min(this.#countForBatch(), this.#shareOfAWay())
       const jobs = this.#queue.slice(0, count)
       this.#queue = this.#queue.slice(count)
       void this.#carry(jobs, way).finally(() => {
@@ -79,14 +79,15 @@ export class Batches<Given, Result> {
   }
 
   #countForBatch(): number {
-    const { mostPerBatch, size } = this.#options
-    if (!size) return Math.min(this.#queue.length, mostPerBatch)
+    const { size } = this.#options
+    const most = this.#shareOfAWay()
+    if (!size) return most
     let sum = 0
     for (const [at, { given }] of this.#queue.entries()) {
       sum += size.of(given)
-      if (at === mostPerBatch || (at > 0 && sum > size.mostPerBatch)) return at
+      if (at === most || (at > 0 && sum > size.mostPerBatch)) return at
     }
-    return this.#queue.length
+    return most
   }
 
   /** Of what is there, as there is one way taken already. */

@@ -56,6 +56,21 @@ describe('the clock of the database', () => {
     assert.equal(clock.now(), 1_000_000 + 101 + 5 * 3_002)
   })
 
+  it('is not moved by answers that are slow for minutes, whenever in it they were made', async () => {
+    const { base, clock } = newClock()
+    await answerAfter(0, { base, clock, now: 1_000_000 })
+
+    for (let i = 1; i <= 40; i++) {
+      const asked = base.monotonic()
+      await base.pass(6_000)
+      // They told the time at the very beginning.
+      clock.learn(1_000_000 + (i - 1) * 6_000, asked)
+    }
+
+    assert.equal(clock.now(), 1_000_000 + 40 * 6_000)
+    assert.equal(clock.hasJumped(15_000), false)
+  })
+
   it('is not moved by whoever sets the clock of this machine, in either direction', async () => {
     const { base, clock } = newClock()
     clock.learn(1_000_000, base.monotonic())

@@ -4,14 +4,15 @@ import type { Clock } from '../../core/ports/clock.ts'
 // Whoever asks for the time waits less than this for the answer, or learns nothing from it: a difference as large means
 // that somebody has set a clock.
 const JUMP_MS = 2_000
-// At one every three seconds, both clocks drift apart by less than two milliseconds while the oldest of them is kept.
-const SAMPLES_KEPT = 5
+// By how much two clocks may run apart at most: a time server that corrects one of them does not push harder.
+const DRIFT = 0.0005
 
 interface Sample {
   /** What must be added to the monotonic clock to have the time of the database. */
   readonly offsetMs: number
   /** By how much that may be wrong. */
   readonly errorMs: number
+  readonly atMonotonic: number
 }
 
 /**
@@ -21,8 +22,7 @@ interface Sample {
  */
 export class DatabaseClock implements Clock {
   readonly #base: Clock
-  #samples: readonly Sample[] = []
-  #offsetMs: number | null = null
+  #best: Sample | null = null
   #jumpedMonotonic = Number.NEGATIVE_INFINITY
 
   constructor(base: Clock) {
@@ -35,7 +35,7 @@ export class DatabaseClock implements Clock {
 
   /** What the database should say now; null as long as nobody has asked it. */
   get expected(): Instant | null {
-    return this.#offsetMs === null ? null : Math.floor(this.#base.monotonic() + this.#offsetMs)
+    return this.#best === null ? null : Math.floor(this.#base.monotonic() + this.#best.offsetMs)
   }
 
   wall(): Instant {
@@ -58,14 +58,18 @@ export class DatabaseClock implements Clock {
   learn(now: Instant, askedMonotonic: number): void {
     const answered = this.#base.monotonic()
     const errorMs = (answered - askedMonotonic) / 2
-    const sample = { offsetMs: now - askedMonotonic - errorMs, errorMs }
-    // It cannot be as far off as that: one of the two clocks has jumped, and what was learned before is worth nothing.
-    if (this.#offsetMs !== null && Math.abs(sample.offsetMs - this.#offsetMs) > JUMP_MS + errorMs) {
-      this.#jumpedMonotonic = answered
-      this.#samples = []
+    const sample = { offsetMs: now - askedMonotonic - errorMs, errorMs, atMonotonic: answered }
+    const best = this.#best
+    if (best) {
+      const differsByMs = Math.abs(sample.offsetMs - best.offsetMs)
+      // It cannot be as far off as that: one of the two clocks has jumped.
+      if (differsByMs > JUMP_MS + errorMs) this.#jumpedMonotonic = answered
+      // A quick answer stays better than slow ones for long: a database that is slow for minutes would otherwise move the
+      // time by seconds, back and forth. Unless both cannot be right: then a clock was set, and the older one is worth nothing.
+      const bestErrorMs = best.errorMs + (answered - best.atMonotonic) * DRIFT
+      if (bestErrorMs < errorMs && differsByMs <= bestErrorMs + errorMs) return
     }
-    this.#samples = [...this.#samples, sample].slice(-SAMPLES_KEPT)
-    this.#offsetMs = this.#samples.reduce((best, each) => (each.errorMs <= best.errorMs ? each : best)).offsetMs
+    this.#best = sample
   }
 
   /** True when the clock of the database, or this one, has jumped within the last so many milliseconds. */

@@ -6,17 +6,21 @@ import { judgeRun } from '../../support/black-box/judge-run.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { createRandom } from '../../support/black-box/random.ts'
 import { SendClient, type TryAnswer } from '../../support/black-box/send-client.ts'
+import { waitUntil } from '../../support/black-box/wait-until.ts'
 import type { ListedMessage, SentRequest } from '../../support/ledger/ledger-input.ts'
+import { withClient } from '../../support/postgres/postgres-server.ts'
 import { readRounds, readSeed } from '../run-length.ts'
 
-const rounds = readRounds(12)
+const rounds = readRounds(6)
 const seed = readSeed()
 const WORKERS = 2
 const CONNECTIONS = 6
 const SENDERS_OF_EACH = 6
 // The change comes somewhere in the middle of the sending.
 const CHANGE_WITHIN_MS = 250
-const CALLS_AFTER = 10
+const CALLS_AFTER = 6
+// The one message that is just being handed over is let through.
+const DONE_WITHIN_MS = 5_000
 const FIRST_TO_REMOVE = 15_550_007_000
 // So slow that some messages wait when their connection goes.
 const SLOW_SANDBOX = ['--channel', 'sandbox', '--set', 'latency=40ms']
@@ -27,7 +31,8 @@ describe('rights that go while two processes accept on PostgreSQL', () => {
   const calls: Call[] = []
 
   beforeAll(async () => {
-    cluster = await openCluster({ workers: WORKERS, connections: CONNECTIONS })
+    const settings = { track_commit_timestamp: true }
+    cluster = await openCluster({ workers: WORKERS, connections: CONNECTIONS, settings })
   })
 
   afterAll(async () => {
@@ -42,10 +47,12 @@ describe('rights that go while two processes accept on PostgreSQL', () => {
         const name = `round-${round}`
         const { token } = await cluster.cli.json<{ token: string }>(...TOKEN_CREATE, name)
         const race = new Race({ cluster, token, senders: cluster.connections, calls })
-        await setTimeout(random.between(30, CHANGE_WITHIN_MS))
-        await cluster.cli.json('token', 'delete', name)
-        await race.endsWith(401)
+        await race.endsWith(401, async () => {
+          await setTimeout(random.between(30, CHANGE_WITHIN_MS))
+          await cluster.cli.json('token', 'delete', name)
+        })
       }
+      assertInTime(await commitsOf(cluster, 'token.delete'))
     },
     60_000 + rounds * 5_000,
   )
@@ -61,14 +68,14 @@ describe('rights that go while two processes accept on PostgreSQL', () => {
         const number = String(FIRST_TO_REMOVE + round)
         await cli.json('connection', 'add', number, ...SLOW_SANDBOX)
         const race = new Race({ cluster, token, senders: [number], calls })
-        await setTimeout(random.between(30, CHANGE_WITHIN_MS))
-        const removed = await cli.json<{ cancelled: number }>('connection', 'remove', number, '--cancel-waiting')
-        cancelled += removed.cancelled
-        await race.endsWith(404)
-        const messages = await cli.json<ListedMessage[]>('message', 'list')
-        const left = messages.filter(({ connection, state }) => connection === number && state === 'QUEUED')
-        assert.deepEqual(left, [])
+        await race.endsWith(404, async () => {
+          await setTimeout(random.between(30, CHANGE_WITHIN_MS))
+          const removed = await cli.json<{ cancelled: number }>('connection', 'remove', number, '--cancel-waiting')
+          cancelled += removed.cancelled
+        })
+        await waitUntil(`nothing of ${number} waits`, () => isDone(cluster, number), { deadlineMs: DONE_WITHIN_MS })
       }
+      assertInTime(await commitsOf(cluster, 'connection.remove'))
       assert.ok(cancelled > 0, 'No message waited when its connection was removed')
     },
     60_000 + rounds * 5_000,
@@ -82,6 +89,39 @@ describe('rights that go while two processes accept on PostgreSQL', () => {
     printTable('rights that go, PostgreSQL', { rounds: 2 * rounds, seed, ...counts, ...states })
   }, 120_000)
 })
+
+async function isDone({ cli }: Cluster, number: string): Promise<boolean> {
+  const messages = await cli.json<ListedMessage[]>('message', 'list')
+  return messages.every(({ connection, state }) => connection !== number || state !== 'QUEUED')
+}
+
+/**
+ * How many messages were accepted under a right that went, and how many of them too late: by the moments of the commits
+ * themselves, because a caller cannot see what an accept that was on its way then did. The row of a key and the line of
+ * the audit log are never changed after, so they know the transaction that made them.
+ */
+async function commitsOf({ databaseUrl }: Cluster, action: 'token.delete' | 'connection.remove') {
+  const sql = `
+    select count(*)::int as accepted, count(*) filter (
+          where pg_xact_commit_timestamp(i.xmin) > pg_xact_commit_timestamp(a.xmin))::int as late,
+        count(distinct a.sequence)::int as rights
+      from audit a
+      join message m on a.object in (m.token_id, m.connection_id)
+      join idempotency i on i.message_sequence = m.sequence
+      where a.action = $1`
+  return await withClient(databaseUrl, async (client) => (await client.query<Commits>(sql, [action])).rows[0]!)
+}
+
+interface Commits {
+  readonly rights: number
+  readonly accepted: number
+  readonly late: number
+}
+
+function assertInTime({ rights, accepted, late }: Commits): void {
+  assert.equal(late, 0, `${late} of ${accepted} messages were accepted after the right for them had gone`)
+  assert.equal(rights, rounds, 'Not every round has accepted something')
+}
 
 interface Call {
   readonly request: SentRequest
@@ -113,12 +153,17 @@ class Race {
     this.#loops.catch(() => {})
   }
 
-  /** To be called when the change has returned: from then on every call must get this status. */
-  async endsWith(status: number): Promise<void> {
-    const changedAt = performance.now()
-    this.#isOver = true
-    await this.#loops
-    for (const client of this.#clients) client.close()
+  /** From the moment that the change has returned every call must get this status. */
+  async endsWith(status: number, change: () => Promise<void>): Promise<void> {
+    let changedAt = Number.POSITIVE_INFINITY
+    try {
+      await change()
+      changedAt = performance.now()
+    } finally {
+      this.#isOver = true
+      await this.#loops
+      for (const client of this.#clients) client.close()
+    }
     const late = this.#own.filter(({ request }) => request.sentAt >= changedAt)
     const statusOf = ({ answer }: Call) => (answer.kind === 'refused' ? answer.status : answer.kind)
     assert.deepEqual([...new Set(late.map(statusOf))], [status])
@@ -143,7 +188,7 @@ class Race {
     const request = { connection: from, to, content: { type: 'message', text }, sentAt: performance.now() }
     const place = calls.push({ request: { ...request, answer: { kind: 'unknown' } }, answer: NONE }) - 1
 
-    const answer = await client.send({ from, to, message: { type: 'message', message: text }, idempotencyKey: null })
+    const answer = await client.send({ from, to, message: { type: 'message', message: text }, idempotencyKey: text })
 
     const known = answer.kind === 'acked' ? { ...answer, at: performance.now() } : { kind: answer.kind }
     const call: Call = { request: { ...request, answer: known }, answer }

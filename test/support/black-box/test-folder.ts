@@ -1,4 +1,13 @@
-import { appendFileSync, chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -18,6 +27,7 @@ export function openTestFolder(): TestFolder {
   const path = mkdtempSync(join(tmpdir(), PREFIX))
   // PostgreSQL works in it as another user when we are root.
   chmodSync(path, 0o755)
+  writeFileSync(join(path, 'namespace'), namespace())
   writeFileSync(join(path, 'owner'), `${process.pid}\n`)
   return {
     path,
@@ -32,9 +42,27 @@ function sweepLeftovers(): void {
     const path = join(tmpdir(), name)
     const [owner] = readPids(join(path, 'owner'))
     // A folder without a readable owner is being made at this moment.
-    if (owner === undefined || isRunning(owner)) continue
+    if (owner === undefined || isRunning(owner) || isOfOtherNamespace(path)) continue
     for (const pid of readPids(join(path, 'processes'))) if (worksIn(pid, path)) process.kill(pid, 'SIGKILL')
     removeOurs(path)
+  }
+}
+
+// Runs in process namespaces of their own share the folder of folders, and see each other's owners as dead.
+function isOfOtherNamespace(path: string): boolean {
+  try {
+    return readFileSync(join(path, 'namespace'), 'utf8') !== namespace()
+  } catch {
+    // Of an older version, or being made at this moment.
+    return false
+  }
+}
+
+function namespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid')
+  } catch {
+    return ''
   }
 }
 

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { StorageUnavailable } from '../../core/ports/lanes.ts'
+import { Batches, type BatchesOptions } from './batches.ts'
+import { StatementRefused } from './link.ts'
+
+describe('batches', () => {
+  it('let all who ask in one turn share a statement, each with its own answer', async () => {
+    const { batches, seen } = newBatches()
+
+    const answers = await Promise.all([batches.submit(1), batches.submit(2), batches.submit(3)])
+
+    assert.deepEqual(answers, ['1', '2', '3'])
+    assert.deepEqual(seen, [[1, 2, 3]])
+  })
+
+  it('gather what comes while all ways are taken', async () => {
+    const { batches, seen, release } = newBatches({ ways: 2 })
+    const first = batches.submit(1)
+    await turn()
+    const second = batches.submit(2)
+    await turn()
+    const others = [batches.submit(3), batches.submit(4)]
+    await turn()
+    const before = [...seen]
+
+    release()
+    await Promise.all([first, second, ...others])
+
+    assert.deepEqual(before, [[1], [2]])
+    assert.deepEqual(seen, [[1], [2], [3, 4]])
+  })
+
+  it('share what is there among all free ways once it is worth it', async () => {
+    const { batches, seen } = newBatches({ ways: 2, worthOfAWay: 3 })
+
+    await Promise.all([1, 2, 3, 4, 5].map((given) => batches.submit(given)))
+    await Promise.all([1, 2, 3, 4, 5, 6, 7].map((given) => batches.submit(given)))
+
+    assert.deepEqual(seen, [
+      [1, 2, 3, 4, 5],
+      [1, 2, 3, 4],
+      [5, 6, 7],
+    ])
+  })
+
+  it('hold no more than they may', async () => {
+    const { batches, seen } = newBatches({ mostPerBatch: 2 })
+
+    await Promise.all([1, 2, 3, 4, 5].map((given) => batches.submit(given)))
+
+    assert.deepEqual(seen, [[1, 2], [3, 4], [5]])
+  })
+
+  it('G11: fail nobody but the one that cannot be stored', async () => {
+    const run = refusing((given) => given.includes(3), 'data')
+    const { batches } = newBatches({ run })
+
+    const results = await Promise.allSettled([1, 2, 3, 4].map((given) => batches.submit(given)))
+
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['fulfilled', 'fulfilled', 'rejected', 'fulfilled'],
+    )
+  })
+
+  it('ask again where somebody else held a lock, and say at last that storage is not available', async () => {
+    let asked = 0
+    const later = newBatches({ run: refusing(() => ++asked < 3, 'contended') }).batches
+    const never = newBatches({ run: refusing(() => true, 'contended') }).batches
+
+    const answer = await later.submit(1)
+    const thrown = await never.submit(1).catch((error: unknown) => error)
+
+    assert.equal(answer, '1')
+    assert.equal(thrown instanceof StorageUnavailable && thrown.unknown, false)
+  })
+
+  it('repeat nothing of which nobody knows whether it was written', async () => {
+    let asked = 0
+    const gone = new StorageUnavailable('gone', true)
+    const run = async () => {
+      asked += 1
+      throw gone
+    }
+    const { batches } = newBatches({ run })
+
+    const results = await Promise.allSettled([1, 2].map((given) => batches.submit(given)))
+
+    assert.deepEqual(results, [
+      { status: 'rejected', reason: gone },
+      { status: 'rejected', reason: gone },
+    ])
+    assert.equal(asked, 1)
+  })
+})
+
+function newBatches(options: Partial<BatchesOptions<number, string>> = {}) {
+  const seen: (readonly number[])[] = []
+  let release = () => {}
+  const held = options.ways === 2 && !options.worthOfAWay
+  const open = held ? new Promise<void>((resolve) => (release = resolve)) : Promise.resolve()
+  const run = async (given: readonly number[]) => {
+    seen.push(given)
+    await open
+    return given.map(String)
+  }
+  const batches = new Batches<number, string>({ ways: 1, mostPerBatch: 100, run, ...options })
+  return { batches, seen, release: () => release() }
+}
+
+function refusing(refuses: (given: readonly number[]) => boolean, kind: 'data' | 'contended') {
+  return async (given: readonly number[]) => {
+    if (refuses(given)) throw new StatementRefused(kind, new Error('refused'))
+    return given.map(String)
+  }
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+}

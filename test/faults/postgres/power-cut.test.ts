@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { runInOwnMounts, whyNoOwnMounts } from '../../support/black-box/own-mounts.ts'
+import { printTable } from '../../support/black-box/print-table.ts'
+import { skipNote } from '../../support/black-box/skip-note.ts'
+import { readRounds, readSeed } from '../run-length.ts'
+import type { ServiceReport } from './power-cut/cut-power.ts'
+import type { ControlReport, ControlReports } from './power-cut/run-controls.ts'
+
+const cuts = readRounds(3)
+const controlCuts = readRounds(2)
+const seed = readSeed()
+const obstacle = whyNoOwnMounts(['mkfs.xfs', 'mkfs.ext4'])
+// Starting and judging, then recovering what each cut has left, on a slow machine.
+const deadlineMs = 120_000 + cuts * 15_000
+
+describe('a power cut of PostgreSQL', () => {
+  it.skipIf(obstacle !== null)(
+    `G1: loses no acknowledged message, and the service goes on from what is left${skipNote(obstacle)}`,
+    async () => {
+      const script = new URL('power-cut/cut-power.ts', import.meta.url)
+
+      const { lost, damage, acked, judged } = await runInOwnMounts<ServiceReport>(script, { cuts, seed, deadlineMs })
+
+      printTable('Power cuts, PostgreSQL', {
+        cuts,
+        seed,
+        acked,
+        lost: Math.max(...lost),
+        damaged: damage.length,
+        judged,
+      })
+      assert.deepEqual(damage, [])
+      assert.deepEqual(
+        lost,
+        lost.map(() => 0),
+      )
+      assert.ok(judged > 100, `Only ${judged} messages were at stake`)
+    },
+    deadlineMs,
+  )
+
+  it.skipIf(obstacle !== null)(
+    `G1: the harness sees the loss when PostgreSQL does not wait for the disk, and none when it does${skipNote(obstacle)}`,
+    async () => {
+      const script = new URL('power-cut/run-controls.ts', import.meta.url)
+
+      const reports = await runInOwnMounts<ControlReports>(script, { cuts: controlCuts, deadlineMs })
+
+      const show = ({ cutsWithLoss, mostLost }: ControlReport) =>
+        `${cutsWithLoss} of ${controlCuts} lost rows, up to ${mostLost}`
+      const names = Object.keys(reports) as (keyof ControlReports)[]
+      const shown = Object.fromEntries(names.map((name) => [name, show(reports[name])]))
+      printTable('Power cuts of PostgreSQL, controls', { cuts: controlCuts, ...shown })
+      assert.equal(reports.safe.cutsWithLoss, 0)
+      for (const careless of ['synchronous_commit=off', 'fsync=off'] as const)
+        assert.ok(reports[careless].cutsWithLoss > controlCuts / 2, `${careless} lost too little to trust this harness`)
+    },
+    deadlineMs,
+  )
+})

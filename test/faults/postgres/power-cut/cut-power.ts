@@ -1,0 +1,83 @@
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { openCluster } from '../../../support/black-box/cluster.ts'
+import { findFreePort } from '../../../support/black-box/free-port.ts'
+import { judgeRun } from '../../../support/black-box/judge-run.ts'
+import { Load } from '../../../support/black-box/load.ts'
+import { NuncioProcess } from '../../../support/black-box/nuncio-process.ts'
+import { readRunArguments, reportAndExit } from '../../../support/black-box/own-mounts.ts'
+import { QuickCli } from '../../../support/black-box/quick-cli.ts'
+import { CuttableDisk, mountStore } from '../../power-cut/cuttable-disk.ts'
+import { lookAtCopy, openOnCopy, openOnDisk } from './look-at-copy.ts'
+
+export interface ServiceReport {
+  readonly cuts: number
+  readonly acked: number
+  /** Per cut: acknowledged messages that were gone, and what was wrong with the database if anything. */
+  readonly lost: readonly number[]
+  readonly damage: readonly string[]
+  /** Acknowledged before the last cut, and put through by a service that was started on what it left. */
+  readonly judged: number
+}
+
+const RUN_IN_MS = 2_000
+const BETWEEN_CUTS_MS = 400
+const CONNECTIONS = 6
+const PAUSE_MS = 30
+const DATABASE = 'nuncio'
+
+const { workDir, cuts, seed } = readRunArguments<{ cuts: number; seed: number }>()
+const disk = await CuttableDisk.open(await mountStore(workDir), 'service')
+const server = await openOnDisk(disk)
+const cluster = await openCluster({ workers: 2, connections: CONNECTIONS, server })
+const { client, connections } = cluster
+const load = new Load({ client, connections, pauseMs: PAUSE_MS, keyedShare: 0.2, seed, textLength: 400 })
+load.start()
+await setTimeout(RUN_IN_MS)
+
+const lost: number[] = []
+const damage: string[] = []
+for (let cut = 1; cut < cuts; cut += 1) {
+  const acked = load.ackedIds
+  const copy = await disk.cut()
+  const wanted = { password: server.password, database: DATABASE, sql: 'select id from message', acked }
+  const look = await lookAtCopy(copy, wanted)
+  lost.push(look.lost)
+  if (look.damage !== null) damage.push(look.damage)
+  await copy.remove()
+  await setTimeout(BETWEEN_CUTS_MS)
+}
+const judged = await startOnLastCut()
+const acked = load.ackedIds.length
+await cluster.close()
+await server.close()
+reportAndExit({ cuts, acked, lost, damage, judged } satisfies ServiceReport)
+
+/** The last cut is met as an operator would meet it: the machines come back, and all is started. */
+async function startOnLastCut(): Promise<number> {
+  const before = new Set(load.ackedIds)
+  const copy = await disk.cut()
+  await load.stop()
+  await Promise.all(cluster.services.map((service) => service.killNine()))
+  const revived = await openOnCopy(copy, server.password)
+  const databaseUrl = revived.url(DATABASE)
+  // A folder of its own: what the processes have learned since the cut went with the power, too.
+  const dataDir = join(workDir, 'revived')
+  const service = new NuncioProcess({
+    dataDir,
+    workDir,
+    port: await findFreePort(),
+    environment: { NUNCIO_DATABASE_URL: databaseUrl },
+  })
+  await service.start()
+  // What was answered after the cut may be there or not: the copy was made at some moment between.
+  const requests = load.requests.map((request) => {
+    const { answer } = request
+    const isCertain = answer.kind !== 'acked' || before.has(answer.messageId)
+    return isCertain ? request : { ...request, answer: { kind: 'unknown' } as const }
+  })
+  await judgeRun({ cli: new QuickCli({ dataDir, databaseUrl }), dataDir, databaseUrl }, requests)
+  await service.stop()
+  await revived.close()
+  return before.size
+}
