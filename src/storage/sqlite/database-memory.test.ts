@@ -37,11 +37,11 @@ async function serve(meanwhile: () => unknown = () => {}): Promise<void> {
 async function administer<Result>(
   work: (administration: ReturnType<typeof openAdministration>['administration']) => Promise<Result>,
 ): Promise<Result> {
-  const { administration, close } = openAdministration(file(), { create: false, now: () => clock.now() })
+  const visit = openAdministration(file(), { create: false, now: () => clock.now() })
   try {
-    return await work(administration)
+    return await work(visit.administration)
   } finally {
-    await close()
+    visit.close()
   }
 }
 
