@@ -114,6 +114,7 @@ export class PostgresStorage {
       slots: [this.#newSlot('steps'), this.#newSlot('steps')],
       runs: [this.#newLink('runs'), this.#newLink('runs')],
       claims: this.#newLink('claims'),
+      beats: this.#newLink('beats'),
       worker: options.worker,
       spool: options.spool,
       clock: this.clock,

@@ -22,6 +22,8 @@ interface LanesParts {
   readonly runs: readonly Link[]
   /** For everything else. */
   readonly claims: Link
+  /** For nothing but the heartbeat: behind something slow it would come too late, and the worker would lose its lanes. */
+  readonly beats: Link
   readonly worker: WorkerFacts
   /** Where the files lie that this process can read. */
   readonly spool: SpoolId
@@ -48,7 +50,7 @@ export class PostgresLanes implements Lanes {
   }
 
   async heartbeat(worker: WorkerId, lastsMs: number): Promise<readonly WorkerId[]> {
-    const { claims: link, clock, worker: facts, spool } = this.#parts
+    const { beats: link, clock, worker: facts, spool } = this.#parts
     const { host, pid, roles, version } = toWorkerRow(facts)
     const asked = clock.monotonic()
     const [row] = await insist(() =>

@@ -210,6 +210,7 @@ function storageOver(line: BreakableLine, world: PostgresWorld) {
     slots: [new Slot(ANNA, 7, link())],
     runs: [direct],
     claims: direct,
+    beats: direct,
     worker: { id: ANNA, host: 'here', pid: 1, roles: ['dispatch'], version: '0' },
     spool: 'spool' as SpoolId,
     clock: world.storage.clock,

@@ -151,7 +151,8 @@ function namesOf(ran: readonly Ran[]): ReadonlySet<string> {
 
 // What needs a situation that is hard to bring about is called by hand, and leaves nothing.
 const RARE = `begin;
-  select busy_steps(array['acc1'], array[null::bigint], array[(select max(sequence) from queued where account_id = 'acc1')]);
+  select busy_steps(array['acc1'], array[null::bigint], array[(select max(sequence) from queued where account_id = 'acc1')],
+    null, null);
   select settle_orphan('acc1', (select max(sequence) from queued where account_id = 'acc1'), false, 1);
   rollback`
 
@@ -165,6 +166,7 @@ const NOT_HOT = [
   'insert_message',
   'lock_lane_of',
   'lock_what_is_free',
+  'move_mark',
   'tell_lane_change',
   'update_message',
 ]
@@ -219,6 +221,7 @@ const LONG: Readonly<Record<string, number>> = {
   // What waits is counted exactly, in the index of lanes alone.
   'all connections': 1.1 * QUEUED,
   'connections of an account': (1.1 * QUEUED) / ACCOUNTS,
+  'held lanes': 1.1 * QUEUED,
   // Sought in stretches of up to a hundred thousand rows, because no index tells of which connection a row is.
   'requests of a connection': 300_000,
   // It is documented that this takes long: an index would cost every acceptance more.

@@ -68,7 +68,8 @@ describe.skipIf(obstacle !== null)(`a worker on PostgreSQL whose clock jumps by 
           'accepted_at is off by at most (ms)': untrue,
         })
         assert.deepEqual(Object.keys(states), ['DELIVERED'])
-        assert.deepEqual(Object.keys(load.answers), ['acked'])
+        const refusals = Object.keys(load.answers).filter((name) => !['acked', 'unknown'].includes(name))
+        assert.deepEqual(refusals, [])
         assert.deepEqual(moved, [])
         assert.ok(most <= MOST_ATTEMPTS, `A message was tried ${most} times`)
         assert.ok(untrue <= TRUE_WITHIN_MS, `A message was accepted ${untrue} ms before or after its request`)

@@ -9,7 +9,7 @@ import { createRandom } from '../../support/black-box/random.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { readRounds, readSeed } from '../run-length.ts'
 import { LaneWatch } from './lane-watch.ts'
-import { waitForSpread } from './spread.ts'
+import { describeSpread, waitForSpread } from './spread.ts'
 import { assertNoStandstill, findStandstills, type Loss } from './standstills.ts'
 
 const rounds = readRounds(3)
@@ -47,11 +47,11 @@ describe('SIGTERM of workers on PostgreSQL', () => {
         const { counts, states, input } = await judgeRun(cluster, load.requests)
         const seen = { input, history: await watch.history(), losses }
         const unknown = input.attempts?.filter(({ outcome }) => outcome === 'unknown') ?? []
-        const lanes = Object.values(spread)
+        const { lanes } = spread
         printTable('SIGTERM of workers, PostgreSQL', {
           ...{ rounds, seed, ...counts, ...states, 'unknown attempts': unknown.length, slowestMs },
           standstillMs: findStandstills(seen)[0]?.ms ?? 0,
-          'lanes of each with a fifth': lanes.join(' '),
+          'lanes of each with a fifth': describeSpread(spread),
         })
         assert.deepEqual(unknown, [])
         assert.equal(states['UNCONFIRMED'], undefined)

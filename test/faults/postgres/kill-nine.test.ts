@@ -11,7 +11,7 @@ import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { findFalseQuarantines } from '../../support/ledger/find-false-quarantines.ts'
 import { readRounds, readSeed } from '../run-length.ts'
 import { LaneWatch } from './lane-watch.ts'
-import { waitForSpread } from './spread.ts'
+import { describeSpread, waitForSpread } from './spread.ts'
 import { assertNoStandstill, findStandstills, type Loss } from './standstills.ts'
 
 const rounds = readRounds(4)
@@ -47,12 +47,11 @@ describe('kill -9 of workers on PostgreSQL', () => {
         await load.stop()
         const { counts, states, input } = await judgeRun(cluster, load.requests)
         const seen = { input, history: await watch.history(), losses: killer.losses }
-        const lanes = Object.values(spread).join(' ')
         const facts = { rounds: rounds + 1, kills: killer.losses.length, seed, ...counts, ...states }
         printTable('kill -9, PostgreSQL', {
           ...facts,
           standstillMs: findStandstills(seen)[0]?.ms ?? 0,
-          'lanes of each in the end': lanes,
+          'lanes of each in the end': describeSpread(spread),
         })
         assert.deepEqual(findFalseQuarantines([...killer.killedAt], input), [])
         assertNoStandstill(TAKEN_OVER_WITHIN_MS, seen)

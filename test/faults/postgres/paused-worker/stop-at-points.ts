@@ -8,8 +8,8 @@ import { WorkerClaim } from '../../../../src/core/dispatch/worker-claim.ts'
 import type { Step } from '../../../../src/core/ports/lanes.ts'
 import { PostgresLanes } from '../../../../src/storage/postgres/lanes.ts'
 import { PostgresMediaQueue } from '../../../../src/storage/postgres/media-queue.ts'
+import { wrap } from '../wrap.ts'
 import { CARELESS_VARIABLE, ORDERS_VARIABLE, type Point } from './points.ts'
-import { wrap } from './wrap.ts'
 
 const LOOK_FOR_ORDERS_EVERY_MS = 20
 const INSIDE_MS = 15

@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict'
+import { setTimeout } from 'node:timers/promises'
+import { describe, it } from 'vitest'
+import { type Cluster, openCluster } from '../../support/black-box/cluster.ts'
+import { judgeRun } from '../../support/black-box/judge-run.ts'
+import { Load } from '../../support/black-box/load.ts'
+import { printTable } from '../../support/black-box/print-table.ts'
+import { createRandom, type Random } from '../../support/black-box/random.ts'
+import { openTestFolder } from '../../support/black-box/test-folder.ts'
+import { waitUntil } from '../../support/black-box/wait-until.ts'
+import { PostgresServer } from '../../support/postgres/postgres-server.ts'
+import { type Side, TcpProxy } from '../../support/tcp-proxy.ts'
+import { readRounds, readSeed } from '../run-length.ts'
+import { CallNotes } from './cut-off-worker/call-notes.ts'
+import { type LaneHistory, LaneWatch } from './lane-watch.ts'
+import { describeSpread, waitForSpread } from './spread.ts'
+import { assertNoStandstill, findStandstills, type Loss } from './standstills.ts'
+import { TimedClient } from './timed-client.ts'
+
+const rounds = readRounds(1)
+const seed = readSeed()
+// Two lose their way to the database in different manners, one has a slow way all the time, and the last one a good one.
+const CUT = [0, 1]
+const SLOW = 2
+const GOOD = 3
+const WORKERS = 4
+const SETTINGS = ['--set', 'latency=30ms']
+const OWN_CONNECTIONS = 3
+const CONNECTIONS = 27
+const HOLES: readonly (readonly Side[])[] = [['client', 'server'], ['server'], ['client']]
+// One way, and as much back: 200 to 800 ms for each question.
+const SLOW_MS = [100, 400] as const
+const SLOW_CHANGES_EVERY_MS = 300
+const SPREAD_WITHIN_MS = 40_000
+const TAKEN_OVER_WITHIN_MS = 20_000
+// A heartbeat whose answer is lost may still arrive: then the claim runs from that one, which is one interval later.
+const LATE_HEARTBEAT_MS = 4_000
+// A claim lasts 15 s from the last heartbeat, and its holder stops 3 s before.
+const CALLS_FOR_AT_MOST_MS = 12_000
+// Storage is waited for 5 s, and what is overdue is looked for every quarter of that.
+const ANSWERED_WITHIN_MS = 7_000
+const BACK_WITHIN_MS = 15_000
+
+describe('workers that lose their way to PostgreSQL, and nothing else', () => {
+  it(
+    'G2 G3 G5 G6 G11: answer 503, stop calling in time, are replaced by others, and come back by themselves',
+    async () => {
+      const world = await openCutOffWorld()
+      const { cluster, proxies, notes } = world
+      try {
+        const watch = await LaneWatch.open(cluster.server)
+        const loads = startLoads(cluster)
+        const slowing = slowDown(proxies[SLOW]!, createRandom(seed))
+        const losses: Loss[] = []
+        const cuts: CutFacts[] = []
+        for (let round = 0; round < rounds; round += 1) {
+          await waitForSpread(cluster, WORKERS, SPREAD_WITHIN_MS)
+          const cut = await cutBoth(world, watch, { round, clients: loads.clients })
+          losses.push(...cut.losses)
+          cuts.push(cut.facts)
+        }
+        const spread = await waitForSpread(cluster, WORKERS, SPREAD_WITHIN_MS)
+        slowing.stop()
+        proxies[SLOW]!.heal()
+
+        await Promise.all(loads.all.map((load) => load.stop()))
+        const { counts, states, input } = await judgeRun(
+          cluster,
+          loads.all.flatMap(({ requests }) => requests),
+        )
+        const seen = { input, history: await watch.history(), losses }
+        const late = findLateCalls(cluster, seen.history, notes)
+        printTable('workers cut off from PostgreSQL', {
+          ...{ rounds, seed, ...counts, ...states, standstillMs: findStandstills(seen)[0]?.ms ?? 0 },
+          ...worstOf(cuts),
+          'calls noted': late.noted,
+          'late calls': late.found.length,
+          'lanes of each in the end': describeSpread(spread),
+        })
+        assert.deepEqual(late.found, [])
+        assertNoStandstill(TAKEN_OVER_WITHIN_MS + LATE_HEARTBEAT_MS, seen)
+      } finally {
+        await world.close()
+      }
+    },
+    150_000 + rounds * 90_000,
+  )
+})
+
+interface CutOffWorld {
+  readonly cluster: Cluster
+  /** The ways of all workers but the last one. */
+  readonly proxies: readonly TcpProxy[]
+  readonly notes: readonly CallNotes[]
+  close(): Promise<void>
+}
+
+async function openCutOffWorld(): Promise<CutOffWorld> {
+  const folder = openTestFolder()
+  const server = await PostgresServer.open()
+  const proxies = await Promise.all([...CUT, SLOW].map(() => TcpProxy.open(server.port)))
+  const notes = Array.from({ length: WORKERS }, (_, worker) => new CallNotes(folder.path, worker))
+  const closeRest = async () => {
+    await Promise.all(proxies.map((proxy) => proxy.close()))
+    await server.close()
+    folder.remove()
+  }
+  try {
+    const cluster = await openCluster({
+      workers: WORKERS,
+      connections: CONNECTIONS,
+      connectionArguments: SETTINGS,
+      server,
+      urlOf: (worker, url) => proxies[worker]?.through(url) ?? url,
+      environmentOf: (worker) => notes[worker]!.environment,
+    })
+    const close = async () => {
+      for (const proxy of proxies) proxy.heal()
+      await cluster.close()
+      await closeRest()
+    }
+    return { cluster, proxies, notes, close }
+  } catch (error) {
+    await closeRest()
+    throw error
+  }
+}
+
+/** Each worker but the good one gets a few connections that send only through it. */
+function startLoads({ connections, clientOf }: Cluster) {
+  const clients = Array.from({ length: WORKERS }, (_, worker) => new TimedClient(clientOf(worker)))
+  const all = clients.map((client, worker) => {
+    const first = worker * OWN_CONNECTIONS
+    const own = connections.slice(first, worker === GOOD ? undefined : first + OWN_CONNECTIONS)
+    return new Load({
+      client,
+      connections: own,
+      pauseMs: 80,
+      keyedShare: worker === GOOD ? 0.4 : 0,
+      seed: seed + worker,
+    })
+  })
+  for (const load of all) load.start()
+  return { all, clients }
+}
+
+function slowDown(proxy: TcpProxy, random: Random) {
+  const timer = setInterval(() => {
+    proxy.delayMs = random.between(...SLOW_MS)
+  }, SLOW_CHANGES_EVERY_MS)
+  return { stop: () => clearInterval(timer) }
+}
+
+interface CutFacts {
+  readonly takenOverMs: number
+  readonly calledForMs: number
+  readonly answeredMs: number
+  readonly backMs: number
+}
+
+async function cutBoth(
+  { cluster, proxies, notes }: CutOffWorld,
+  watch: LaneWatch,
+  { round, clients }: { readonly round: number; readonly clients: readonly TimedClient[] },
+) {
+  const workers = await Promise.all(CUT.map((worker) => watch.workerOf(cluster.services[worker]!.pid)))
+  const at = Date.now()
+  const cutAt = performance.now()
+  for (const worker of CUT) proxies[worker]!.blackHole(...HOLES[(round + worker) % HOLES.length]!)
+  await setTimeout(500)
+  const takenOverMs = await waitForTakeover(
+    watch,
+    workers.map((worker) => worker!),
+    at,
+  )
+  for (const worker of CUT) assert.ok(await cluster.services[worker]!.isAlive(), 'It is not even reached by HTTP')
+
+  const until = Date.now()
+  const healedAt = performance.now()
+  for (const worker of CUT) proxies[worker]!.endBlackHole()
+  await waitUntil(
+    'both accept again',
+    async () => CUT.every((worker) => Number.isFinite(clients[worker]!.firstAckAfter(healedAt))),
+    {
+      deadlineMs: BACK_WITHIN_MS,
+    },
+  )
+  const facts = {
+    takenOverMs,
+    calledForMs: Math.max(...CUT.map((worker) => lastCallBefore(notes[worker]!, until) - at)),
+    answeredMs: Math.max(...CUT.map((worker) => judgeAnswers(clients[worker]!, cutAt, healedAt))),
+    backMs: Math.max(...CUT.map((worker) => clients[worker]!.firstAckAfter(healedAt))),
+  }
+  assert.ok(facts.calledForMs <= CALLS_FOR_AT_MOST_MS, `Calls went on for ${facts.calledForMs} ms`)
+  return { facts, losses: workers.map((worker) => ({ at, until, worker: worker! })) }
+}
+
+/** Waits until others hold all lanes that these workers held, and returns how long that took. */
+async function waitForTakeover(
+  watch: LaneWatch,
+  workers: readonly NonNullable<Loss['worker']>[],
+  at: number,
+): Promise<number> {
+  const look = async () => {
+    const history = await watch.history()
+    const takenAt = workers.flatMap((worker) =>
+      history.heldBy(worker, at).map((connection) => history.takenFrom(worker, connection, at)),
+    )
+    return takenAt.every((moment) => moment !== null) && Math.max(...takenAt.map(Number)) - at
+  }
+  const deadlineMs = TAKEN_OVER_WITHIN_MS + LATE_HEARTBEAT_MS
+  return waitUntil('others have taken the lanes of both over', look, { deadlineMs, everyMs: 200 })
+}
+
+/** Everybody who asked meanwhile was answered in time, and nobody with 200. Returns the longest wait. */
+function judgeAnswers({ calls }: TimedClient, cutAt: number, healedAt: number): number {
+  const meanwhile = calls.filter(({ startedAt, endedAt }) => startedAt > cutAt && endedAt < healedAt)
+  const slowestMs = Math.max(...meanwhile.map(({ startedAt, endedAt }) => endedAt - startedAt))
+  assert.ok(meanwhile.length > 0, 'Nobody was answered while the way was cut')
+  assert.deepEqual(
+    meanwhile.filter(({ answer }) => answer.kind === 'acked'),
+    [],
+  )
+  assert.ok(slowestMs <= ANSWERED_WITHIN_MS, `An answer took ${slowestMs} ms`)
+  return Math.round(slowestMs)
+}
+
+function lastCallBefore(notes: CallNotes, moment: number): number {
+  return Math.max(
+    ...notes
+      .read()
+      .map(({ at }) => at)
+      .filter((at) => at < moment),
+  )
+}
+
+/** Calls that a worker began while the lane was not its own. */
+function findLateCalls({ services }: Cluster, history: LaneHistory, notes: readonly CallNotes[]) {
+  const calls = notes.flatMap((note, worker) => note.read().map((call) => ({ ...call, worker })))
+  const idOf = (worker: number) => history.workers.findLast(({ pid }) => pid === services[worker]!.pid)?.id
+  const found = calls.filter(({ at, connection, worker }) => {
+    const holder = history.holderAt(connection, at)
+    // Before we began to watch nobody is known.
+    return history.of(connection)[0]!.at < at && holder !== idOf(worker)
+  })
+  return { noted: calls.length, found }
+}
+
+function worstOf(cuts: readonly CutFacts[]): Record<string, number> {
+  const worst = (pick: (cut: CutFacts) => number) => Math.max(...cuts.map(pick))
+  return {
+    'taken over after (ms)': worst(({ takenOverMs }) => takenOverMs),
+    'last call after (ms)': worst(({ calledForMs }) => calledForMs),
+    'longest answer meanwhile (ms)': worst(({ answeredMs }) => answeredMs),
+    'accepts again after (ms)': worst(({ backMs }) => backMs),
+  }
+}

@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Names the file in which a worker writes down its calls, for `note-calls.ts`. */
+export const CALLS_VARIABLE = 'FAULT_CALLS'
+
+const PRELOAD = new URL('note-calls.ts', import.meta.url).href
+
+export interface NotedCall {
+  /** By the wall clock. */
+  readonly at: number
+  /** The sender number. */
+  readonly connection: string
+}
+
+/** The calls of the channel that one worker has begun. */
+export class CallNotes {
+  readonly #file: string
+
+  constructor(folder: string, worker: number) {
+    this.#file = join(folder, `calls-${worker}`)
+  }
+
+  /** What the worker must be started with. */
+  get environment(): Readonly<Record<string, string>> {
+    return { NODE_OPTIONS: `--import=${PRELOAD}`, [CALLS_VARIABLE]: this.#file }
+  }
+
+  read(): NotedCall[] {
+    const lines = readFileSync(this.#file, 'utf8').trim().split('\n')
+    return lines.map((line) => {
+      const [at = '', connection = ''] = line.split(' ')
+      return { at: Number(at), connection }
+    })
+  }
+}

@@ -1,0 +1,16 @@
+// Loaded into a worker before anything else. Writes down each call of the channel as it begins: a call that fails leaves
+// no trace in the inbox, and what a worker without its database records nobody reads.
+
+import { appendFileSync } from 'node:fs'
+import { ChannelCall } from '../../../../src/core/dispatch/channel-call.ts'
+import type { Handover } from '../../../../src/core/ports/channel.ts'
+import { wrap } from '../wrap.ts'
+import { CALLS_VARIABLE } from './call-notes.ts'
+
+const file = process.env[CALLS_VARIABLE] ?? ''
+
+wrap(ChannelCall.prototype, 'run', (call, [, handover]) => {
+  const { from } = handover as Handover
+  appendFileSync(file, `${Date.now()} ${from}\n`)
+  return call()
+})
