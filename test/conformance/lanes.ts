@@ -209,6 +209,25 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     assert.deepEqual([his.open?.crashes, his.open?.evidenceUntil], [0, until])
     await world.close()
   })
+
+  it('G12: doubts an attempt that was open while all lanes were held, and none that begins after', async () => {
+    const { world, sender } = await waiting(newWorld)
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    const message = await head(world, sender.connectionId)
+    await open(world, lane, message)
+    await world.administration.holdLanes('why', 'test')
+    await world.administration.releaseHold('test')
+    await world.clock.pass(CLAIM_MS)
+    const his = await holdLane(world, BEN, sender.connectionId)
+    await accept(world, sender)
+    await world.lanes.record(step(world, his, { close: settled(world, message) }))
+    await open(world, his, await head(world, sender.connectionId))
+    await world.clock.pass(CLAIM_MS)
+    const hers = await holdLane(world, ANNA, sender.connectionId)
+
+    assert.deepEqual([his.open?.isDoubted, hers.open?.isDoubted], [true, false])
+    await world.close()
+  })
 }
 
 function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {

@@ -13,6 +13,8 @@ export interface Begun {
   readonly startedAt: Instant
   /** How often a worker died while it was open. */
   readonly crashes: number
+  /** See `OpenAttempt`. */
+  readonly isDoubted: boolean
 }
 
 /** An attempt on its way to being recorded. */
@@ -59,6 +61,14 @@ export function handover(lane: ClaimedLane, attempt: Begun): Handover {
     startedAt: attempt.startedAt,
     settings: lane.channelSettings,
   }
+}
+
+/**
+ * What evidence is worth. That a doubted attempt did not arrive says nothing: later ones may have, of which a database that
+ * has gone back knows nothing (G12).
+ */
+export function weigh(evidence: Evidence, { isDoubted }: Begun): Evidence {
+  return isDoubted && evidence.kind === 'not-sent' ? { kind: 'nothing-ever' } : evidence
 }
 
 /** The outcome that evidence amounts to. Without any it stays unknown. */

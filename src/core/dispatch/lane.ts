@@ -17,6 +17,7 @@ import {
   outcomeOf,
   question,
   recordOf,
+  weigh,
 } from './describe-attempt.ts'
 import { gatherEvidence } from './gather-evidence.ts'
 import { LaneRun } from './lane-run.ts'
@@ -266,6 +267,7 @@ export class Lane {
       number: head.attempts + 1,
       startedAt: this.#lastAttemptAt ?? clock.now(),
       crashes: 0,
+      isDoubted: false,
     }
     this.#paceLot = clock.random()
     // The last look before the wire: from here on nothing can stop a call but the channel itself (G6). A claim that ran
@@ -310,17 +312,17 @@ export class Lane {
     const { open } = this.#claimed
     if (!open) return null
     this.#claimed = { ...this.#claimed, open: null }
-    const { message, number, startedAt, crashes, evidenceUntil } = open
-    const begun = { message, number, startedAt, crashes }
+    const { evidenceUntil, ...begun } = open
     if (evidenceUntil !== null)
       return this.#askUntil(begun, evidenceUntil, 'the line broke while it was being handed over')
     this.#parts.journal.record({
       event: 'attempt.recovered',
-      messageId: message.id,
+      messageId: begun.message.id,
       connectionId: this.connectionId,
-      crashes,
+      crashes: begun.crashes,
     })
-    const evidence = await askForEvidence(this.#parts.channel, question(begun), this.#parts.journal)
+    const answer = await askForEvidence(this.#parts.channel, question(begun), this.#parts.journal)
+    const evidence = weigh(answer, begun)
     return this.#close(
       begun,
       outcomeOf(evidence, 'the worker died while it was being handed over'),
@@ -341,7 +343,7 @@ export class Lane {
     const forMs = Math.min(until - clock.now(), channel.capabilities.evidenceWaitMs)
     const parts = { channel, clock, journal, rest: this.#rest, goesOn: () => !this.#ending }
     const evidence = await gatherEvidence(parts, question(begun), forMs)
-    return evidence && this.#close(begun, outcomeOf(evidence, words), true)
+    return evidence && this.#close(begun, outcomeOf(weigh(evidence, begun), words), true)
   }
 
   /** Loads afresh what somebody changed. False when the lane is gone. */

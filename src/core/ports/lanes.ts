@@ -51,6 +51,8 @@ export interface OpenAttempt {
   readonly crashes: number
   /** Until when the channel's evidence is waited for; null while the call itself may still be running. */
   readonly evidenceUntil: Instant | null
+  /** All lanes were held while it was open, so the database may have gone back behind later attempts (G12). */
+  readonly isDoubted: boolean
 }
 
 /** A worker's temporary right to a lane. */

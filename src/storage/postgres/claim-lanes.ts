@@ -154,6 +154,7 @@ export class LaneClaims {
       startedAt: row['open_started_at'] as number,
       crashes: row['open_crashes'] as number,
       evidenceUntil: row['open_evidence_until'] as number | null,
+      isDoubted: row['open_doubted'] as boolean,
     }
   }
 }

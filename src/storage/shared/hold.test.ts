@@ -71,6 +71,26 @@ describe.each(ENGINES)('the hold of all lanes, on %s', (engine) => {
     assert.deepEqual((await world.changedLanes()).slice(before), [waiting])
   })
 
+  it('G12: doubts the attempt that is open then, and no later one of another message', async () => {
+    const account = await world.account()
+    const [held, free] = [
+      await world.connection(account, '15550001000'),
+      await world.connection(account, '15550001001'),
+    ]
+    const [first, second] = [await world.accept({ connectionId: held }), await world.accept({ connectionId: free })]
+    await world.openAttempt(held, first.sequence)
+    await world.administration.holdLanes('why', 'test')
+    await world.administration.releaseHold('test')
+    await world.openAttempt(free, second.sequence)
+
+    const rows = await world.all('select doubted_sequence as doubted from open_attempt order by message_sequence')
+
+    assert.deepEqual(
+      rows.map(({ doubted }) => (doubted === null ? null : Number(doubted))),
+      [first.sequence, null],
+    )
+  })
+
   it('G12: counts on each time, so that nobody who remembers more holds the lanes again', async () => {
     const holds = async () => Number((await world.all('select holds from remembrance'))[0]?.['holds'])
     const before = await holds()

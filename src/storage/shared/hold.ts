@@ -19,6 +19,11 @@ export function holdLanes(store: Store, reason: string, actor: Actor): Promise<H
       .returning('since')
       .executeTakeFirst()
     if (!held) throw new Refusal('lanes_held_already')
+    // It may be a restored backup that is held, and then these may have been followed by others (G12).
+    await tables
+      .updateTable('open_attempt')
+      .set((its) => ({ doubted_sequence: its.ref('message_sequence') }))
+      .execute()
     // Who remembers more than the database knows need not hold them again: a person is looking.
     await tables
       .updateTable('remembrance')

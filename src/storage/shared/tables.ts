@@ -99,6 +99,8 @@ export interface Tables {
     started_at: Instant
     evidence_until: Instant | null
     words: string | null
+    /** The message whose attempt was open when all lanes were held. */
+    doubted_sequence: Sequence | null
   }
   attempt: {
     message_sequence: Sequence

@@ -23,6 +23,7 @@ interface OpenRow {
   readonly started_at: number
   readonly crashes: number
   readonly evidence_until: number | null
+  readonly is_doubted: 0 | 1
 }
 
 type Asker = Pick<Parameters<Lanes['claim']>[0], 'worker' | 'leave'>
@@ -70,7 +71,9 @@ export class LaneClaims {
       'update open_attempt set epoch = ?, crashes = crashes + (evidence_until is null) where connection_id = ?',
     )
     this.#open = database.prepare(
-      'select message_sequence, number, started_at, crashes, evidence_until from open_attempt where connection_id = ?',
+      `select message_sequence, number, started_at, crashes, evidence_until,
+           doubted_sequence is message_sequence as is_doubted
+         from open_attempt where connection_id = ?`,
     )
     this.#clear = database.prepare('delete from lane_entry where connection_id = ?')
     this.#release = database.prepare('update lane set owner = null where connection_id = ? and epoch = ?')
@@ -156,6 +159,7 @@ export class LaneClaims {
       startedAt: row.started_at,
       crashes: row.crashes,
       evidenceUntil: row.evidence_until,
+      isDoubted: row.is_doubted === 1,
     }
   }
 }

@@ -10,6 +10,7 @@ export class DatabaseMemory {
   readonly #file: RemembranceFile
   readonly #look: StatementSync
   readonly #hold: StatementSync
+  readonly #doubt: StatementSync
   readonly #countHold: StatementSync
   readonly #moveOn: StatementSync
 
@@ -17,6 +18,7 @@ export class DatabaseMemory {
     this.#file = file
     this.#look = database.prepare('select installation, mark, holds from remembrance')
     this.#hold = database.prepare('insert into hold (only, since, reason) values (1, ?, ?) on conflict do nothing')
+    this.#doubt = database.prepare('update open_attempt set doubted_sequence = message_sequence')
     this.#countHold = database.prepare('update remembrance set holds = max(holds, ?) + 1')
     this.#moveOn = database.prepare('update remembrance set mark = mark + 1')
   }
@@ -28,6 +30,7 @@ export class DatabaseMemory {
     if (finding.is === 'as-remembered') return null
     // Whose database is put in the place of another may have a reason to, but not to send what that one had waiting.
     this.#hold.run(now, finding.reason)
+    this.#doubt.run()
     this.#countHold.run(remembered?.holds ?? 0)
     return finding.reason
   }

@@ -177,7 +177,7 @@ CREATE TABLE open_attempt (
   crashes integer not null default 0,
   evidence_until integer,
   words text
-) strict, without rowid;
+, doubted_sequence integer) strict, without rowid;
 
 CREATE TABLE remembrance (
   only integer primary key check (only = 1),

@@ -39,7 +39,8 @@ describe('PostgreSQL that was put back to an older copy', () => {
       const { server, cluster, close } = await openWorld()
       try {
         const { client, connections } = cluster
-        const load = new Load({ client, connections, pauseMs: 80, keyedShare: 0.3, seed })
+        // So much that most lanes have an attempt open when the copy is made.
+        const load = new Load({ client, connections, pauseMs: 20, keyedShare: 0.3, seed })
         let [lost, cancelled] = [0, 0]
         let requests: Load['requests'] = []
         for (let round = 0; round < rounds; round += 1) {

@@ -92,6 +92,7 @@ create type claimed_lane as (
   connection_id text, account_id text, number text, channel text, channel_settings text, policy text, epoch bigint, may_open boolean,
   head text, trouble text, wait_reason text, wait_words text, wait_until bigint, last_attempt_at bigint,
   open_number integer, open_started_at bigint, open_crashes integer, open_evidence_until bigint,
+  open_doubted boolean,
   sequence bigint, id text, recipient text, type text, body text, body_crc bigint, attempts integer, accepted_at bigint, media json
 );
 
@@ -105,6 +106,7 @@ begin
       c.state = 'active' and not exists (select from hold where "only" = 1),
       l.head, l.trouble, l.wait_reason, l.wait_words, l.wait_until, l.last_attempt_at,
       o.number, o.started_at, o.crashes, o.evidence_until,
+      o.doubted_sequence is not distinct from o.message_sequence,
       q.sequence, q.id, q.recipient, q.type, q.body, q.body_crc, q.attempts, q.accepted_at,
       case when q.type <> 'message' then (select describe_media(m) from media m where m.account_id = q.account_id and m.message_sequence = q.sequence) end
     from unnest(a_connections, an_epochs) s (connection_id, epoch)

@@ -17,6 +17,9 @@ begin
   end if;
   insert into hold ("only", since, reason) values (1, now_ms(), a_reason) on conflict do nothing;
   perform setval('message_block', nextval('message_block') + past_lost_blocks);
+  -- In the order in which others lock them.
+  perform from open_attempt order by connection_id for update;
+  update open_attempt set doubted_sequence = message_sequence;
   update remembrance set holds = greatest(n, holds_remembered) + 1 returning holds into n;
   return n;
 end
