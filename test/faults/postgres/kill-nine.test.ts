@@ -9,7 +9,7 @@ import { printTable } from '../../support/black-box/print-table.ts'
 import { createRandom, type Random } from '../../support/black-box/random.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { findFalseQuarantines } from '../../support/ledger/find-false-quarantines.ts'
-import { readRounds, readSeed, whyOnlyInLongRuns } from '../run-length.ts'
+import { readRounds, readSeed, takenOverWithinMs } from '../run-length.ts'
 import { LaneWatch } from './lane-watch.ts'
 import { describeSpread, waitForSpread } from './spread.ts'
 import { assertNoStandstill, findStandstills, type Loss } from './standstills.ts'
@@ -22,9 +22,7 @@ const KILL_WITHIN_MS = 1_500
 // The first round of the brief run is the worst one. The others are drawn.
 const ALL_AT_ONCE_EVERY = 10
 const SHARE_LEFT_DEAD = 0.15
-const TAKEN_OVER_WITHIN_MS = 20_000
-// What a machine may add that is busy with other tests. Long runs are strict.
-const BUSY_MS = whyOnlyInLongRuns() === null ? 0 : 8_000
+const TAKEN_OVER_WITHIN_MS = takenOverWithinMs()
 const SPREAD_WITHIN_MS = 30_000
 const SLOW_SANDBOX = ['--set', 'latency=30ms']
 
@@ -56,7 +54,7 @@ describe('kill -9 of workers on PostgreSQL', () => {
           'lanes of each in the end': describeSpread(spread),
         })
         assert.deepEqual(findFalseQuarantines([...killer.killedAt], input), [])
-        assertNoStandstill(TAKEN_OVER_WITHIN_MS + BUSY_MS, seen)
+        assertNoStandstill(TAKEN_OVER_WITHIN_MS, seen)
         assert.ok(load.ackedIds.length > rounds * 50, `Only ${load.ackedIds.length} messages were at stake`)
       } finally {
         await cluster.close()

@@ -91,7 +91,8 @@ create function accept_batch(
   key_at integer[], keys text[], fingerprints text[], url_at integer[], urls text[],
   known_channels text[], sendable text[], key_lasts_ms bigint
 ) returns table (connections text, exceptions text, first_sequence bigint) language plpgsql
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
+  set plan_cache_mode = force_generic_plan set jit = off
 as $$
 declare
   first bigint;
