@@ -1,0 +1,29 @@
+import { z } from 'zod'
+
+/** Milliseconds since 1970, UTC. */
+export const instant = z.int()
+
+/** An account's part of a path, and what is named in it besides. */
+export const ofAccount = z.object({ account: z.string() })
+export const inAccount = z.object({ account: z.string(), id: z.string() })
+
+/** One page of a list, newest first. `next` asks for the one after it; null: this was the last. */
+export function page<Item extends z.ZodType>(item: Item) {
+  return z.object({ items: z.array(item), next: z.string().nullable() })
+}
+
+export const done = z.object({ done: z.literal(true) })
+
+/** What every refusal carries. */
+export const consoleProblem = z.object({
+  error: z.object({
+    /** Stable, for programs. */
+    code: z.string(),
+    /** One sentence: what is wrong, and how to mend it. */
+    message: z.string(),
+    /** Where it is about single fields of a form, by their names in the body. */
+    fields: z.array(z.object({ field: z.string(), message: z.string() })),
+    requestId: z.string(),
+  }),
+})
+export type ConsoleProblem = z.output<typeof consoleProblem>

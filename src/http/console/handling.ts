@@ -1,0 +1,46 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Access, ConsoleRoute, InputOf, ReplyOf, Role } from '../../contract/console/route.ts'
+import type { AccountId, Instant } from '../../core/ids.ts'
+import type { Actor } from '../../core/ports/administration.ts'
+
+/** One request of the console, by whomever. */
+export interface Visit {
+  readonly requestId: string
+  readonly now: Instant
+  readonly remoteAddress: string
+  readonly userAgent: string | null
+  /** For what is no JSON, and for cookies. */
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+/** By a person who is signed in. */
+export interface PersonVisit extends Visit {
+  readonly personId: string
+  readonly sessionId: string
+  /** For the audit log: the person's e-mail. */
+  readonly actor: Actor
+}
+
+/** In an account in which that person has the role that the route wants, or more. */
+export interface AccountVisit extends PersonVisit {
+  readonly accountId: AccountId
+  readonly role: Role
+}
+
+type VisitFor<Wanted extends Access> = Wanted extends 'anybody'
+  ? Visit
+  : Wanted extends 'person'
+    ? PersonVisit
+    : AccountVisit
+
+/**
+ * One function for each route of an area. It may throw a `Refusal`, which becomes the reply; any other error is a fault
+ * of ours. A route whose reply is RAW writes to `visit.reply` and returns nothing.
+ */
+export type Handlers<Routes extends Readonly<Record<string, ConsoleRoute>>> = {
+  readonly [Name in keyof Routes]: (
+    input: InputOf<Routes[Name]>,
+    visit: VisitFor<Routes[Name]['access']>,
+  ) => Promise<ReplyOf<Routes[Name]>>
+}
