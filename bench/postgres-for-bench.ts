@@ -7,10 +7,13 @@ import { canSeeProcesses, cpuSecondsOfFamily } from './process-facts.ts'
 const SETTINGS = {
   shared_buffers: '256MB',
   max_wal_size: '4GB',
+  min_wal_size: '2GB',
   checkpoint_timeout: '15min',
   // Four processes of ours and what they are compared with.
   max_connections: 200,
 }
+// 16 MB each.
+const LOG_FILES = 128
 const TOLD = ['shared_buffers', 'max_wal_size', 'checkpoint_timeout', 'fsync', 'synchronous_commit']
 
 /** What a server has spent so far, for whomever. */
@@ -39,6 +42,7 @@ export class PostgresForBench {
     const given = process.env['NUNCIO_BENCH_POSTGRES_URL'] ?? null
     const server = given === null ? await PostgresServer.open({ settings: SETTINGS, parentFolder }) : null
     const url = server ? server.url() : (given ?? '')
+    if (server) await breakIn(url)
     return new PostgresForBench({ url, server, facts: await describeServer(url) })
   }
 
@@ -83,6 +87,21 @@ export async function ask<Row extends pg.QueryResultRow>(
   values: readonly unknown[] = [],
 ): Promise<Row[]> {
   return await withClient(url, async (client) => (await client.query<Row>(sql, [...values])).rows)
+}
+
+/**
+ * A server that has worked for a day uses the files of its log again. A new one makes each of them when it is needed, and
+ * everybody waits for it: that would be all that a run sees of latency.
+ */
+async function breakIn(url: string): Promise<void> {
+  await withClient(url, async (client) => {
+    for (let number = 0; number < LOG_FILES; number += 1) {
+      await client.query('select pg_logical_emit_message(true, $1, $1)', ['bench'])
+      await client.query('select pg_switch_wal()')
+    }
+    await client.query('checkpoint')
+    await client.query('checkpoint')
+  })
 }
 
 async function describeServer(url: string): Promise<string> {

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { runInOwnMounts, whyNoOwnMounts } from '../../support/black-box/own-mounts.ts'
+import { printTable } from '../../support/black-box/print-table.ts'
+import { skipNote } from '../../support/black-box/skip-note.ts'
+import { readRounds, readSeed } from '../run-length.ts'
+import type { ServerDiskFullReport } from './disk-full/fill-server-disk.ts'
+
+const rounds = readRounds(2)
+const seed = readSeed()
+const deadlineMs = 150_000 + rounds * 60_000
+const obstacle = whyNoOwnMounts()
+
+describe('a full disk under PostgreSQL', () => {
+  it.skipIf(obstacle !== null)(
+    `G1 G11: refuses with 503, loses nothing, and resumes by itself once the server has room${skipNote(obstacle)}`,
+    async () => {
+      const script = new URL('disk-full/fill-server-disk.ts', import.meta.url)
+
+      const report = await runInOwnMounts<ServerDiskFullReport>(script, { rounds, seed, deadlineMs })
+
+      const { acked, refused, states, resumedAfterMs, serverStarts } = report
+      printTable('Full disk, PostgreSQL', {
+        rounds,
+        seed,
+        acked,
+        refused,
+        ...states,
+        resumedAfterMs: resumedAfterMs.join(', '),
+        'the server had ended itself': serverStarts,
+      })
+      assert.ok(refused > 0)
+      assert.equal(resumedAfterMs.length, rounds)
+    },
+    deadlineMs,
+  )
+})
