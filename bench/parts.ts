@@ -5,6 +5,7 @@ import { measureAcceptAndDeliver } from './parts/accept-and-deliver.ts'
 import { measureDispatch } from './parts/dispatch.ts'
 import { measureDurableAccepts } from './parts/durable-accepts.ts'
 import { measureIdleLatency } from './parts/idle-latency.ts'
+import { measureLogPages } from './parts/log-pages.ts'
 import { measureManyRows } from './parts/many-rows.ts'
 import { measureMedia } from './parts/media.ts'
 import { measureMemory } from './parts/memory.ts'
@@ -55,6 +56,13 @@ export const PARTS: readonly Part[] = [
     measure: measureMedia,
   },
   { name: 'memory', what: 'resident memory', isForQuick: true, engines: ['sqlite'], measure: measureMemory },
+  {
+    name: 'log',
+    what: 'pages of the API log in the console',
+    isForQuick: true,
+    engines: ENGINES,
+    measure: measureLogPages,
+  },
   { name: 'rows', what: 'a database with many rows', isForQuick: false, engines: ENGINES, measure: measureManyRows },
 ]
 

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { buildConsole } from './bootstrap/console-build.mjs'
 import { installDebianPackages } from './bootstrap/debian-packages.mjs'
 import { takeLock } from './bootstrap/lock.mjs'
 import { runNpmCi } from './bootstrap/npm-ci.mjs'
@@ -24,6 +25,9 @@ try {
   await installPackages()
   requireNode()
   standInForExec()
+  if (process.argv.includes('--console') || process.argv.includes('--test')) {
+    await buildConsole(root, existsSync(packagedNode) ? packagedNode : process.execPath)
+  }
   if (process.argv.includes('--test')) {
     await installDebianPackages()
     announcePostgresThatCannotRun(root)

@@ -17,6 +17,7 @@ const CHECKS: readonly Check[] = [
   // One line per finding, and no colours, which it would otherwise print into a pipe when CI is set.
   { name: 'lint that knows types', script: 'node_modules/oxlint/bin/oxlint', arguments: ['--format=unix'] },
   { name: 'types', script: 'node_modules/typescript/bin/tsc' },
+  { name: 'types of the console', script: 'node_modules/typescript/bin/tsc', arguments: ['-p', 'console'] },
   { name: 'sizes', script: 'scripts/check-sizes.ts' },
   { name: 'names', script: 'scripts/check-names.ts' },
   { name: 'guarantees', script: 'scripts/check-guarantees.ts' },

@@ -34,6 +34,16 @@ export function findForbiddenImports(tree: Tree, rules: ImportRules): string[] {
   })
 }
 
+/** Imports of a folder's files that lead out of it, but for those to places that are allowed. */
+export function findImportsOutOf(tree: Tree, folder: string, allowed: readonly string[]): string[] {
+  return readAllImports(tree).flatMap(({ from, line, specifier }) => {
+    if (isTest(from) || specifier?.startsWith('.') === false) return []
+    const file = specifier === undefined ? 'a computed path' : resolve(from, specifier)
+    const isAllowed = [folder, ...allowed].some((place) => file.startsWith(place))
+    return isAllowed ? [] : [`${from}:${line} imports ${file}`]
+  })
+}
+
 /** Files that import each other in a ring, each ring once: `a.ts → b.ts → a.ts`. */
 export function findCycles(tree: Tree): string[] {
   const imports = new Map<string, string[]>()

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { findCycles, findEnvironmentReads, findForbiddenImports, type ImportRules } from '../scripts/import-rules.ts'
+import {
+  findCycles,
+  findEnvironmentReads,
+  findForbiddenImports,
+  findImportsOutOf,
+  type ImportRules,
+} from '../scripts/import-rules.ts'
 import { readTree, type Tree } from '../scripts/source-tree.ts'
 
 // Folder under src → folders it may import, besides itself. `storage/*` means each folder in storage by itself, so
@@ -37,6 +43,10 @@ const FOLDERS: ImportRules['folders'] = {
 
 // Package → folders that may import it: few, so that a package that moves on is replaced in one place.
 const PACKAGES: ImportRules['packages'] = {
+  // Cookies and files are of the console alone; whoever calls the endpoint has neither.
+  '@fastify/cookie': ['http/console'],
+  '@fastify/static': ['http/console'],
+  '@simplewebauthn/server': ['http/console'],
   commander: ['cli'],
   fastify: ['http', 'http/*'],
   kysely: ['storage/*'],
@@ -84,6 +94,42 @@ describe('the sources', () => {
     const all = new Map([...sources, ...readTree('scripts/**/*.{ts,mjs}')])
 
     assert.deepEqual(findEnvironmentReads(all, MAY_READ_ENVIRONMENT), [])
+  })
+})
+
+describe('the console', () => {
+  // How it is built is no part of what browsers get.
+  const pages = new Map([...readTree('console/**/*.{ts,tsx}')].filter(([file]) => !file.startsWith('console/build/')))
+
+  it('is found', () => {
+    assert.notEqual(pages.size, 0)
+  })
+
+  it('knows of our code only the contract, as any other client of it would', () => {
+    assert.deepEqual(findImportsOutOf(pages, 'console/', ['src/contract/']), [])
+  })
+
+  it.each([
+    ['the core', `import { Refusal } from '../../src/core/refusals.ts'`],
+    ['a type of the server', `import type { Visit } from '../../src/http/console/handling.ts'`],
+    ['a test', `import { world } from '../../test/support/world.ts'`],
+  ])('would be found out if it imported %s', (_, line) => {
+    const tree = new Map([['console/parts/page.tsx', line]])
+
+    assert.equal(findImportsOutOf(tree, 'console/', ['src/contract/']).length, 1)
+  })
+
+  it('may import its own files, packages and the contract', () => {
+    const lines = [
+      `import { call } from '../api/call.ts'`,
+      `import { useState } from 'react'`,
+      `import { page } from '../../src/contract/console/shapes.ts'`,
+    ]
+
+    assert.deepEqual(
+      findImportsOutOf(new Map([['console/parts/page.tsx', lines.join('\n')]]), 'console/', ['src/contract/']),
+      [],
+    )
   })
 })
 

@@ -2,13 +2,16 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { timed } from './report.mjs'
 
-// What the fault tests are made with. Each of them says in its name why it is skipped when its tool is missing.
+// What some tests are made with. Each of them says in its name why it is skipped when its tool is missing.
 const PACKAGES = {
   xfsprogs: 'power cuts',
   strace: 'failing and slow system calls',
   'fiu-utils': 'full disks and failing writes',
   libfaketime: 'jumping clocks',
   pgbouncer: 'a pool in front of PostgreSQL',
+  chromium: 'the console in a browser',
+  // Without it, emoji in messages are boxes.
+  'fonts-noto-color-emoji': 'pictures of the console',
 }
 
 // Debian starts a service as soon as it is installed, and at every boot. Tests start their own, so it gets none.
@@ -26,7 +29,7 @@ export async function installDebianPackages() {
   const obstacle = await install(missing)
   if (!obstacle) return
   const lost = missing.map((name) => `${PACKAGES[name]} (${name})`).join(', ')
-  process.stderr.write(`setup: fault tests with ${lost} will be reported as skipped, because ${obstacle}\n`)
+  process.stderr.write(`setup: tests with ${lost} will be reported as skipped, because ${obstacle}\n`)
 }
 
 function isInstalled(name) {

@@ -3,9 +3,13 @@ import type { Settings } from '../config/read-settings.ts'
 import { ROLES } from '../config/setting-kinds.ts'
 import { firstCurl } from './first-curl.ts'
 import type { Started } from './nuncio.ts'
+import type { SetUpOffer } from './offer-set-up.ts'
 
 /** What a person reads when the service has begun to serve. */
-export function greeting({ url, first }: Started, settings: Settings): string {
+export function greeting(
+  { url, first, setUp }: Started & { readonly setUp: SetUpOffer | null },
+  settings: Settings,
+): string {
   const { roles, processes } = settings
   const lines = [
     roles.includes('api') ? `Nuncio serves on ${url}` : `Nuncio runs; health and metrics on ${url}`,
@@ -14,7 +18,17 @@ export function greeting({ url, first }: Started, settings: Settings): string {
   ]
   if (roles.length < ROLES.length) lines.push(`  roles     ${roles.join(', ')}`)
   if (processes > 1) lines.push(`  processes ${processes}`)
+  if (roles.includes('console')) lines.push(`  console   ${url}/console/`)
   lines.push('  commands  npm run -s nuncio -- --help')
+  if (setUp)
+    lines.push(
+      '',
+      'Nobody can sign in to the console yet. Open this link within the hour to become its owner; it works once:',
+      '',
+      setUp.url,
+      '',
+      setUp.file === null ? '' : `It also stands in ${setUp.file}. A new one: nuncio user set-up-link`,
+    )
   if (first)
     lines.push(
       '',

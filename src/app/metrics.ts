@@ -24,6 +24,18 @@ export class Metrics implements HttpObserver {
     buckets: SECONDS,
     registers: [this.#registry],
   })
+  readonly #consoleRequests = new Counter({
+    name: 'nuncio_console_requests_total',
+    help: 'Requests to the private API of the console, by HTTP status.',
+    labelNames: ['status'],
+    registers: [this.#registry],
+  })
+  readonly #consoleSeconds = new Histogram({
+    name: 'nuncio_console_request_seconds',
+    help: 'From the arrival of a request of the console until its reply began.',
+    buckets: SECONDS,
+    registers: [this.#registry],
+  })
   readonly #accepted = this.#requests.labels('200', 'accepted')
   readonly #refusalsNotLogged = this.#counter(
     'nuncio_refusals_not_logged_total',
@@ -85,6 +97,11 @@ export class Metrics implements HttpObserver {
     if (outcome === 'accepted') this.#accepted.inc()
     else this.#requests.labels(String(status), outcome).inc()
     this.#requestSeconds.observe(tookMs / 1000)
+  }
+
+  consoleReplied(status: number, tookMs: number): void {
+    this.#consoleRequests.labels(String(status)).inc()
+    this.#consoleSeconds.observe(tookMs / 1000)
   }
 
   refusalNotLogged(): void {

@@ -8,12 +8,16 @@ import type { ConnectionId, WorkerId } from '../core/ids.ts'
 import type { MessageType } from '../core/message/message.ts'
 import type { Channel } from '../core/ports/channel.ts'
 import type { Journal } from '../core/ports/journal.ts'
+import { Refusal } from '../core/refusals.ts'
+import type { ConsoleSettings } from '../http/console/console-parts.ts'
 import { createHttpServer, type HttpServer } from '../http/http-server.ts'
 import { createChannels } from './create-channels.ts'
 import { Dispatching } from './dispatching.ts'
 import type { FirstStart } from './first-start.ts'
 import { createJournal } from './journal.ts'
 import { Metrics, type MetricsReport } from './metrics.ts'
+import type { SetUpOffer } from './offer-set-up.ts'
+import type { ConsoleStorage } from './open-console-store.ts'
 import { openStorage } from './open-storage.ts'
 import type { Storage } from './storage.ts'
 import { toRanges } from './to-ranges.ts'
@@ -30,6 +34,8 @@ export interface NuncioParts {
   readonly readOtherMetrics?: () => Promise<readonly MetricsReport[]>
   /** Replaced by tests. */
   readonly openStorage?: typeof openStorage
+  /** For tests: each reply of the console must have the shape that its contract promises. */
+  readonly checksConsoleReplies?: boolean
 }
 
 export interface Started {
@@ -48,6 +54,7 @@ export class Nuncio {
   readonly #journal: Journal
   #storage: Storage | null = null
   #dispatching: Dispatching | null = null
+  #console: ConsoleStorage | null = null
   #http: HttpServer | null = null
   #isStopping = false
   #started: Promise<Started> | null = null
@@ -74,6 +81,20 @@ export class Nuncio {
     return this.#stopped
   }
 
+  /** As long as there is no person: a link by which the first one comes in. Null when there is one, or no console. */
+  async offerSetUp(): Promise<SetUpOffer | null> {
+    const [started, console, storage] = [await this.#started, this.#console, this.#storage]
+    if (!started || !console || !storage) return null
+    const { offerSetUp } = await import('./offer-set-up.ts')
+    const people = {
+      // At most starts there are people, and then the console's store need not begin to work.
+      hasPeople: () => storage.hasPeople(),
+      createLink: (...given: Parameters<typeof console.store.people.createLink>) =>
+        console.store.people.createLink(...given),
+    }
+    return offerSetUp(people, { dataDir: this.#settings.dataDir, url: started.url })
+  }
+
   reportMetrics(): Promise<MetricsReport> {
     return this.#metrics.report()
   }
@@ -87,7 +108,8 @@ export class Nuncio {
     for (const [name, channel] of createChannels({ settings: this.#settings, storage, others, dropClaim }))
       channels.set(name, channel)
     if (this.#does('dispatch')) this.#dispatching = this.#createDispatching(storage, channels)
-    this.#http = this.#createHttp(storage)
+    const console = this.#does('console') ? await this.#openConsole(storage) : null
+    this.#http = this.#createHttp(storage, console)
 
     const first = this.#does('api') && (await storage.isEmpty()) ? await this.#prepareFirst(storage) : null
     await storage.start({
@@ -97,6 +119,7 @@ export class Nuncio {
     const { host, port } = this.#settings
     const address = await this.#http.listen({ host, port })
     await this.#dispatching?.start()
+    this.#console?.start()
     return { url: address.port === port ? this.#settings.publicUrl : localUrl(host, address.port), first }
   }
 
@@ -104,6 +127,7 @@ export class Nuncio {
     // What is only half open cannot be closed.
     await this.#started?.catch(() => {})
     await Promise.all([this.#http?.close(), this.#dispatching?.stop()])
+    await this.#console?.close()
     await this.#storage?.close()
   }
 
@@ -135,10 +159,28 @@ export class Nuncio {
     return new Dispatching({ ...parts, storage, channels })
   }
 
-  #createHttp(storage: Storage): HttpServer {
+  /** Loaded only where it is served. */
+  async #openConsole(storage: Storage): Promise<ConsoleSettings> {
+    const { openConsole } = await import('./open-console.ts')
+    const { storage: opened, settings } = await openConsole({
+      settings: this.#settings,
+      clock: storage.clock,
+      onTrouble: (error) =>
+        this.#journal.record(
+          error instanceof Refusal
+            ? { event: 'storage.unavailable', error }
+            : { event: 'fault', where: 'the console', error },
+        ),
+    })
+    this.#console = opened
+    return { ...settings, checksReplies: this.#parts.checksConsoleReplies ?? false }
+  }
+
+  #createHttp(storage: Storage, console: ConsoleSettings | null): HttpServer {
     const settings = this.#settings
     return createHttpServer({
       intake: this.#does('api') ? wakeOnAccept(storage.intake, (id, type) => this.#accepted(id, type)) : null,
+      console,
       clock: storage.clock,
       log: this.#parts.logger,
       observer: this.#metrics,

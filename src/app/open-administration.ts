@@ -1,10 +1,12 @@
 import { type InboxRecord, readInboxEntry } from '../channels/sandbox/inbox.ts'
-import { parseSandboxSettings } from '../channels/sandbox/settings.ts'
 import type { Settings } from '../config/read-settings.ts'
 import type { AccountId, Instant } from '../core/ids.ts'
 import type { Administration } from '../core/ports/administration.ts'
-import { Refusal } from '../core/refusals.ts'
+import type { People } from '../core/ports/console/people.ts'
 import type { RememberedEntry, WantedMemory } from '../storage/shared/list-channel-memory.ts'
+import { createPeople } from '../storage/shared/people/people.ts'
+import type { Store } from '../storage/shared/store.ts'
+import { CHANNEL_NAMES, parseChannelSettings } from './channel-settings.ts'
 import { systemClock } from './system-clock.ts'
 
 /** One delivery of the sandbox. */
@@ -32,6 +34,9 @@ export interface InboxFilter {
 /** The data, open for a short visit of the operator beside a running service. */
 export interface AdministrationSession {
   readonly administration: Administration
+  readonly people: People
+  /** For a password that is set without the console. */
+  readonly hashPassword: (password: string) => Promise<string>
   readonly channels: readonly string[]
   /** Checks settings of a connection given as text. Refuses with a sentence that names the setting. */
   readonly parseChannelSettings: (
@@ -46,14 +51,9 @@ export interface AdministrationSession {
 /** What an engine gives to a short visitor. */
 interface OpenEngine {
   readonly administration: Administration
+  readonly store: Store
   listChannelMemory(wanted: WantedMemory): AsyncIterable<RememberedEntry>
   close(): void | Promise<void>
-}
-
-type ParseSettings = (given: Readonly<Record<string, string>>) => Readonly<Record<string, unknown>>
-
-const PARSERS: Readonly<Record<string, ParseSettings>> = {
-  sandbox: (given) => ({ ...parseSandboxSettings(given) }),
 }
 
 /** `create` makes the data when there are none, instead of refusing. */
@@ -64,12 +64,13 @@ export async function openAdministration(
   const storage = await openEngine(settings, create)
   return {
     administration: storage.administration,
-    channels: Object.keys(PARSERS),
-    parseChannelSettings(channel, pairs) {
-      const parse = PARSERS[channel]
-      if (!parse) throw new Refusal('channel_unknown', `There is no channel “${channel}”.`)
-      return parse(pairs)
+    people: createPeople(storage.store),
+    async hashPassword(password) {
+      const { PasswordHasher } = await import('../http/console/people/password-hasher.ts')
+      return new PasswordHasher().hash(password)
     },
+    channels: CHANNEL_NAMES,
+    parseChannelSettings,
     async *inbox({ accountId, number, limit }) {
       let left = limit ?? Number.POSITIVE_INFINITY
       for await (const entry of storage.listChannelMemory({ kind: 'sandbox.inbox', accountId, number })) {

@@ -54,6 +54,7 @@ class SharedStorage {
       pollEveryMs: 3_600_000,
       channelMemory: (channel) => sqlite.channelMemory(channel),
       isEmpty: () => sqlite.isEmpty(),
+      hasPeople: () => sqlite.hasPeople(),
       start: async (events) => void this.#events.push(events),
       tellOthers: (ids) => {
         this.told.push(...ids)
@@ -273,6 +274,19 @@ describe('a process with several roles', () => {
     assert.equal((await text(url)).status, 404)
     assert.equal((await ready(url)).status, 200)
     assert.equal(channel.starts, 0)
+  })
+
+  it('serves the console only where it has that role', async () => {
+    const asked = async ({ url }: { url: string }) => {
+      const answers = await Promise.all(['/console/api/me', '/console/'].map((path) => fetch(url + path)))
+      return answers.map(({ status }) => status)
+    }
+
+    const [me, page] = await asked(await start('console'))
+    assert.equal(me, 401)
+    // Whether its pages were built is another matter.
+    assert.ok(page === 200 || page === 503)
+    assert.deepEqual(await asked(await start('api,dispatch')), [404, 404])
   })
 
   it('can be stopped while it starts, twice, and before it starts', async () => {

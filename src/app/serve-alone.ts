@@ -10,7 +10,8 @@ export async function serveAlone(settings: Settings, logger: Logger): Promise<vo
   const nuncio = new Nuncio({ settings, logger, onBroken: (error) => endForSupervisor(logger, error) })
   const stopped = untilStopped({ inOrder: () => nuncio.stop(), atOnce: () => process.exit(1) }, logger)
   try {
-    process.stdout.write(greeting(await nuncio.start(), settings))
+    const started = await nuncio.start()
+    process.stdout.write(greeting({ ...started, setUp: await nuncio.offerSetUp() }, settings))
   } catch (error) {
     await nuncio.stop()
     throw error

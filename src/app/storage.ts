@@ -47,6 +47,8 @@ export interface Storage {
   channelMemory(channel: string): ChannelMemory
   /** True as long as nobody has made an account. */
   isEmpty(): Promise<boolean>
+  /** False as long as nobody can sign in to the console. */
+  hasPeople(): Promise<boolean>
   /** Begins to watch what others do, and its own housekeeping. To be called once. */
   start(events: StorageEvents): Promise<void>
   /**

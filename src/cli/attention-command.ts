@@ -43,7 +43,8 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
 }
 
 function standsStill(connection: ConnectionView): boolean {
-  return connection.waiting > 0 && connection.reason !== null && connection.reason !== 'pace'
+  const isAsItsOwnerSetIt = connection.reason === 'pace' || connection.reason === 'quiet_hours'
+  return connection.waiting > 0 && connection.reason !== null && !isAsItsOwnerSetIt
 }
 
 function expiresSoon({ deletedAt, expiresAt }: TokenView, now: number): boolean {

@@ -13,6 +13,7 @@ import { addSandboxCommands } from './sandbox-commands.ts'
 import { addSendCommand } from './send-command.ts'
 import { addServiceCommands } from './service-commands.ts'
 import { addTokenCommands } from './token-commands.ts'
+import { addUserCommands } from './user-commands.ts'
 import { addWorkersCommand } from './workers-command.ts'
 
 /** All commands. Building them does nothing else, so that the manual can be printed from them too. */
@@ -35,6 +36,7 @@ export function createProgram(cli: Cli): NuncioCommand {
   addCopyCommand(program, cli)
   addSendCommand(program, cli)
   addAccountCommands(program, cli)
+  addUserCommands(program, cli)
   addConnectionCommands(program, cli)
   addTokenCommands(program, cli)
   addMessageCommands(program, cli)

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { text } from 'node:stream/consumers'
 import { styleText } from 'node:util'
 import type { CopiedCount, CopyRequest } from '../app/copy.ts'
 import type { AdministrationSession } from '../app/open-administration.ts'
@@ -23,6 +24,8 @@ export interface Surroundings {
   readonly serve: (settings: Settings) => Promise<void>
   readonly migrate: (settings: Settings) => Promise<{ readonly from: number; readonly to: number }>
   readonly copy: (request: CopyRequest) => Promise<readonly CopiedCount[]>
+  /** All of it, for what must not stand on the command line. */
+  readonly readInput: () => Promise<string>
   readonly fetch: (url: string, request: RequestInit) => Promise<Response>
 }
 
@@ -58,6 +61,7 @@ export function openSurroundings(): Surroundings {
       const { copyInstallation } = await import('../app/copy.ts')
       return copyInstallation(request)
     },
+    readInput: () => text(process.stdin),
     fetch: (url, request) => fetch(url, request),
   }
 }

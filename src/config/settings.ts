@@ -89,11 +89,7 @@ export const SETTINGS = {
     kind: roleList,
     default: ROLES.join(','),
     purpose:
-      'What this process does: `api` takes messages, `dispatch` sends them, `console` serves the console, which comes with a later version. Health and metrics it serves with any of them. On SQLite it must be all.',
-    warning: (roles) =>
-      roles.includes('api') || roles.includes('dispatch')
-        ? null
-        : 'NUNCIO_ROLES names only the console, which comes with a later version: this process serves nothing but health and metrics.',
+      'What this process does: `api` takes messages, `dispatch` sends them, `console` serves the web console. Health and metrics it serves with any of them. On SQLite it must be all.',
   }),
   processes: setting({
     name: 'NUNCIO_PROCESSES',
@@ -108,7 +104,19 @@ export const SETTINGS = {
     default: '',
     whenUnset: null,
     otherwise: 'made of the host and the port',
-    purpose: 'The address under which callers reach the service, as shown in examples and in the API reference.',
+    purpose:
+      'The address under which callers and people reach the service: links of the console, examples and the API reference name it. With https:// the cookies of the console are kept to https.',
+  }),
+  consolePlainHttp: setting({
+    name: 'NUNCIO_CONSOLE_PLAIN_HTTP',
+    kind: yesOrNo,
+    default: 'false',
+    purpose:
+      'Opens the console over plain http to other machines, too, and not to this one alone; only for a network that you trust.',
+    warning: (isOpen) =>
+      isOpen
+        ? 'NUNCIO_CONSOLE_PLAIN_HTTP lets whoever can listen on the network read passwords and sessions of the console. Serve it by https instead.'
+        : null,
   }),
   trustedProxies: setting({
     name: 'NUNCIO_TRUSTED_PROXIES',

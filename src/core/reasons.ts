@@ -27,6 +27,10 @@ export const REASONS = {
     'Check the network or the channel; the lane goes on by itself.',
   ],
   pace: ['The least gap between two messages of this connection has not passed.', 'Nothing, or lower the least gap.'],
+  quiet_hours: [
+    'It is a time of day at which this connection sends nothing.',
+    'Nothing, or change the quiet hours of the connection.',
+  ],
   paused: ['The connection is paused.', 'Resume it: nuncio connection resume NUMBER'],
   database_went_back: [
     'All lanes are held, because the database is or may be older than it had been: what was sent since might be sent again.',

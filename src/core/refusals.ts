@@ -67,6 +67,42 @@ export const REFUSALS = {
   url_not_public: 'The URL does not point to a public address, and media is fetched from public addresses only.',
   type_unsupported_by_channel: 'The channel of this connection cannot send this type of message.',
 
+  // The console
+  not_signed_in: 'You are not signed in, or your session has ended. Sign in again.',
+  step_up_required: 'Prove that it is you: give your password, or use your second factor, and try again.',
+  role_too_low: 'Your role in this account does not allow this. Ask one of its owners.',
+  cross_site_request:
+    'This request did not come from a page of the console, so nothing was done. Open the console and try again.',
+  console_needs_https:
+    'Over plain http the console is open on this machine only: what you type could be read on the way. Serve it by https and set NUNCIO_PUBLIC_URL to that address, or set NUNCIO_CONSOLE_PLAIN_HTTP=true if you trust the network.',
+  console_not_built: 'The pages of the console have not been built. Run: npm run build:console',
+  console_route_unknown: 'There is nothing at this path and method of the console.',
+  input_invalid: 'Something in this request is not right. See its fields.',
+  streams_exceeded: 'You have too many pages of the console open. Close some of them.',
+
+  // Signing in, and who may what
+  sign_in_failed: 'The e-mail or the password is wrong.',
+  sign_in_throttled: 'Too many tries. Wait a little and try again.',
+  passwords_busy: 'Too many people sign in at this moment. Try again in a few seconds.',
+  password_weak: 'This password is too easy to guess.',
+  proof_wrong: 'This is not right. Try again.',
+  code_wrong: 'This code is wrong, too old or was used before. Wait for the next one and try again.',
+  ticket_dead: 'This took too long, or was answered already. Begin again.',
+  link_dead: 'This link does not work: it was used or withdrawn, or is too old. Ask for a new one.',
+  people_exist: 'There are people already: nuncio user add invites further ones.',
+  person_exists: 'There is a person with this e-mail already.',
+  person_unknown: 'There is no person with this e-mail.',
+  member_unknown: 'There is no such person in this account.',
+  last_owner: 'An account needs an owner, and this is the last one. Make somebody else an owner first.',
+  invitation_unknown: 'There is no such invitation in this account.',
+  second_factor_required:
+    'This account is open only to people with a second factor. Set one up under your own profile.',
+  second_factor_missing: 'Recovery codes stand in for a second factor, and you have none. Set one up first.',
+  passkey_refused: 'The passkey could not be checked. Try again, or use another way.',
+  passkey_exists: 'This passkey is registered already.',
+  passkey_unknown: 'You have no such passkey.',
+  session_unknown: 'You have no such session: it may have ended.',
+
   // People and the operator
   setting_invalid: 'A setting is wrong.',
   argument_invalid: 'An argument is wrong.',
@@ -77,9 +113,15 @@ export const REFUSALS = {
   connection_exists: 'This number is a connection of the account already.',
   connection_ambiguous: 'Several accounts have a connection with this number: say which one with --account.',
   connection_has_waiting: 'Messages wait on this connection; removing it cancels them. Say --cancel-waiting to do so.',
+  lane_not_waiting: 'This lane is in no wait that can be ended: it moves, or waits for something else.',
+  delivery_unknown: 'The sandbox delivered nothing of this id through this connection.',
+  copy_gone:
+    'This machine has no copy of this file: it made room for newer ones, was too large for it, or another machine delivered it.',
   channel_unknown: 'There is no channel of this name.',
   token_unknown: 'There is no such token.',
   token_exists: 'There is a token of this name already.',
+  token_ended: 'This token has ended or was replaced already, so it cannot be replaced. Create a new one.',
+  token_name_differs: 'What you typed is not the name of this token, so nothing was deleted.',
   token_ambiguous: 'Several tokens fit this: say which one by its id.',
   event_unknown: 'There is no such event.',
   expiry_invalid: 'A token expires after 7, 30, 60 or 90 days, after 1 year, or on a date up to 2 years ahead.',

@@ -68,6 +68,35 @@ export class Exchange {
     else this.response.end(body)
   }
 
+  /**
+   * Leaves the reply to another writer, and tells which headers it must carry. From here on nothing is written here.
+   */
+  handOver(): Readonly<Record<string, string>> {
+    const isLast = this.server.isClosing && latestExchange(this.request.socket) === this
+    if (this.#leavesUnread() || isLast) this.endsConnection = true
+    this.isReplied = true
+    this.owner = null
+    return { 'x-request-id': this.requestId, ...(this.endsConnection ? { connection: 'close' } : {}) }
+  }
+
+  /** Resolves once the caller has sent all of its request, or has had the time to: only then can it read a reply. */
+  async readAway(): Promise<void> {
+    const { request, server } = this
+    if (!this.#leavesUnread() || this.awaitsContinue || request.destroyed) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const stopWaiting = server.clock.after(server.limits.lingerMs, resolve)
+    request.once('end', resolve).once('close', resolve).resume()
+    await promise
+    stopWaiting()
+  }
+
+  /** Tells the caller who holds the body back that it may come. */
+  askForBody(): void {
+    if (!this.awaitsContinue) return
+    this.awaitsContinue = false
+    this.response.writeContinue()
+  }
+
   refuse(problems: readonly Problem[]): void {
     if (this.isReplied) return
     const code = problems[0]?.code ?? 'internal_error'

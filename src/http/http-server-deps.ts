@@ -1,6 +1,7 @@
 import type { AddressRange } from '../core/media-address/ip-address.ts'
 import type { Clock } from '../core/ports/clock.ts'
 import type { Intake } from '../core/ports/intake.ts'
+import type { ConsoleSettings } from './console/console-parts.ts'
 import type { Metrics, MetricsReaders } from './health/metrics-page.ts'
 import type { HttpLimits } from './http-limits.ts'
 import type { HttpLog, HttpObserver } from './server-state.ts'
@@ -9,6 +10,8 @@ import type { HttpLog, HttpObserver } from './server-state.ts'
 export interface HttpServerDeps {
   /** Null: this process takes no messages, and serves only health and metrics. */
   readonly intake: Intake | null
+  /** Null, or left out: this process does not serve the console. */
+  readonly console?: ConsoleSettings | null
   readonly clock: Clock
   readonly log: HttpLog
   readonly observer: HttpObserver

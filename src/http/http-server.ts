@@ -25,6 +25,7 @@ export class HttpServer {
   readonly #routes: FastifyInstance
   readonly #door: Server
   readonly #sockets: OpenSockets
+  readonly #closing = new AbortController()
   #closed: Promise<void> | null = null
 
   constructor(deps: HttpServerDeps) {
@@ -35,6 +36,7 @@ export class HttpServer {
       limits: { ...DEFAULT_HTTP_LIMITS, ...deps.limits },
       nextRequestId: createRequestIds(deps.clock),
       isClosing: false,
+      closing: this.#closing.signal,
     }
     const routes = createRoutes(this.#state, deps)
     this.#routes = routes
@@ -65,6 +67,7 @@ export class HttpServer {
 
   async #close(): Promise<void> {
     this.#state.isClosing = true
+    this.#closing.abort()
     const { clock, limits } = this.#state
     const stopWaiting = clock.after(limits.closeGraceMs, () => this.#door.closeAllConnections())
     if (this.#door.listening) {

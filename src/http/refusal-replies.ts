@@ -13,9 +13,14 @@ const RETRY_WHEN_FULL_SECONDS = 30
 // A commit that failed, or a restart, is over within seconds or takes for long.
 const RETRY_WHEN_UNAVAILABLE_SECONDS = 5
 
+/** Only people meet it: in the console, where it has this status, and at the command line. */
+interface InConsole {
+  readonly consoleStatus: number
+}
+
 // A code without a line here does not compile, so no refusal can leave as a 500 or a 200. Null: people and operators
-// meet it at the command line; leaving by HTTP it would be a fault.
-const REPLY_OF: Record<RefusalCode, Reply | null> = {
+// meet it at the command line; leaving by the public endpoint it would be a fault.
+const REPLY_OF: Record<RefusalCode, Reply | InConsole | null> = {
   unauthorized: leavesAs('unauthorized'),
   event_missing: leavesAs('access_denied'),
   source_not_allowed: leavesAs('access_denied'),
@@ -69,38 +74,74 @@ const REPLY_OF: Record<RefusalCode, Reply | null> = {
   url_not_public: leavesAs('bad_request'),
   type_unsupported_by_channel: leavesAs('bad_request'),
 
-  setting_invalid: null,
-  argument_invalid: null,
-  account_unknown: null,
-  account_exists: null,
+  not_signed_in: inConsole(401),
+  step_up_required: inConsole(403),
+  role_too_low: inConsole(403),
+  cross_site_request: inConsole(403),
+  console_needs_https: inConsole(403),
+  console_not_built: inConsole(503),
+  console_route_unknown: inConsole(404),
+  input_invalid: inConsole(400),
+  streams_exceeded: inConsole(429),
+
+  sign_in_failed: inConsole(401),
+  sign_in_throttled: inConsole(429),
+  passwords_busy: inConsole(503),
+  password_weak: inConsole(400),
+  proof_wrong: inConsole(400),
+  code_wrong: inConsole(400),
+  ticket_dead: inConsole(400),
+  link_dead: inConsole(404),
+  people_exist: inConsole(409),
+  person_exists: inConsole(409),
+  person_unknown: inConsole(404),
+  member_unknown: inConsole(404),
+  last_owner: inConsole(409),
+  invitation_unknown: inConsole(404),
+  second_factor_required: inConsole(403),
+  second_factor_missing: inConsole(409),
+  passkey_refused: inConsole(400),
+  passkey_exists: inConsole(409),
+  passkey_unknown: inConsole(404),
+  session_unknown: inConsole(404),
+
+  setting_invalid: inConsole(400),
+  argument_invalid: inConsole(400),
+  account_unknown: inConsole(404),
+  account_exists: inConsole(409),
   account_ambiguous: null,
-  connection_unknown: null,
-  connection_exists: null,
+  connection_unknown: inConsole(404),
+  connection_exists: inConsole(409),
   connection_ambiguous: null,
-  connection_has_waiting: null,
-  channel_unknown: null,
-  token_unknown: null,
-  token_exists: null,
-  token_ambiguous: null,
-  event_unknown: null,
-  expiry_invalid: null,
-  message_unknown: null,
-  message_not_waiting: null,
-  message_not_ended: null,
-  message_sent_again: null,
-  message_not_unconfirmed: null,
-  request_unknown: null,
+  connection_has_waiting: inConsole(409),
+  lane_not_waiting: inConsole(409),
+  delivery_unknown: inConsole(404),
+  copy_gone: inConsole(404),
+  channel_unknown: inConsole(404),
+  token_unknown: inConsole(404),
+  token_exists: inConsole(409),
+  token_ended: inConsole(409),
+  token_name_differs: inConsole(400),
+  token_ambiguous: inConsole(409),
+  event_unknown: inConsole(400),
+  expiry_invalid: inConsole(400),
+  message_unknown: inConsole(404),
+  message_not_waiting: inConsole(409),
+  message_not_ended: inConsole(409),
+  message_sent_again: inConsole(409),
+  message_not_unconfirmed: inConsole(409),
+  request_unknown: inConsole(404),
   database_newer: null,
   database_damaged: null,
   database_foreign: null,
-  database_unavailable: null,
-  database_busy: null,
+  database_unavailable: inConsole(503),
+  database_busy: inConsole(503),
   database_in_use: null,
   database_unsupported: null,
   database_unsafe: null,
   database_not_ours: null,
-  lanes_held_already: null,
-  lanes_not_held: null,
+  lanes_held_already: inConsole(409),
+  lanes_not_held: inConsole(409),
   database_not_empty: null,
   copy_differs: null,
   address_in_use: null,
@@ -109,7 +150,18 @@ const REPLY_OF: Record<RefusalCode, Reply | null> = {
 
 /** How a refusal leaves: its kind of reply, and the HTTP status where that differs from the kind's own. */
 export function replyOf(code: RefusalCode): Reply {
-  return REPLY_OF[code] ?? leavesAs('internal_error')
+  const reply = REPLY_OF[code]
+  return reply && 'kind' in reply ? reply : leavesAs('internal_error')
+}
+
+// Of a refusal that only the command line knows: it is explained all the same, so it is no fault.
+const UNUSUAL_STATUS = 400
+
+/** The status of a refusal in the console's private API. */
+export function consoleStatusOf(code: RefusalCode): number {
+  const reply = REPLY_OF[code]
+  if (!reply) return UNUSUAL_STATUS
+  return 'kind' in reply ? reply.status : reply.consoleStatus
 }
 
 function leavesAs(
@@ -118,4 +170,8 @@ function leavesAs(
   retryAfterSeconds: number | null = null,
 ): Reply {
   return { kind, status, retryAfterSeconds }
+}
+
+function inConsole(status: number): InConsole {
+  return { consoleStatus: status }
 }

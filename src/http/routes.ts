@@ -1,5 +1,6 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { Intake } from '../core/ports/intake.ts'
+import type { ConsoleSettings } from './console/console-parts.ts'
 import { exchangeOf } from './exchange.ts'
 import { addHealthPages } from './health/health-pages.ts'
 import { addMetricsPage } from './health/metrics-page.ts'
@@ -8,6 +9,7 @@ import { problem } from './problem.ts'
 import { addOpenApiPage } from './public/openapi-page.ts'
 import { SEND_PATH, SendEndpoint } from './public/send-endpoint.ts'
 import type { ServerState } from './server-state.ts'
+import { sourceAddress } from './source-address.ts'
 import { takeOver } from './take-over.ts'
 
 const API_PREFIX = '/chat/api/'
@@ -32,7 +34,30 @@ export function createRoutes(state: ServerState, deps: HttpServerDeps): FastifyI
   if (deps.intake) addPublicApi(app, state, { ...deps, intake: deps.intake })
   addHealthPages(app, deps)
   addMetricsPage(app, deps.metrics, deps.metrics)
+  if (deps.console) addConsole(app, state, { ...deps, console: deps.console })
   return app
+}
+
+/** Loaded only where it is served: it brings packages of its own. */
+function addConsole(
+  app: FastifyInstance,
+  state: ServerState,
+  { console, publicUrl, trustedProxies }: HttpServerDeps & { readonly console: ConsoleSettings },
+): void {
+  const { clock, log, closing } = state
+  void app.register(async (scope) => {
+    const { addConsole: add } = await import('./console/console-routes.ts')
+    await add(scope, state, {
+      ...console,
+      checksReplies: console.checksReplies ?? false,
+      clock,
+      log,
+      closing,
+      publicUrl,
+      isSecure: publicUrl.startsWith('https://'),
+      addressOf: (request) => sourceAddress(request, trustedProxies),
+    })
+  })
 }
 
 function addPublicApi(app: FastifyInstance, state: ServerState, deps: HttpServerDeps & { readonly intake: Intake }) {

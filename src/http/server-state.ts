@@ -11,6 +11,8 @@ export interface HttpLog {
 export interface HttpObserver {
   /** Once for each reply of the send endpoint, and for what is refused before a path is known. */
   replied(status: number, outcome: 'accepted' | 'replayed' | RefusalCode, tookMs: number): void
+  /** Once for each reply of the console's private API. */
+  consoleReplied(status: number, tookMs: number): void
   /** A refusal could not be put into the API log. */
   refusalNotLogged(): void
   /** A connection was turned away, because as many were open as may be. */
@@ -27,4 +29,6 @@ export interface ServerState {
   nextRequestId(): string
   /** True from the moment the server is to stop: from then on every reply ends its connection. */
   isClosing: boolean
+  /** Aborted at that moment: what has no end of its own is to end then. */
+  readonly closing: AbortSignal
 }

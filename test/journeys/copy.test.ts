@@ -83,6 +83,15 @@ function leaveTraces(dataDir: string): void {
        select connection_id, min(sequence), 2, 7, 1700000000000, 1 from message where state = 'QUEUED' group by connection_id;
      insert into attempt (message_sequence, number, started_at, ended_at, outcome, words)
        select min(sequence), 1, 1700000000000, 1700000000001, 'unknown', 'it died' from message where state = 'QUEUED';
+     insert into person (id, email, email_key, name, password_hash, created_at)
+       values ('per_1', 'Anna@example.org', 'anna@example.org', 'Anna', '$argon2id$', 1700000000000);
+     insert into membership (account_id, person_id, role, joined_at) select id, 'per_1', 'owner', 1700000000000 from account;
+     insert into person_link (id, sha256, kind, created_at, created_by, expires_at)
+       values ('lnk_1', x'00ff', 'set-up', 1700000000000, 'cli', 1700000000001);
+     insert into totp (person_id, secret, confirmed_at, last_step) values ('per_1', x'00ff01', 1700000000000, 56666666);
+     insert into passkey (id, person_id, credential_id, public_key, sign_count, transports, name, created_at)
+       values ('key_1', 'per_1', 'abc', x'a501', 3, '["internal"]', 'Laptop', 1700000000000);
+     insert into recovery_code (person_id, sha256, used_at) values ('per_1', x'0102', null);
      update lane set epoch = 9, wait_reason = 'retry', wait_words = 'soon', wait_until = 1700000000002, head = '{"x":1}'`,
   )
   sqlite.close()
@@ -93,6 +102,7 @@ async function lookAtAll(cli: CliOn): Promise<Record<string, unknown>> {
   const seen: Record<string, unknown> = {}
   for (const command of [
     'account list',
+    'user list',
     'connection list',
     'token list',
     'message list',

@@ -102,5 +102,6 @@ function policyOf(lots: SimulatedWorld['lots']): LanePolicy {
     timeToLiveMs: lots.pick([60_000, 24 * 3_600_000, 24 * 3_600_000]),
     leastGapMs: lots.pick([0, 0, 0, 3_000]),
     gapJitterMs: lots.pick([0, 1_000]),
+    quietHours: null,
   }
 }

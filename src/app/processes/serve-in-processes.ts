@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import type { Settings } from '../../config/read-settings.ts'
 import type { FirstStart } from '../first-start.ts'
 import { greeting } from '../greeting.ts'
+import type { SetUpOffer } from '../offer-set-up.ts'
 import { systemClock } from '../system-clock.ts'
 import { untilStopped } from '../until-stopped.ts'
 import { MetricsRelay } from './metrics-relay.ts'
@@ -36,11 +37,24 @@ export async function runProcesses(
   const atOnce = () => void group.kill().then(() => process.exit(1))
   const stopped = untilStopped({ inOrder: () => group.stop(), atOnce }, logger)
   const url = await group.start()
-  if (url !== null) process.stdout.write(greeting({ url, first }, settings))
+  if (url !== null) process.stdout.write(greeting({ url, first, setUp: await findSetUp(settings, url) }, settings))
   await stopped
 }
 
 async function prepareFirst(settings: Settings): Promise<FirstStart | null> {
   const { prepareFirstStart } = await import('../first-start.ts')
   return prepareFirstStart(settings, systemClock.now())
+}
+
+/** By the parent, because each of its children would make a link of its own. */
+async function findSetUp(settings: Settings, url: string): Promise<SetUpOffer | null> {
+  if (!settings.roles.includes('console')) return null
+  const { openAdministration } = await import('../open-administration.ts')
+  const { people, close } = await openAdministration(settings, { create: false })
+  try {
+    const { offerSetUp } = await import('../offer-set-up.ts')
+    return await offerSetUp(people, { dataDir: settings.dataDir, url })
+  } finally {
+    await close()
+  }
 }

@@ -1,18 +1,49 @@
+interface Command {
+  readonly command: string
+  /** For people: what happens, and how it ends. */
+  readonly happens: string
+  readonly ends: string
+}
+
 /** What a recipient number makes the sandbox do. Every other recipient is simply delivered to. */
 export const SANDBOX_COMMANDS = {
-  '15550100001': 'refuse',
-  '15550100002': 'busy-twice',
-  '15550100003': 'unknown-delivered',
-  '15550100004': 'unknown-lost',
-  '15550100005': 'slow',
-  '15550100006': 'away',
-  '15550100007': 'refuse-later',
-  '15550100008': 'kill-worker',
-} as const
-export type SandboxCommand = (typeof SANDBOX_COMMANDS)[keyof typeof SANDBOX_COMMANDS]
+  '15550100001': { command: 'refuse', happens: 'refused for ever', ends: 'FAILED `recipient_refused`' },
+  '15550100002': {
+    command: 'busy-twice',
+    happens: 'busy twice, then fine',
+    ends: 'PUBLISHED after three attempts, about 6 seconds',
+  },
+  '15550100003': {
+    command: 'unknown-delivered',
+    happens: 'the line breaks, but it was delivered',
+    ends: 'UNCONFIRMED `fate_unknown`; it is in the inbox',
+  },
+  '15550100004': {
+    command: 'unknown-lost',
+    happens: 'the line breaks, and it was not delivered',
+    ends: 'UNCONFIRMED `fate_unknown`; it is not in the inbox',
+  },
+  '15550100005': { command: 'slow', happens: 'takes 5 seconds', ends: 'PUBLISHED' },
+  '15550100006': {
+    command: 'away',
+    happens: 'the connection is away for 10 seconds',
+    ends: 'the lane waits `connection_away`, then PUBLISHED',
+  },
+  '15550100007': {
+    command: 'refuse-later',
+    happens: 'taken, and refused 2 seconds later',
+    ends: 'PUBLISHED, then FAILED `refused_later`',
+  },
+  '15550100008': {
+    command: 'kill-worker',
+    happens: 'the worker dies in mid-attempt',
+    ends: 'UNCONFIRMED `quarantined` after the third time',
+  },
+} as const satisfies Readonly<Record<string, Command>>
+export type SandboxCommand = (typeof SANDBOX_COMMANDS)[keyof typeof SANDBOX_COMMANDS]['command']
 
 export function commandOf(recipient: string): SandboxCommand | null {
   return Object.hasOwn(SANDBOX_COMMANDS, recipient)
-    ? SANDBOX_COMMANDS[recipient as keyof typeof SANDBOX_COMMANDS]
+    ? SANDBOX_COMMANDS[recipient as keyof typeof SANDBOX_COMMANDS].command
     : null
 }

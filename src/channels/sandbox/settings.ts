@@ -13,7 +13,8 @@ export interface SandboxSettings {
 const LONGEST_LATENCY_MS = 20_000
 const LONGEST_RECEIPT_MS = 24 * 3_600_000
 
-const KEYS = {
+/** Names of settings, and what each is stored as and may be at most. */
+export const SANDBOX_KEYS = {
   latency: ['latencyMs', LONGEST_LATENCY_MS],
   delivered_after: ['deliveredAfterMs', LONGEST_RECEIPT_MS],
   read_after: ['readAfterMs', LONGEST_RECEIPT_MS],
@@ -23,14 +24,14 @@ const KEYS = {
 export function parseSandboxSettings(given: Readonly<Record<string, string>>): Partial<SandboxSettings> {
   const settings: Record<string, number | null> = {}
   for (const [key, text] of Object.entries(given)) {
-    if (!Object.hasOwn(KEYS, key)) {
+    if (!Object.hasOwn(SANDBOX_KEYS, key)) {
       throw new Refusal(
         'setting_invalid',
-        `The sandbox has no setting ${key}. It has: ${Object.keys(KEYS).join(', ')}.`,
+        `The sandbox has no setting ${key}. It has: ${Object.keys(SANDBOX_KEYS).join(', ')}.`,
         key,
       )
     }
-    const [name, mostMs] = KEYS[key as keyof typeof KEYS]
+    const [name, mostMs] = SANDBOX_KEYS[key as keyof typeof SANDBOX_KEYS]
     settings[name] = parseTime(key, text, mostMs)
   }
   return settings

@@ -1,22 +1,22 @@
+import { isTimeZone, LANE_LIMITS, TIME_OF_DAY } from '../../contract/console/lane-settings.ts'
 import type { LanePolicy } from '../../core/connection/lane-policy.ts'
+import type { QuietHours } from '../../core/connection/quiet-hours.ts'
 import { formatDuration, parseDurationMs } from '../../core/duration.ts'
 import { Refusal } from '../../core/refusals.ts'
 
 type Pairs = Readonly<Record<string, string>>
-type DurationField = Exclude<keyof LanePolicy, 'onUnconfirmed'>
+type DurationField = keyof typeof LANE_LIMITS
 
-const HOUR_MS = 3_600_000
-
-/** Settings of the lane itself, which every channel has, with the least and the most they may be. */
-const DURATIONS: Readonly<
-  Record<string, { readonly field: DurationField; readonly least: number; readonly most: number }>
-> = {
-  head_budget: { field: 'headBudgetMs', least: 1_000, most: 24 * HOUR_MS },
-  time_to_live: { field: 'timeToLiveMs', least: 1_000, most: 30 * 24 * HOUR_MS },
-  least_gap: { field: 'leastGapMs', least: 0, most: 24 * HOUR_MS },
-  gap_jitter: { field: 'gapJitterMs', least: 0, most: 24 * HOUR_MS },
+/** Settings of the lane itself that are times, which every channel has. */
+const DURATIONS: Readonly<Record<string, DurationField>> = {
+  head_budget: 'headBudgetMs',
+  time_to_live: 'timeToLiveMs',
+  least_gap: 'leastGapMs',
+  gap_jitter: 'gapJitterMs',
 }
 const ON_UNCONFIRMED = 'on_unconfirmed'
+const QUIET_HOURS = 'quiet_hours'
+const NO_QUIET_HOURS = 'off'
 
 export const LANE_SETTINGS_HELP = `Settings of every lane:
   on_unconfirmed=leave|resend  what becomes of a message whose fate nobody knows (resend may make a duplicate)
@@ -24,6 +24,8 @@ export const LANE_SETTINGS_HELP = `Settings of every lane:
   time_to_live=24h             how long a message may wait before it expires
   least_gap=0s                 least time between two messages
   gap_jitter=0s                up to this much is added to the gap, by lot
+  quiet_hours=22:00-07:00@Europe/Berlin
+                               times of day at which nothing is sent, by the clock of a place (off: none)
 Settings of the sandbox:
   latency=200ms                how long each delivery takes
   delivered_after=1s           when the receipt “delivered” comes (never: not at all)
@@ -44,7 +46,7 @@ export function splitSettings(given: readonly string[]): { readonly lane: Pairs;
         `The setting ${key} is given twice, so it is not clear which value is meant.`,
       )
     }
-    const target = key === ON_UNCONFIRMED || Object.hasOwn(DURATIONS, key) ? lane : channel
+    const target = isOfLane(key) ? lane : channel
     target[key] = value
   }
   return { lane, channel }
@@ -53,8 +55,9 @@ export function splitSettings(given: readonly string[]): { readonly lane: Pairs;
 export function changePolicy(policy: LanePolicy, pairs: Pairs): LanePolicy {
   const changed: { -readonly [Field in keyof LanePolicy]: LanePolicy[Field] } = { ...policy }
   for (const [key, text] of Object.entries(pairs)) {
-    const rule = DURATIONS[key]
-    if (rule) changed[rule.field] = parseDuration(key, text, rule)
+    const field = DURATIONS[key]
+    if (field) changed[field] = parseDuration(key, text, LANE_LIMITS[field])
+    else if (key === QUIET_HOURS) changed.quietHours = parseQuietHours(text)
     else changed.onUnconfirmed = parseOnUnconfirmed(text)
   }
   return changed
@@ -62,8 +65,29 @@ export function changePolicy(policy: LanePolicy, pairs: Pairs): LanePolicy {
 
 /** A policy as one would write it. */
 export function policyText(policy: LanePolicy): string {
-  const durations = Object.entries(DURATIONS).map(([key, { field }]) => `${key}=${durationText(policy[field])}`)
-  return [`${ON_UNCONFIRMED}=${policy.onUnconfirmed}`, ...durations].join(', ')
+  const durations = Object.entries(DURATIONS).map(([key, field]) => `${key}=${durationText(policy[field])}`)
+  const quiet = policy.quietHours ? quietText(policy.quietHours) : NO_QUIET_HOURS
+  return [`${ON_UNCONFIRMED}=${policy.onUnconfirmed}`, ...durations, `${QUIET_HOURS}=${quiet}`].join(', ')
+}
+
+function isOfLane(key: string): boolean {
+  return key === ON_UNCONFIRMED || key === QUIET_HOURS || Object.hasOwn(DURATIONS, key)
+}
+
+function quietText({ from, to, timeZone }: QuietHours): string {
+  return `${from}-${to}@${timeZone}`
+}
+
+function parseQuietHours(text: string): QuietHours | null {
+  if (text === NO_QUIET_HOURS) return null
+  const [, from = '', to = '', timeZone = ''] = /^([^-]+)-([^@]+)@(.+)$/.exec(text) ?? []
+  if (TIME_OF_DAY.test(from) && TIME_OF_DAY.test(to) && from !== to && isTimeZone(timeZone))
+    return { from, to, timeZone }
+  throw new Refusal(
+    'argument_invalid',
+    `${QUIET_HOURS} must be ${NO_QUIET_HOURS} or two times of day and a time zone, such as 22:00-07:00@Europe/Berlin; “${text}” is not.`,
+    QUIET_HOURS,
+  )
 }
 
 function durationText(ms: number): string {

@@ -60,9 +60,11 @@ describe('settings of a connection', () => {
       time_to_live: '36h',
       least_gap: '1.5s',
       gap_jitter: '0s',
+      quiet_hours: '22:00-07:00@Europe/Berlin',
     }
 
     assert.deepEqual(changePolicy(DEFAULT_LANE_POLICY, pairs), {
+      quietHours: { from: '22:00', to: '07:00', timeZone: 'Europe/Berlin' },
       onUnconfirmed: 'resend',
       headBudgetMs: 60_000,
       timeToLiveMs: 36 * 3_600_000,
@@ -78,6 +80,10 @@ describe('settings of a connection', () => {
     ['time_to_live', '31d'],
     ['least_gap', '2'],
     ['gap_jitter', '-1s'],
+    ['quiet_hours', '22:00-07:00'],
+    ['quiet_hours', '22:00-22:00@UTC'],
+    ['quiet_hours', '22:00-24:00@UTC'],
+    ['quiet_hours', '22:00-07:00@Mars'],
   ])('%s=%s is refused', (key, text) => {
     assert.throws(() => changePolicy(DEFAULT_LANE_POLICY, { [key]: text }), { code: 'argument_invalid' })
   })
@@ -90,6 +96,8 @@ describe('settings of a connection', () => {
       changePolicy({ ...DEFAULT_LANE_POLICY, headBudgetMs: 1 }, splitSettings(others).lane),
       DEFAULT_LANE_POLICY,
     )
+    const quiet = changePolicy(DEFAULT_LANE_POLICY, { quiet_hours: '22:00-07:00@Europe/Berlin' })
+    assert.deepEqual(changePolicy(DEFAULT_LANE_POLICY, splitSettings(policyText(quiet).split(', ')).lane), quiet)
   })
 })
 

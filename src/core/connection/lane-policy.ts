@@ -1,3 +1,5 @@
+import type { QuietHours } from './quiet-hours.ts'
+
 /** How the lane of one connection behaves. Set by its owner. */
 export interface LanePolicy {
   /** What becomes of a message whose fate nobody knows: leave it UNCONFIRMED, or send it once more (possible duplicate). */
@@ -10,6 +12,8 @@ export interface LanePolicy {
   readonly leastGapMs: number
   /** Up to this much is added to the least gap, by lot, in milliseconds. */
   readonly gapJitterMs: number
+  /** Null: it sends at any time of day. */
+  readonly quietHours: QuietHours | null
 }
 
 export const DEFAULT_LANE_POLICY: LanePolicy = {
@@ -18,4 +22,5 @@ export const DEFAULT_LANE_POLICY: LanePolicy = {
   timeToLiveMs: 24 * 3_600_000,
   leastGapMs: 0,
   gapJitterMs: 0,
+  quietHours: null,
 }

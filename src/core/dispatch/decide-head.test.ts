@@ -197,4 +197,32 @@ describe('the decision about media', () => {
 
     assert.equal(decideHead({ ...IMAGE, media: { kind: 'ready', file: FILE } }, context({ memory })).do, 'open')
   })
+
+  it('G10: waits through quiet hours, after everything else it waits for and before its pace', () => {
+    const policy = {
+      ...DEFAULT_LANE_POLICY,
+      leastGapMs: 60_000,
+      quietHours: { from: '11:00', to: '13:00', timeZone: 'UTC' },
+    }
+    const until = NOON + 3_600_000
+    const quiet = { do: 'wait', memory: { ...NOTHING, wait: { reason: 'quiet_hours', words: null, until } } } as const
+
+    const first = decideHead(MESSAGE, context({ policy, lastAttemptAt: NOON }))
+    const again = decideHead(MESSAGE, context({ policy, memory: quiet.memory, now: NOON + 15_000 }))
+    const after = decideHead(MESSAGE, context({ policy, memory: quiet.memory, now: until }))
+    const takenBack = decideHead(MESSAGE, context({ memory: quiet.memory }))
+    const retrying = waiting({ reason: 'retrying', words: null, until: NOON + 1_000 })
+    const retried = decideHead(MESSAGE, context({ policy, memory: retrying }))
+
+    assert.deepEqual(first, quiet)
+    assert.equal(again.do === 'wait' && again.memory, quiet.memory)
+    assert.deepEqual([after.do, takenBack.do], ['open', 'open'])
+    assert.equal(retried.do === 'wait' && retried.memory.wait?.reason, 'retrying')
+  })
+
+  it('expires in quiet hours what has lived its time', () => {
+    const policy = { ...DEFAULT_LANE_POLICY, quietHours: { from: '11:00', to: '13:00', timeZone: 'UTC' } }
+
+    assert.equal(decideHead({ ...MESSAGE, acceptedAt: NOON - DAY }, context({ policy })).do, 'drop')
+  })
 })

@@ -1,4 +1,5 @@
 import type { LanePolicy } from '../connection/lane-policy.ts'
+import { endOfQuietHours } from '../connection/quiet-hours.ts'
 import type { Instant } from '../ids.ts'
 import type { QueuedMessage } from '../message/message.ts'
 import type { LaneMemory, LaneWait, Step } from '../ports/lanes.ts'
@@ -45,10 +46,17 @@ function judgeHead(head: QueuedMessage, context: HeadContext): HeadDecision {
   const { wait } = memory
   if (wait && isStillOn(wait, head, context)) return { do: 'wait', memory }
   if (head.media?.kind === 'pending') return waitForMedia(head, context)
+  const quietUntil = policy.quietHours && endOfQuietHours(policy.quietHours, now)
+  if (quietUntil !== null) return waitUntil(quietUntil, 'quiet_hours', memory)
   const restsUntil = endOfRest(context)
-  if (restsUntil <= now) return OPEN
-  if (wait?.reason === 'pace' && wait.until === restsUntil) return { do: 'wait', memory }
-  return { do: 'wait', memory: withWait(memory, { reason: 'pace', words: null, until: restsUntil }) }
+  return restsUntil <= now ? OPEN : waitUntil(restsUntil, 'pace', memory)
+}
+
+/** The same memory when it says so already, so that looking again writes nothing. */
+function waitUntil(until: Instant, reason: 'quiet_hours' | 'pace', memory: LaneMemory): HeadDecision {
+  const { wait } = memory
+  if (wait?.reason === reason && wait.until === until) return { do: 'wait', memory }
+  return { do: 'wait', memory: withWait(memory, { reason, words: null, until }) }
 }
 
 /** What a step writes for a decision. */
@@ -62,8 +70,8 @@ export function moveOf(head: QueuedMessage | null, decision: Decision): Pick<Ste
 
 /** A wait whose end is farther away than any wait we make was planned before the clock was set back: it is over. */
 function isStillOn(wait: LaneWait, head: QueuedMessage, { policy, memory, now }: HeadContext): boolean {
-  // Both are told anew at each look.
-  if (wait.reason === 'media_pending' || wait.reason === 'pace') return false
+  // These are told anew at each look.
+  if (wait.reason === 'media_pending' || wait.reason === 'pace' || wait.reason === 'quiet_hours') return false
   // The wait for a retry is the message's own: it ends when that message is cancelled or expires.
   if (wait.reason === 'retrying' && memory.head?.sequence !== head.sequence) return false
   if (wait.until === null) return true

@@ -97,8 +97,17 @@ export interface NewToken {
   readonly prefix: string
 }
 
-/** Who did something, for the audit log: `cli`, `first start`, later a person. */
-export type Actor = string
+/** A person who is signed in, or tries to be, and where they are. */
+export interface PersonActor {
+  /** Their e-mail. */
+  readonly name: string
+  readonly personId: string | null
+  readonly remoteAddress: string | null
+  readonly userAgent: string | null
+}
+
+/** Who did something, for the audit log: `cli`, `first start`, or a person. */
+export type Actor = string | PersonActor
 
 export interface MessageFilter {
   readonly accountId: AccountId | null

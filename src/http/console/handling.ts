@@ -18,7 +18,7 @@ export interface Visit {
 export interface PersonVisit extends Visit {
   readonly personId: string
   readonly sessionId: string
-  /** For the audit log: the person's e-mail. */
+  /** For the audit log: the person, and where they are. */
   readonly actor: Actor
 }
 

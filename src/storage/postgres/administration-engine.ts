@@ -1,7 +1,9 @@
 import { type Kysely, sql } from 'kysely'
-import type { MessageId } from '../../core/ids.ts'
-import type { Engine, Span } from '../shared/engine.ts'
+import type { ConnectionId, MessageId } from '../../core/ids.ts'
+import type { Engine, Span, Standing } from '../shared/engine.ts'
+import type { Reader } from '../shared/store.ts'
 import type { Tables } from '../shared/tables.ts'
+import { postgresOverviewEngine } from './overview-engine.ts'
 import { PERIOD_LENGTH, periodOf } from './periods.ts'
 
 const HOUR_MS = 3_600_000
@@ -10,6 +12,8 @@ const HOUR_MS = 3_600_000
 const REPEATED_FOR_PERIODS = 2
 
 export const postgresEngine: Engine = {
+  overview: postgresOverviewEngine,
+
   async beginChange(tables) {
     await sql`select pg_advisory_xact_lock(3, 0)`.execute(tables)
   },
@@ -26,9 +30,34 @@ export const postgresEngine: Engine = {
 
   // From the last one backwards, as a worker takes them that ends one and opens the next: in the other order the two
   // could wait for each other.
-  async lockLastWaiting(tables, connectionId, most) {
-    const lane = sql`select 1 from queued where connection_id = ${connectionId} order by sequence desc limit ${most}`
+  async lockLastWaiting(tables, { connectionId, upTo, most }) {
+    const lane = sql`select 1 from queued where connection_id = ${connectionId} and sequence <= ${upTo} order by sequence desc limit ${most}`
     await sql`${lane} for update`.execute(tables)
+  },
+
+  // Ordered by both, and not said to be equal, so that the lane's own index is taken and not the one over all that waits.
+  async standings(tables, lanes, most) {
+    await readByIndex(tables)
+    const lane = sql`queued q where q.connection_id >= c.id and q.connection_id <= c.id
+      order by q.connection_id, q.sequence`
+    const { rows } = await sql<{ id: ConnectionId } & Standing>`
+      select c.id, (select count(*) from (select 1 from ${lane} limit ${most + 1}) few) as waiting,
+          (select q.sequence from ${lane} limit 1) as head
+        from connection c where c.id in (${sql.join(lanes)})`.execute(tables)
+    return new Map(rows.map(({ id, waiting, head }) => [id, { waiting, head }]))
+  },
+
+  async publishedBefore(tables, { accountId, lanes, rows: most }) {
+    await readByIndex(tables)
+    const looks = sql.join(lanes.map(({ id, before }) => sql`(${id}, ${before ?? Number.MAX_SAFE_INTEGER}::bigint)`))
+    const { rows } = await sql<{ id: ConnectionId; looked: number; times: number[] | null }>`
+      select l.id, count(*) as looked,
+          json_agg(m.published_at) filter (where m.connection_id = l.id and m.published_at is not null) as times
+        from (values ${looks}) l (id, before) cross join lateral (
+          select s.connection_id, s.published_at from settled s where s.account_id = ${accountId} and s.sequence < l.before
+            order by s.account_id desc, s.sequence desc limit ${most}) m
+        group by l.id`.execute(tables)
+    return new Map(rows.map(({ id, looked, times }) => [id, { times: times ?? [], isWhole: looked < most }]))
   },
 
   unfinishedOfC: sql`queued e cross join lateral (select e.accepted_at) q where e.connection_id = c.id`,
@@ -56,6 +85,19 @@ export const postgresEngine: Engine = {
     const likely = await likelySpan(tables, id)
     return (likely && (await findIn(tables, id, likely))) ?? findIn(tables, id, null)
   },
+
+  async locateMany(tables, ids) {
+    const inOrder = ids.toSorted()
+    const [oldest, newest] = [inOrder[0], inOrder.at(-1)]
+    if (oldest === undefined || newest === undefined) return new Map()
+    const [first, last] = [await likelySpan(tables, oldest), await likelySpan(tables, newest)]
+    const likely = first && last ? { from: first.from, before: last.before } : null
+    const found = likely ? await findManyIn(tables, ids, likely) : new Map<MessageId, number>()
+    const others = ids.filter((id) => !found.has(id))
+    return new Map([...found, ...(await findManyIn(tables, others, null))])
+  },
+
+  jsonText: (column, name) => sql`${sql.ref(column)}::json ->> ${sql.lit(name)}`,
 
   repeatsOf(message) {
     const period = periodOf(message)
@@ -86,6 +128,23 @@ async function findIn(tables: Kysely<Tables>, id: MessageId, span: Span | null):
   return (await query.executeTakeFirst())?.sequence ?? null
 }
 
+async function findManyIn(
+  tables: Kysely<Tables>,
+  ids: readonly MessageId[],
+  span: Span | null,
+): Promise<ReadonlyMap<MessageId, number>> {
+  if (ids.length === 0) return new Map()
+  let query = tables.selectFrom('message').select(['id', 'sequence']).where('id', 'in', ids)
+  if (span) query = query.where('sequence', '>=', span.from).where('sequence', '<', span.before)
+  return new Map((await query.execute()).map((row) => [row.id, row.sequence]))
+}
+
 function spanOf(first: number, last: number): Span {
   return { from: first * PERIOD_LENGTH, before: (last + 1) * PERIOD_LENGTH }
+}
+
+/** For the rest of the transaction: a plan for all rows is never right where a few of each lane are wanted. */
+async function readByIndex(tables: Reader): Promise<void> {
+  await sql`select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+    set_config('enable_sort', 'off', true)`.execute(tables)
 }

@@ -136,6 +136,10 @@ export class PostgresStorage {
     return (await this.#ask('select 1 from account limit 1')).length === 0
   }
 
+  async hasPeople(): Promise<boolean> {
+    return (await this.#ask('select 1 from person limit 1')).length > 0
+  }
+
   channelMemory(channel: string): ChannelMemory {
     return this.#channels.of(channel)
   }

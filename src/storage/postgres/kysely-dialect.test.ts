@@ -60,7 +60,9 @@ describe('Kysely on PostgreSQL', () => {
     const inserted = await kysely.insertInto('account').values(ACME).executeTakeFirstOrThrow()
     const updated = await kysely.updateTable('account').set({ name: 'Other' }).executeTakeFirstOrThrow()
 
-    assert.deepEqual(await kysely.selectFrom('account').selectAll().execute(), [{ ...ACME, name: 'Other' }])
+    assert.deepEqual(await kysely.selectFrom('account').selectAll().execute(), [
+      { ...ACME, name: 'Other', requires_second_factor: 0 },
+    ])
     assert.deepEqual([inserted.numInsertedOrUpdatedRows, updated.numUpdatedRows], [1n, 1n])
   })
 

@@ -23,12 +23,12 @@ const LOCK_WITHIN_MS = 5_000
 // Nobody thinks inside a transaction: one that stands still this long is of a process that was stopped.
 const IDLE_WITHIN_MS = 5_000
 
-/** The connections of administration. They are made when they are needed, and each is checked before it is used. */
-export function openPool(url: string): Pool {
+/** The connections of administration, or of the console. They are made when they are needed, and each is checked before it is used. */
+export function openPool(url: string, user = 'administration'): Pool {
   const pool = new Pool({
     Client: TidyClient,
     connectionString: url,
-    application_name: 'nuncio administration',
+    application_name: `nuncio ${user}`,
     max: MOST_CONNECTIONS,
     connectionTimeoutMillis: CONNECT_WITHIN_MS,
     query_timeout: ANSWER_WITHIN_MS,

@@ -3,6 +3,7 @@ import type { Instant } from '../../core/ids.ts'
 import type { Administration } from '../../core/ports/administration.ts'
 import { createAdministration } from '../shared/administration.ts'
 import { listChannelMemory, type RememberedEntry, type WantedMemory } from '../shared/list-channel-memory.ts'
+import type { Store } from '../shared/store.ts'
 import type { Tables } from '../shared/tables.ts'
 import { postgresEngine } from './administration-engine.ts'
 import { createPostgresDialect, openPool } from './kysely-dialect.ts'
@@ -12,6 +13,8 @@ import { describeServer, translateConnectError, translateStatementError } from '
 
 export interface OpenAdministration {
   readonly administration: Administration
+  /** What administration works with. */
+  readonly store: Store
   listChannelMemory(wanted: WantedMemory): AsyncIterable<RememberedEntry>
   /** Harmless twice. */
   close(): Promise<void>
@@ -32,8 +35,10 @@ export async function openAdministration(urls: DatabaseUrls, options: OpenOption
   try {
     const databaseNow = await look(pool, url)
     const database = new Kysely<Tables>({ dialect: createPostgresDialect(pool, url) })
+    const store = { database, engine: postgresEngine, now: options.now ?? databaseNow }
     return {
-      administration: createAdministration({ database, engine: postgresEngine, now: options.now ?? databaseNow }),
+      administration: createAdministration(store),
+      store,
       listChannelMemory: (wanted) => listChannelMemory(database, wanted),
       close: () => (pool.ending ? Promise.resolve() : pool.end()),
     }

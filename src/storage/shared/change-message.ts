@@ -40,7 +40,7 @@ export function cancelMessage(store: Store, id: MessageId, actor: Actor): Promis
       sequence: message.sequence,
       kind: 'cancelled',
       code: 'cancelled_by_person',
-      facts: { by: actor },
+      facts: { by: making.actor },
     })
     await finish(making, message, { action: 'message.cancel' })
     return view(making, id)

@@ -6,7 +6,16 @@ import { Refusal } from '../../core/refusals.ts'
 import { LANE_FACTS } from './lane-facts.ts'
 import { whyStandsStill } from './lane-reason.ts'
 import { newConnectionId } from './new-id.ts'
-import { change, type Reading, readingOf, type Store, touchLane, writeAudit } from './store.ts'
+import {
+  type Change,
+  change,
+  type Reader,
+  type Reading,
+  readingOf,
+  type Store,
+  touchLane,
+  writeAudit,
+} from './store.ts'
 import type { Tables } from './tables.ts'
 
 export interface WantedConnection {
@@ -85,25 +94,32 @@ export function setConnectionState(
   actor: Actor,
 ): Promise<ConnectionView> {
   return change(store, actor, async (making) => {
-    const { tables, at } = making
-    const { accountId } = await view(making, id, at)
-    await tables.updateTable('connection').set({ state }).where('id', '=', id).execute()
-    if (state === 'active') {
-      // Whoever resumes has mended the cause, so the lane tries at once instead of sitting out its wait.
-      await tables
-        .updateTable('lane')
-        .set({ wait_reason: null, wait_words: null, wait_until: null })
-        .where('connection_id', '=', id)
-        .execute()
-    }
-    await touchLane(making, id)
-    await writeAudit(making, {
-      action: state === 'active' ? 'connection.resume' : 'connection.pause',
-      object: id,
-      accountId,
-    })
-    return view(making, id, at)
+    await writeState(making, { id, accountId: await ownerOf(making, id) }, state)
+    return view(making, id, making.at)
   })
+}
+
+/** Inside a change that has found the connection living. */
+export async function writeState(
+  making: Change,
+  { accountId, id }: OfAccount,
+  state: 'active' | 'paused',
+): Promise<void> {
+  const { tables } = making
+  await tables.updateTable('connection').set({ state }).where('id', '=', id).execute()
+  // Whoever resumes has mended the cause, so the lane tries at once instead of sitting out its wait.
+  if (state === 'active') await clearWait(tables, id)
+  await touchLane(making, id)
+  const action = state === 'active' ? 'connection.resume' : 'connection.pause'
+  await writeAudit(making, { action, object: id, accountId })
+}
+
+async function clearWait(tables: Reader, id: ConnectionId): Promise<void> {
+  await tables
+    .updateTable('lane')
+    .set({ wait_reason: null, wait_words: null, wait_until: null })
+    .where('connection_id', '=', id)
+    .execute()
 }
 
 export function changeConnection(
@@ -113,19 +129,52 @@ export function changeConnection(
 ): Promise<ConnectionView> {
   const { id, policy, channelSettings } = wanted
   return change(store, actor, async (making) => {
-    const { tables, at } = making
-    const { accountId } = await view(making, id, at)
-    await tables
-      .updateTable('connection')
-      .set({ policy: JSON.stringify(policy), channel_settings: JSON.stringify(channelSettings) })
-      .where('id', '=', id)
-      .execute()
-    await touchLane(making, id)
-    // Only the names of the channel's settings: their values may be credentials.
-    const detail = { policy, channelSettings: Object.keys(channelSettings) }
-    await writeAudit(making, { action: 'connection.change', object: id, accountId, detail })
-    return view(making, id, at)
+    await writeSettings(making, { id, accountId: await ownerOf(making, id) }, { policy, channelSettings })
+    return view(making, id, making.at)
   })
+}
+
+/** Inside a change that has found the connection living. What is left out stays as it is. */
+export async function writeSettings(
+  making: Change,
+  { accountId, id }: OfAccount,
+  { policy, channelSettings }: ChangedSettings,
+): Promise<void> {
+  const { tables } = making
+  const columns = {
+    ...(policy && { policy: JSON.stringify(policy) }),
+    ...(channelSettings && { channel_settings: JSON.stringify(channelSettings) }),
+  }
+  if (Object.keys(columns).length === 0) return
+  await tables.updateTable('connection').set(columns).where('id', '=', id).execute()
+  await touchLane(making, id)
+  // Only the names of the channel's settings: their values may be credentials.
+  const detail = {
+    ...(policy && { policy }),
+    ...(channelSettings && { channelSettings: Object.keys(channelSettings) }),
+  }
+  await writeAudit(making, { action: 'connection.change', object: id, accountId, detail })
+}
+
+interface OfAccount {
+  readonly accountId: AccountId
+  readonly id: ConnectionId
+}
+
+interface ChangedSettings {
+  readonly policy?: LanePolicy | undefined
+  readonly channelSettings?: Readonly<Record<string, unknown>> | undefined
+}
+
+async function ownerOf({ tables }: Change, id: ConnectionId): Promise<AccountId> {
+  const row = await tables
+    .selectFrom('connection')
+    .select('account_id')
+    .where('id', '=', id)
+    .where('state', '<>', 'removed')
+    .executeTakeFirst()
+  if (!row) throw removedMeanwhile()
+  return row.account_id
 }
 
 /** Connections that are not removed, with how their lanes stand. */
@@ -162,8 +211,12 @@ type ConnectionRow = Awaited<ReturnType<ReturnType<typeof selectConnections>['ex
 
 async function view(reading: Reading, id: ConnectionId, now: Instant): Promise<ConnectionView> {
   const row = await selectConnections(reading).where('c.id', '=', id).executeTakeFirst()
-  if (!row) throw new Refusal('connection_unknown', 'This connection was removed in the meantime.')
+  if (!row) throw removedMeanwhile()
   return toConnectionView(row, now)
+}
+
+function removedMeanwhile(): Refusal {
+  return new Refusal('connection_unknown', 'This connection was removed in the meantime.')
 }
 
 function toConnectionView(row: ConnectionRow, now: Instant): ConnectionView {

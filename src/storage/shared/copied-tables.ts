@@ -17,10 +17,15 @@ const number = 'number'
 
 /**
  * What an installation takes along when it moves to another engine, in the order in which it must be written. Not: what
- * is made anew by itself (lane entries, marks), and what tells of processes that run no more (workers, owners of lanes).
+ * is made anew by itself (lane entries, marks, tallies), what tells of processes that run no more (workers, owners of lanes), and
+ * sessions: people sign in again.
  */
 export const COPIED_TABLES: readonly CopiedTable[] = [
-  { name: 'account', key: ['id'], columns: { id: text, name: text, created_at: number } },
+  {
+    name: 'account',
+    key: ['id'],
+    columns: { id: text, name: text, created_at: number, requires_second_factor: number },
+  },
   {
     name: 'connection',
     key: ['id'],
@@ -52,6 +57,8 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
       expires_at: number,
       last_used_at: number,
       deleted_at: number,
+      created_by: text,
+      successor_id: text,
     },
   },
   {
@@ -208,7 +215,78 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   {
     name: 'audit',
     key: ['sequence'],
-    columns: { sequence: number, at: number, actor: text, account_id: text, action: text, object: text, detail: text },
+    columns: {
+      sequence: number,
+      at: number,
+      actor: text,
+      account_id: text,
+      action: text,
+      object: text,
+      detail: text,
+      person_id: text,
+      remote_address: text,
+      user_agent: text,
+    },
+  },
+  {
+    name: 'person',
+    key: ['id'],
+    columns: {
+      id: text,
+      email: text,
+      email_key: text,
+      name: text,
+      password_hash: text,
+      created_at: number,
+      last_sign_in_at: number,
+    },
+  },
+  {
+    name: 'membership',
+    key: ['account_id', 'person_id'],
+    columns: { account_id: text, person_id: text, role: text, joined_at: number },
+  },
+  {
+    name: 'person_link',
+    key: ['id'],
+    columns: {
+      id: text,
+      sha256: 'bytes',
+      kind: text,
+      person_id: text,
+      account_id: text,
+      role: text,
+      email: text,
+      created_at: number,
+      created_by: text,
+      expires_at: number,
+      used_at: number,
+    },
+  },
+  {
+    name: 'totp',
+    key: ['person_id'],
+    columns: { person_id: text, secret: 'bytes', confirmed_at: number, last_step: number, begun_secret: 'bytes' },
+  },
+  {
+    name: 'passkey',
+    key: ['id'],
+    columns: {
+      id: text,
+      person_id: text,
+      credential_id: text,
+      public_key: 'bytes',
+      sign_count: number,
+      transports: text,
+      name: text,
+      created_at: number,
+      last_used_at: number,
+    },
+  },
+  {
+    name: 'recovery_code',
+    key: ['person_id', 'sha256'],
+    columns: { person_id: text, sha256: 'bytes', used_at: number },
   },
   { name: 'hold', key: ['only'], columns: { only: number, since: number, reason: text } },
 ]

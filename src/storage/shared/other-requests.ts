@@ -93,14 +93,14 @@ function toEntry(row: OtherRow): RequestStory {
   }
 }
 
-interface WrittenFields {
+export interface WrittenFields {
   readonly from: string | null
   readonly to: string | null
   readonly type: string | null
 }
 
 /** What a refused body says, as far as it can be read. It may be anything. */
-function readFields(body: string | null): WrittenFields {
+export function readFields(body: string | null): WrittenFields {
   const value = body === null ? null : readJson(body)
   return { from: textAt(value, 'from'), to: textAt(value, 'to'), type: textAt(fieldOf(value, 'message'), 'type') }
 }

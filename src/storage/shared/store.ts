@@ -2,9 +2,10 @@ import type { Kysely, Transaction } from 'kysely'
 import type { AccountId, ConnectionId, Instant } from '../../core/ids.ts'
 import type { Sequence } from '../../core/message/message.ts'
 import type { TimelineKind } from '../../core/message/timeline.ts'
-import type { Actor } from '../../core/ports/administration.ts'
+import type { Actor, PersonActor } from '../../core/ports/administration.ts'
 import type { ReasonCode } from '../../core/reasons.ts'
 import type { Engine } from './engine.ts'
+import type { Reader } from './reader.ts'
 import type { Tables } from './tables.ts'
 
 const MOST_TRIES = 20
@@ -20,11 +21,13 @@ export interface Store {
 export interface Change extends Reading {
   readonly tables: Transaction<Tables>
   readonly at: Instant
-  readonly actor: Actor
+  /** What to call them. */
+  readonly actor: string
+  /** Null when it is no person of the console. */
+  readonly person: PersonActor | null
 }
 
-/** The database, or an open transaction of it. */
-export type Reader = Kysely<Tables> | Transaction<Tables>
+export type { Reader }
 
 export interface Reading {
   readonly tables: Reader
@@ -43,7 +46,8 @@ export function change<Result>(store: Store, actor: Actor, make: (change: Change
   const { database, engine } = store
   return database.transaction().execute(async (tables) => {
     await engine.beginChange(tables)
-    return make({ tables, engine, at: store.now(), actor })
+    const [name, person] = typeof actor === 'string' ? [actor, null] : [actor.name, actor]
+    return make({ tables, engine, at: store.now(), actor: name, person })
   })
 }
 
@@ -56,13 +60,23 @@ export function snapshot<Result>(
 }
 
 export async function writeAudit(
-  { tables, at, actor }: Change,
+  { tables, at, actor, person }: Pick<Change, 'tables' | 'at' | 'actor' | 'person'>,
   what: { action: string; object: string; accountId: AccountId | null; detail?: Readonly<Record<string, unknown>> },
 ): Promise<void> {
   const detail = what.detail ? JSON.stringify(what.detail) : null
   await tables
     .insertInto('audit')
-    .values({ at, actor, account_id: what.accountId, action: what.action, object: what.object, detail })
+    .values({
+      at,
+      actor,
+      account_id: what.accountId,
+      action: what.action,
+      object: what.object,
+      detail,
+      person_id: person?.personId ?? null,
+      remote_address: person?.remoteAddress ?? null,
+      user_agent: person?.userAgent ?? null,
+    })
     .execute()
 }
 

@@ -1,11 +1,13 @@
 import type { Generated } from 'kysely'
 import type { AccountId, ConnectionId, Instant, MessageId, TokenId, WorkerId } from '../../core/ids.ts'
-import type { MessageType, Sequence, SettledState } from '../../core/message/message.ts'
+import type { MessageState, MessageType, Sequence, SettledState } from '../../core/message/message.ts'
+import type { Role } from '../../core/people/role.ts'
 import type { ConnectionState } from '../../core/ports/administration.ts'
+import type { Tallies } from '../../core/ports/console/overview.ts'
 
 /** The tables that administration reads or writes, as both engines have them. JSON is kept as text. */
 export interface Tables {
-  account: { id: AccountId; name: string; created_at: Instant }
+  account: { id: AccountId; name: string; created_at: Instant; requires_second_factor: Generated<number> }
   connection: {
     id: ConnectionId
     account_id: AccountId
@@ -30,6 +32,8 @@ export interface Tables {
     expires_at: Instant
     last_used_at: Instant | null
     deleted_at: Instant | null
+    created_by: string | null
+    successor_id: TokenId | null
   }
   message: {
     sequence: Generated<Sequence>
@@ -153,8 +157,79 @@ export interface Tables {
     action: string
     object: string
     detail: string | null
+    person_id: string | null
+    remote_address: string | null
+    user_agent: string | null
   }
+  person: {
+    id: string
+    email: string
+    email_key: string
+    name: string
+    password_hash: string | null
+    created_at: Instant
+    last_sign_in_at: Instant | null
+  }
+  membership: { account_id: AccountId; person_id: string; role: Role; joined_at: Instant }
+  session: {
+    id: string
+    sha256: Buffer
+    person_id: string
+    proof: string
+    is_kept: number
+    started_at: Instant
+    last_used_at: Instant
+    ends_at: Instant
+    proven_at: Instant
+    remote_address: string | null
+    user_agent: string | null
+  }
+  person_link: {
+    id: string
+    sha256: Buffer
+    kind: 'set-up' | 'invitation' | 'reset-password'
+    person_id: string | null
+    account_id: AccountId | null
+    role: Role | null
+    email: string | null
+    created_at: Instant
+    created_by: string
+    expires_at: Instant
+    used_at: Instant | null
+  }
+  totp: {
+    person_id: string
+    secret: Buffer | null
+    confirmed_at: Instant | null
+    last_step: number | null
+    begun_secret: Buffer | null
+  }
+  passkey: {
+    id: string
+    person_id: string
+    credential_id: string
+    public_key: Buffer
+    sign_count: number
+    transports: string
+    name: string
+    created_at: Instant
+    last_used_at: Instant | null
+  }
+  recovery_code: { person_id: string; sha256: Buffer; used_at: Instant | null }
+  known_device: { person_id: string; sha256: Buffer; used_at: Instant }
+  sign_in_throttle: { key: string; tries: number; counted_from: Instant; last_at: Instant }
+  sign_in_ticket: { sha256: Buffer; kind: string; person_id: string | null; content: string; expires_at: Instant }
   hold: { only: 1; since: Instant; reason: string }
   remembrance: { only: 1; installation: string; mark: number; holds: number }
   lane_change: { position: Generated<number>; connection_id: ConnectionId }
+  tally: { account_id: AccountId; connection_id: string; hour: Instant; state: keyof Tallies; count: number }
+  tally_reason: {
+    account_id: AccountId
+    hour: Instant
+    state: MessageState
+    reason: string
+    count: number
+    latest_at: Instant
+  }
+  tally_hour: { hour: Instant; counted_at: Instant }
 }

@@ -3,52 +3,63 @@ import type { Actor, NewToken, TokenView } from '../../core/ports/administration
 import { Refusal } from '../../core/refusals.ts'
 import type { TokenEvent } from '../../core/token/token.ts'
 import { newTokenId } from './new-id.ts'
-import { change, type Reader, type Store, writeAudit } from './store.ts'
+import { type Change, change, type Reader, type Store, writeAudit } from './store.ts'
 
 export function createToken(store: Store, token: NewToken, actor: Actor): Promise<TokenView> {
+  return change(store, actor, async (making) => view(making.tables, await addToken(making, token)))
+}
+
+/** In a change that does more than this. Writes the audit log. Refuses with `token_exists`. */
+export async function addToken(making: Change, token: NewToken): Promise<TokenId> {
+  const { tables, at, actor } = making
   const { accountId, name } = token
-  return change(store, actor, async (making) => {
-    const { tables, at } = making
-    const same = await tables
-      .selectFrom('token')
-      .select('id')
-      .where('account_id', '=', accountId)
-      .where('name', '=', name)
-      .where('deleted_at', 'is', null)
-      .executeTakeFirst()
-    if (same)
-      throw new Refusal(
-        'token_exists',
-        `There is a token named “${name}” already. Delete it first, or choose another name.`,
-      )
-    const id = newTokenId()
-    await tables
-      .insertInto('token')
-      .values({
-        id,
-        account_id: accountId,
-        name,
-        sha256: token.sha256,
-        prefix: token.prefix,
-        events: JSON.stringify(token.events),
-        connection_ids: listText(token.connectionIds),
-        source_ranges: listText(token.sourceRanges),
-        created_at: at,
-        expires_at: token.expiresAt,
-        last_used_at: null,
-        deleted_at: null,
-      })
-      .execute()
-    const detail = {
+  await refuseTakenName(making, accountId, name)
+  const id = newTokenId()
+  await tables
+    .insertInto('token')
+    .values({
+      id,
+      account_id: accountId,
       name,
-      events: token.events,
-      expiresAt: token.expiresAt,
-      connections: token.connectionIds,
-      sources: token.sourceRanges,
-    }
-    await writeAudit(making, { action: 'token.create', object: id, accountId, detail })
-    return view(tables, id)
-  })
+      sha256: token.sha256,
+      prefix: token.prefix,
+      events: JSON.stringify(token.events),
+      connection_ids: listText(token.connectionIds),
+      source_ranges: listText(token.sourceRanges),
+      created_at: at,
+      expires_at: token.expiresAt,
+      last_used_at: null,
+      deleted_at: null,
+      created_by: actor,
+      successor_id: null,
+    })
+    .execute()
+  const detail = {
+    name,
+    events: token.events,
+    expiresAt: token.expiresAt,
+    connections: token.connectionIds,
+    sources: token.sourceRanges,
+  }
+  await writeAudit(making, { action: 'token.create', object: id, accountId, detail })
+  return id
+}
+
+/** A deleted token gives its name free. */
+export async function refuseTakenName({ tables }: Change, accountId: AccountId, name: string): Promise<void> {
+  const same = await tables
+    .selectFrom('token')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('name', '=', name)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  if (same)
+    throw new Refusal(
+      'token_exists',
+      `There is a token named “${name}” already. Delete it first, or choose another name.`,
+      'name',
+    )
 }
 
 export async function listTokens(store: Store, accountId: AccountId | null): Promise<readonly TokenView[]> {

@@ -122,6 +122,10 @@ export class SqliteStorage {
     return this.database.prepare('select 1 from account limit 1').get() === undefined
   }
 
+  async hasPeople(): Promise<boolean> {
+    return this.database.prepare('select 1 from person limit 1').get() !== undefined
+  }
+
   channelMemory(channel: string): ChannelMemory {
     return new SqliteChannelMemory(this.database, this.#commits, channel)
   }

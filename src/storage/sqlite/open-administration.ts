@@ -3,6 +3,7 @@ import type { Instant } from '../../core/ids.ts'
 import type { Administration } from '../../core/ports/administration.ts'
 import { createAdministration } from '../shared/administration.ts'
 import { listChannelMemory, type RememberedEntry, type WantedMemory } from '../shared/list-channel-memory.ts'
+import type { Store } from '../shared/store.ts'
 import type { Tables } from '../shared/tables.ts'
 import { sqliteEngine } from './administration-engine.ts'
 import { createSqliteDialect } from './kysely-dialect.ts'
@@ -10,6 +11,8 @@ import { openDatabase } from './open-database.ts'
 
 export interface OpenAdministration {
   readonly administration: Administration
+  /** What administration works with. */
+  readonly store: Store
   listChannelMemory(wanted: WantedMemory): AsyncIterable<RememberedEntry>
   /** Harmless twice. */
   close(): void
@@ -22,8 +25,10 @@ export function openAdministration(
 ): OpenAdministration {
   const database = openDatabase(path, { create })
   const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(database) })
+  const store = { database: kysely, engine: sqliteEngine, now }
   return {
-    administration: createAdministration({ database: kysely, engine: sqliteEngine, now }),
+    administration: createAdministration(store),
+    store,
     listChannelMemory: (wanted) => listChannelMemory(kysely, wanted),
     close() {
       if (database.isOpen) database.close()

@@ -1,5 +1,11 @@
 -- Printed from the migrations by `npm run generate`. Do not edit.
 
+CREATE INDEX audit_of_account on audit (account_id, sequence);
+
+CREATE INDEX audit_of_person on audit (person_id, sequence) where account_id is null;
+
+CREATE INDEX channel_memory_inbox on channel_memory (connection_id, position) where kind = 'sandbox.inbox';
+
 CREATE INDEX channel_memory_reminders on channel_memory (kind, remind_at) where remind_at is not null;
 
 CREATE UNIQUE INDEX connection_number on connection (account_id, number) where state <> 'removed';
@@ -10,11 +16,45 @@ CREATE INDEX media_pending on media (account_id, message_sequence) where state =
 
 CREATE INDEX media_spool on media (message_sequence) where state = 'ready';
 
+CREATE INDEX membership_of_person on membership (person_id);
+
+CREATE INDEX message_of_account on message (account_id);
+
 CREATE INDEX message_unresolved on message (sequence) where state = 'UNCONFIRMED' and resolved_at is null;
+
+CREATE INDEX message_with_reason on message (account_id) where reason is not null;
+
+CREATE INDEX passkey_of_person on passkey (person_id);
+
+CREATE INDEX person_link_of_account on person_link (account_id) where used_at is null;
+
+CREATE INDEX request_id on request (account_id, request_id);
 
 CREATE INDEX request_message on request (message_id) where message_id is not null;
 
+CREATE INDEX request_of_account on request (account_id);
+
+CREATE INDEX request_repeats on request (account_id) where message_id is not null;
+
+CREATE INDEX session_end on session (ends_at);
+
+CREATE INDEX session_of_person on session (person_id);
+
+CREATE INDEX sign_in_throttle_age on sign_in_throttle (last_at);
+
+CREATE INDEX sign_in_ticket_end on sign_in_ticket (expires_at);
+
+CREATE INDEX tally_of_hour on tally (hour);
+
+CREATE INDEX tally_reason_of_hour on tally_reason (hour);
+
+CREATE INDEX tally_waiting on tally (hour) where state = 'waiting' and connection_id = '';
+
+CREATE INDEX token_listed on token (account_id, created_at, id);
+
 CREATE UNIQUE INDEX token_name on token (account_id, name) where deleted_at is null;
+
+CREATE UNIQUE INDEX token_successor on token (successor_id) where successor_id is not null;
 
 CREATE TABLE accept_commit (
   last_sequence integer primary key,
@@ -26,7 +66,7 @@ CREATE TABLE account (
   id text primary key,
   name text not null unique,
   created_at integer not null
-) strict, without rowid;
+, requires_second_factor integer not null default 0) strict, without rowid;
 
 CREATE TABLE attempt (
   message_sequence integer not null,
@@ -47,7 +87,7 @@ CREATE TABLE audit (
   action text not null,
   object text not null,
   detail text
-) strict;
+, person_id text, remote_address text, user_agent text) strict;
 
 CREATE TABLE channel_memory (
   position integer primary key autoincrement,
@@ -85,6 +125,13 @@ CREATE TABLE idempotency (
   message_sequence integer not null,
   accepted_at integer not null,
   primary key (account_id, key)
+) strict, without rowid;
+
+CREATE TABLE known_device (
+  person_id text not null references person (id),
+  sha256 blob not null,
+  used_at integer not null,
+  primary key (person_id, sha256)
 ) strict, without rowid;
 
 CREATE TABLE lane (
@@ -135,6 +182,14 @@ CREATE TABLE media (
   ended_at integer
 ) strict;
 
+CREATE TABLE membership (
+  account_id text not null references account (id),
+  person_id text not null references person (id),
+  role text not null check (role in ('viewer', 'developer', 'owner')),
+  joined_at integer not null,
+  primary key (account_id, person_id)
+) strict, without rowid;
+
 CREATE TABLE message (
   sequence integer primary key,
   id text not null unique,
@@ -179,6 +234,56 @@ CREATE TABLE open_attempt (
   words text
 , doubted_sequence integer) strict, without rowid;
 
+CREATE TABLE passkey (
+  id text primary key,
+  person_id text not null references person (id),
+  -- As browsers name it, base64url.
+  credential_id text not null unique,
+  public_key blob not null,
+  sign_count integer not null,
+  -- A JSON list.
+  transports text not null,
+  name text not null,
+  created_at integer not null,
+  last_used_at integer
+) strict, without rowid;
+
+CREATE TABLE person (
+  id text primary key,
+  email text not null,
+  -- The e-mail in lower case: what is looked up.
+  email_key text not null unique,
+  name text not null,
+  -- Argon2id, as a PHC string. Null: this person has no password and signs in otherwise.
+  password_hash text,
+  created_at integer not null,
+  last_sign_in_at integer
+) strict, without rowid;
+
+CREATE TABLE person_link (
+  id text primary key,
+  sha256 blob not null unique,
+  kind text not null check (kind in ('set-up', 'invitation', 'reset-password')),
+  -- Whose password it resets.
+  person_id text references person (id),
+  -- Whom it invites, and into what.
+  account_id text references account (id),
+  role text,
+  email text,
+  created_at integer not null,
+  created_by text not null,
+  expires_at integer not null,
+  -- When it was used, or withdrawn.
+  used_at integer
+) strict, without rowid;
+
+CREATE TABLE recovery_code (
+  person_id text not null references person (id),
+  sha256 blob not null,
+  used_at integer,
+  primary key (person_id, sha256)
+) strict, without rowid;
+
 CREATE TABLE remembrance (
   only integer primary key check (only = 1),
   installation text not null,
@@ -203,6 +308,60 @@ CREATE TABLE request (
   remote_address text,
   user_agent text
 ) strict;
+
+CREATE TABLE session (
+  id text primary key,
+  -- Of the 256 random bits in the cookie, which are stored nowhere.
+  sha256 blob not null unique,
+  person_id text not null references person (id),
+  proof text not null,
+  is_kept integer not null,
+  started_at integer not null,
+  last_used_at integer not null,
+  ends_at integer not null,
+  proven_at integer not null,
+  remote_address text,
+  user_agent text
+) strict, without rowid;
+
+CREATE TABLE sign_in_throttle (
+  key text primary key,
+  tries integer not null,
+  counted_from integer not null,
+  last_at integer not null
+) strict, without rowid;
+
+CREATE TABLE sign_in_ticket (
+  sha256 blob primary key,
+  kind text not null,
+  person_id text references person (id),
+  content text not null,
+  expires_at integer not null
+) strict, without rowid;
+
+CREATE TABLE tally (
+  account_id text not null,
+  connection_id text not null,
+  hour integer not null,
+  state text not null,
+  count integer not null,
+  primary key (account_id, connection_id, hour, state)
+) strict, without rowid;
+
+CREATE TABLE tally_hour (
+  hour integer primary key,
+  counted_at integer not null
+) strict;
+
+CREATE TABLE tally_reason (
+  account_id text not null,
+  hour integer not null,
+  state text not null,
+  reason text not null,
+  count integer not null,
+  latest_at integer not null,
+  primary key (account_id, hour, state, reason)
+) strict, without rowid;
 
 CREATE TABLE timeline (
   message_sequence integer not null,
@@ -230,6 +389,17 @@ CREATE TABLE token (
   expires_at integer not null,
   last_used_at integer,
   deleted_at integer
+, created_by text, successor_id text) strict, without rowid;
+
+CREATE TABLE totp (
+  person_id text primary key references person (id),
+  -- Null until it was confirmed once.
+  secret blob,
+  confirmed_at integer,
+  -- The 30 seconds that the last code belonged to: codes of this step and of earlier ones are used up.
+  last_step integer,
+  -- What is to replace it, as soon as it is confirmed.
+  begun_secret blob
 ) strict, without rowid;
 
 CREATE TABLE worker (

@@ -43,6 +43,7 @@ export class ServerUnderTest {
       log: { error: ({ err }) => this.faults.push(err) },
       observer: {
         replied: (status, outcome) => this.counted.push(`${status} ${outcome}`),
+        consoleReplied: (status) => this.counted.push(`${status} console`),
         refusalNotLogged: () => {
           this.notLogged += 1
         },

@@ -2,6 +2,7 @@ import { crc32 } from 'node:zlib'
 import { DEFAULT_LANE_POLICY } from '../../../src/core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../../src/core/ids.ts'
 import type { Administration } from '../../../src/core/ports/administration.ts'
+import type { Store } from '../../../src/storage/shared/store.ts'
 import { openPostgresWorldDatabase } from './postgres-world-database.ts'
 import { openSqliteWorldDatabase } from './sqlite-world-database.ts'
 import type { EngineName, OpenWorldDatabase, Row, Value, WorldDatabase } from './world-database.ts'
@@ -47,6 +48,10 @@ export class AdministrationWorld {
 
   get administration(): Administration {
     return this.database.administration
+  }
+
+  get store(): Store {
+    return this.database.store
   }
 
   /** As after the service has ended in order. */

@@ -30,6 +30,7 @@ export async function openPostgresWorldDatabase(now: () => Instant): Promise<Wor
   const visit = await openAdministration({ url, migrateUrl: url }, { create: false, now })
   return {
     administration: visit.administration,
+    store: visit.store,
     attempts: 'ended_attempt',
     async run(sql, ...values) {
       await client.query(numbered(sql), [...values])
@@ -67,6 +68,16 @@ export async function openPostgresWorldDatabase(now: () => Instant): Promise<Wor
 }
 
 const EMPTIED = [
+  'sign_in_ticket',
+  'sign_in_throttle',
+  'known_device',
+  'recovery_code',
+  'passkey',
+  'totp',
+  'person_link',
+  'session',
+  'membership',
+  'person',
   'media',
   'timeline',
   'request',
@@ -84,6 +95,9 @@ const EMPTIED = [
   'worker',
   'hold',
   'audit',
+  'tally',
+  'tally_reason',
+  'tally_hour',
 ]
 
 function numbered(sql: string): string {

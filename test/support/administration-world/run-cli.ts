@@ -3,6 +3,7 @@ import { parseSandboxSettings } from '../../../src/channels/sandbox/settings.ts'
 import { run } from '../../../src/cli/run.ts'
 import type { Surroundings } from '../../../src/cli/surroundings.ts'
 import { readSettings, type Settings } from '../../../src/config/read-settings.ts'
+import { createPeople } from '../../../src/storage/shared/people/people.ts'
 import { AdministrationWorld } from './open-administration-world.ts'
 
 export interface CliAnswer {
@@ -14,6 +15,8 @@ export interface CliAnswer {
 /** The command line inside this process, over a database in memory. */
 export class CliWorld extends AdministrationWorld {
   environment: Record<string, string> = {}
+  /** What comes in by stdin. */
+  input = ''
   inbox: InboxEntry[] = []
   /** What `send` asked for, and what it is answered. */
   asked: { url: string; request: RequestInit }[] = []
@@ -64,6 +67,7 @@ export class CliWorld extends AdministrationWorld {
       copy: async () => {
         throw new Error('This world has nothing to copy')
       },
+      readInput: async () => this.input,
       fetch: async (url, request) => {
         this.asked.push({ url, request })
         return this.answer()
@@ -74,6 +78,8 @@ export class CliWorld extends AdministrationWorld {
   #session() {
     return {
       administration: this.administration,
+      people: createPeople(this.store),
+      hashPassword: async (password: string) => `hash of ${password}`,
       channels: ['sandbox'],
       parseChannelSettings: (_: string, pairs: Readonly<Record<string, string>>) => ({
         ...parseSandboxSettings(pairs),

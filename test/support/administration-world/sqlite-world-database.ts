@@ -16,8 +16,10 @@ export async function openSqliteWorldDatabase(now: () => Instant): Promise<World
       .prepare(sql)
       .all(...values)
       .map((row) => ({ ...row }))
+  const store = { database: kysely, engine: sqliteEngine, now }
   return {
-    administration: createAdministration({ database: kysely, engine: sqliteEngine, now }),
+    administration: createAdministration(store),
+    store,
     attempts: 'attempt',
     all,
     async run(sql, ...values) {

@@ -1,5 +1,6 @@
 import type { Instant } from '../../../src/core/ids.ts'
 import type { Administration } from '../../../src/core/ports/administration.ts'
+import type { Store } from '../../../src/storage/shared/store.ts'
 
 export const ENGINES = ['SQLite', 'PostgreSQL'] as const
 export type EngineName = (typeof ENGINES)[number]
@@ -10,6 +11,8 @@ export type Row = Record<string, unknown>
 /** A database of one test, with what the service would have written beside administration. */
 export interface WorldDatabase {
   readonly administration: Administration
+  /** For what the console does with the same database. */
+  readonly store: Store
   /** Where attempts lie that have ended. */
   readonly attempts: 'attempt' | 'ended_attempt'
   /** One statement in SQL that both engines understand, with `?` for its values. */

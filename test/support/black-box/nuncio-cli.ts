@@ -28,6 +28,11 @@ export class NuncioCli {
   }
 
   run(...args: readonly string[]): Promise<CliAnswer> {
+    return this.runWith('', ...args)
+  }
+
+  /** With something to read, such as a password. */
+  runWith(input: string, ...args: readonly string[]): Promise<CliAnswer> {
     const options = {
       cwd: this.#workDir,
       env: nuncioEnvironment(this.#dataDir, this.#environment),
@@ -35,9 +40,12 @@ export class NuncioCli {
       maxBuffer: LONGEST_OUTPUT_BYTES,
     }
     return new Promise((resolve) => {
-      execFile(process.execPath, [nuncioMain, ...args], options, (error, stdout, stderr) => {
+      const child = execFile(process.execPath, [nuncioMain, ...args], options, (error, stdout, stderr) => {
         resolve({ code: error ? (error.code ?? error.signal ?? 'killed') : 0, stdout, stderr })
       })
+      // A command that reads nothing may have ended by now.
+      child.stdin?.on('error', () => {})
+      child.stdin?.end(input)
     })
   }
 

@@ -15,6 +15,8 @@ export interface CliAnswer {
 /** The command line inside this process, on real data. */
 export class CliOn {
   readonly #environment: Readonly<Record<string, string>>
+  /** What comes in by stdin. */
+  input = ''
 
   constructor(dataDir: string, environment: Readonly<Record<string, string>> = {}) {
     this.#environment = { NUNCIO_DATA_DIR: dataDir, ...environment }
@@ -37,6 +39,7 @@ export class CliOn {
       serve: () => Promise.reject(new Error('A journey starts the service itself')),
       migrate,
       copy: copyInstallation,
+      readInput: async () => this.input,
       fetch,
     })
     return { code, ...said }

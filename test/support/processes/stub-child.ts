@@ -25,7 +25,12 @@ class StubService {
       intake: null,
       clock: systemClock,
       log: logger,
-      observer: { replied: () => {}, refusalNotLogged: () => {}, connectionDropped: () => {} },
+      observer: {
+        replied: () => {},
+        refusalNotLogged: () => {},
+        consoleReplied: () => {},
+        connectionDropped: () => {},
+      },
       publicUrl: settings.publicUrl,
       allowedPrivate: [],
       trustedProxies: [],

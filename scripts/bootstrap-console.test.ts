@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, it } from 'vitest'
+
+// Stands in for npm: it installs a Vite that writes one page, or fails as `vite-does` says, and counts its runs.
+const NPM = `
+import fs from 'node:fs'
+fs.mkdirSync('node_modules/vite/bin', { recursive: true })
+fs.writeFileSync('node_modules/vite/bin/vite.js', \`
+const fs = require('fs')
+fs.appendFileSync('vite-runs', 'x')
+if (fs.readFileSync('vite-does', 'utf8') === 'fail') { console.error('a line is wrong'); process.exit(1) }
+const out = process.argv[process.argv.indexOf('--outDir') + 1]
+fs.mkdirSync(out, { recursive: true })
+fs.writeFileSync(out + '/index.html', fs.readFileSync('console/main.tsx'))
+\`)
+fs.writeFileSync('node_modules/package.json', '{"type":"commonjs"}')
+fs.writeFileSync('node_modules/.package-lock.json', fs.readFileSync('package-lock.json'))
+`
+
+describe('bootstrap --console', () => {
+  let folder: string
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'nuncio-bootstrap-'))
+    cpSync(import.meta.dirname, join(folder, 'scripts'), { recursive: true })
+    write('package.json', JSON.stringify({ optionalDependencies: {} }))
+    write('package-lock.json', JSON.stringify({ packages: { '': {} } }))
+    write('npm-cli.js', NPM)
+    write('vite-does', 'build')
+    write('console/main.tsx', 'first')
+    write('src/contract/console/routes.ts', '')
+  })
+
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  it('builds once, tells it in one timed line, and is silent from then on', async () => {
+    const first = await start('--console')
+    const second = await start('--console')
+
+    assert.match(first.told, /setup: building the console \.\.\. \d+\.\d s\n$/)
+    assert.equal(built(), 'first')
+    assert.deepEqual([second.exitCode, second.told, timesBuilt()], [0, '', 1])
+  })
+
+  it.each(['console/main.tsx', 'src/contract/console/routes.ts', 'console/screens/new.tsx'])(
+    'builds again when %s has changed',
+    async (file) => {
+      await start('--console')
+      write(file, 'second')
+
+      await start('--console')
+
+      assert.equal(timesBuilt(), 2)
+    },
+  )
+
+  it('builds again when somebody has removed what was built', async () => {
+    await start('--console')
+    rmSync(join(folder, 'console/dist'), { recursive: true })
+
+    await start('--console')
+
+    assert.equal(built(), 'first')
+  })
+
+  it('stops with the words of the build when it fails, keeps what was there, and tries again at the next start', async () => {
+    await start('--console')
+    write('console/main.tsx', 'second')
+    write('vite-does', 'fail')
+
+    const { exitCode, told } = await start('--console')
+
+    assert.equal(exitCode, 1)
+    assert.match(told, /the console could not be built.*\n.*a line is wrong/)
+    assert.equal(built(), 'first')
+    write('vite-does', 'build')
+    await start('--console')
+    assert.equal(built(), 'second')
+  })
+
+  it('builds nothing for scripts that do not need it', async () => {
+    await start()
+
+    assert.equal(existsSync(join(folder, 'vite-runs')), false)
+  })
+
+  function write(file: string, text: string) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true })
+    writeFileSync(join(folder, file), text)
+  }
+
+  function built() {
+    return readFileSync(join(folder, 'console/dist/index.html'), 'utf8')
+  }
+
+  function timesBuilt() {
+    return readFileSync(join(folder, 'vite-runs'), 'utf8').length
+  }
+
+  function start(...args: readonly string[]): Promise<{ exitCode: number; told: string }> {
+    const env = { ...process.env, npm_execpath: join(folder, 'npm-cli.js'), npm_node_execpath: process.execPath }
+    return new Promise((resolve) => {
+      execFile(process.execPath, ['scripts/bootstrap.mjs', ...args], { cwd: folder, env }, (error, _, told) =>
+        resolve({ exitCode: typeof error?.code === 'number' ? error.code : 0, told }),
+      )
+    })
+  }
+})

@@ -1,0 +1,32 @@
+import type { Settings } from '../config/read-settings.ts'
+import type { Instant } from '../core/ids.ts'
+import type { ConsoleStore } from '../core/ports/console/console-store.ts'
+
+/** The console's store while it is open. */
+export interface ConsoleStorage {
+  readonly store: ConsoleStore
+  /** Begins what is done in the background. */
+  start(): void
+  /** Lets what is open be answered. Harmless twice. */
+  close(): Promise<void>
+}
+
+export interface ConsoleStorageOptions {
+  /** Time as all processes on this database agree on it. */
+  readonly now: () => Instant
+  /** What went wrong in the background; it goes on by itself. */
+  readonly onTrouble: (error: unknown) => void
+}
+
+/** Opens what the console reads and changes, beside the service's own storage. Only the engine that was chosen is loaded. */
+export async function openConsoleStore(
+  { database }: Settings,
+  options: ConsoleStorageOptions,
+): Promise<ConsoleStorage> {
+  if (database.engine === 'postgres') {
+    const { ConsoleConnections } = await import('../storage/postgres/console-store.ts')
+    return new ConsoleConnections({ url: database.url, ...options })
+  }
+  const { ConsoleThread } = await import('../storage/sqlite/console-store.ts')
+  return new ConsoleThread({ path: database.path, onTrouble: options.onTrouble })
+}

@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import packageFile from '../../package.json' with { type: 'json' }
+import type { Settings } from '../config/read-settings.ts'
+import type { Clock } from '../core/ports/clock.ts'
+import type { ConsoleSettings } from '../http/console/console-parts.ts'
+import { CHANNELS, parseChannelSettings } from './channel-settings.ts'
+import { createSandboxShow } from './create-sandbox-show.ts'
+import { type ConsoleStorage, openConsoleStore } from './open-console-store.ts'
+
+export interface ConsoleWanted {
+  readonly settings: Settings
+  readonly clock: Clock
+  /** What went wrong in the background; it goes on by itself. */
+  readonly onTrouble: (error: unknown) => void
+}
+
+/** Opens the console's store, and gathers what serving the console takes besides. */
+export async function openConsole({ settings, clock, onTrouble }: ConsoleWanted): Promise<{
+  readonly storage: ConsoleStorage
+  readonly settings: ConsoleSettings
+}> {
+  const storage = await openConsoleStore(settings, { now: () => clock.now(), onTrouble })
+  return {
+    storage,
+    settings: {
+      store: storage.store,
+      randomBytes,
+      channels: CHANNELS,
+      parseChannelSettings,
+      dataDir: settings.dataDir,
+      sandbox: createSandboxShow(join(settings.dataDir, 'sandbox-media')),
+      version: packageFile.version,
+      mayUsePlainHttp: settings.consolePlainHttp,
+      // Beside the sources, wherever the process was started.
+      pagesFolder: join(import.meta.dirname, '../../console/dist'),
+    },
+  }
+}

@@ -1,0 +1,17 @@
+import type { Role } from '../../core/people/role.ts'
+import { Refusal } from '../../core/refusals.ts'
+
+const ROLES: readonly Role[] = ['viewer', 'developer', 'owner']
+
+export function parseEmail(text: string): string {
+  const email = text.trim()
+  if (email.length > 254 || !/^[^\s@]+@[^\s@]+$/.test(email))
+    throw new Refusal('argument_invalid', `“${text}” is no e-mail address: it needs a name, an @ and a domain.`)
+  return email
+}
+
+export function parseRole(text: string): Role {
+  const role = ROLES.find((known) => known === text)
+  if (!role) throw new Refusal('argument_invalid', `“${text}” is no role. Roles are: ${ROLES.join(', ')}.`)
+  return role
+}

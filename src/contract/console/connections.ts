@@ -1,0 +1,255 @@
+import { z } from 'zod'
+import { judgeNumber } from '../field-rules.ts'
+import { laneSettings } from './lane-settings.ts'
+import { consoleRoute } from './route.ts'
+import { inAccount, instant, ofAccount, page } from './shapes.ts'
+
+/** A number that is exact while it is small. `isMore`: there are at least so many. */
+export const boundedCount = z.object({ count: z.int(), isMore: z.boolean() })
+export type BoundedCount = z.output<typeof boundedCount>
+
+/** Why a lane stands still, and what to do. */
+export const laneWait = z.object({
+  /** A code of docs/reasons.md. */
+  code: z.string(),
+  sentence: z.string(),
+  nextStep: z.string(),
+  /** The network's own words. */
+  words: z.string().nullable(),
+  /** Null: until something happens. */
+  until: instant.nullable(),
+  /** Whether a person may end the wait before its time. */
+  canBeEnded: z.boolean(),
+})
+export type LaneWaitView = z.output<typeof laneWait>
+
+/** What was seen of a lane's speed. Only so far back as could be looked at quickly. */
+export const pace = z.object({
+  publishedInLastMinute: boundedCount,
+  /** When the network last took a message of this connection; null when none was found. */
+  lastPublishedAt: instant.nullable(),
+  /** How long a message takes on average, as far as one can tell, in milliseconds; null when nobody can. */
+  perMessageMs: z.number().nullable(),
+})
+export type PaceView = z.output<typeof pace>
+
+export const connectionRow = z.object({
+  id: z.string(),
+  number: z.string(),
+  channel: z.string(),
+  state: z.enum(['active', 'paused']),
+  /** With the message that is being handed over. */
+  waiting: boundedCount,
+  oldestWaitingAt: instant.nullable(),
+  pace,
+  /** Null while the lane moves or has nothing to do. */
+  wait: laneWait.nullable(),
+})
+export type ConnectionRow = z.output<typeof connectionRow>
+
+/** One setting that a channel has for each of its connections. */
+export const channelSetting = z.object({
+  name: z.string(),
+  label: z.string(),
+  help: z.string(),
+  kind: z.enum(['duration', 'text', 'secret']),
+  /** What it is when it is left out, as one would write it. */
+  unset: z.string(),
+})
+export type ChannelSetting = z.output<typeof channelSetting>
+
+export const channelView = z.object({
+  name: z.string(),
+  label: z.string(),
+  description: z.string(),
+  settings: z.array(channelSetting),
+})
+export type ChannelView = z.output<typeof channelView>
+
+export const connectionView = connectionRow.extend({
+  lane: laneSettings,
+  /** As one would write them. A secret one only says that it is set. */
+  channelSettings: z.array(channelSetting.extend({ value: z.string().nullable(), isSet: z.boolean() })),
+  createdAt: instant,
+  /** How many UNCONFIRMED ones of it wait for a person. */
+  unresolved: boundedCount,
+})
+export type ConnectionView = z.output<typeof connectionView>
+
+/** A message that is being handed over. */
+export const openMessage = z.object({
+  id: z.string(),
+  /** Masked for viewers. */
+  to: z.string(),
+  type: z.string(),
+  attempt: z.int(),
+  since: instant,
+  acceptedAt: instant,
+  /** Until when the channel is asked whether it arrived; null while it is being handed over. */
+  evidenceUntil: instant.nullable(),
+  words: z.string().nullable(),
+})
+
+export const waitingMessage = z.object({
+  id: z.string(),
+  to: z.string(),
+  type: z.string(),
+  acceptedAt: instant,
+  expiresAt: instant,
+  attempts: z.int(),
+  /** 1 is the head of the lane. */
+  position: z.int(),
+  /** When its turn comes, by the pace of the lane; null when nobody can tell. */
+  estimatedAt: instant.nullable(),
+})
+export type WaitingMessage = z.output<typeof waitingMessage>
+
+export const unresolvedMessage = z.object({
+  id: z.string(),
+  to: z.string(),
+  connectionId: z.string(),
+  connection: z.string(),
+  type: z.string(),
+  acceptedAt: instant,
+  settledAt: instant.nullable(),
+  attempts: z.int(),
+  reason: z.string().nullable(),
+  sentence: z.string(),
+  words: z.string().nullable(),
+})
+export type UnresolvedMessage = z.output<typeof unresolvedMessage>
+
+const senderNumber = z.string().superRefine((value, context) => {
+  const finding = judgeNumber(value)
+  if (finding) context.addIssue({ code: 'custom', message: finding.message })
+})
+
+const cursor = z.string().max(64).optional()
+const channelSettings = z.record(z.string().max(64), z.string().max(1_024))
+
+export const connectionRoutes = {
+  /** By number. Removed ones are not among them. */
+  listConnections: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/connections',
+    access: 'viewer',
+    params: ofAccount,
+    /** `find`: the digits a number begins with. */
+    query: z.object({ after: cursor, find: z.string().max(15).optional() }),
+    reply: page(connectionRow),
+  }),
+  /** The networks that this server can reach. */
+  listChannels: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/channels',
+    access: 'viewer',
+    params: ofAccount,
+    reply: z.object({ channels: z.array(channelView) }),
+  }),
+  addConnection: consoleRoute({
+    method: 'POST',
+    path: '/accounts/:account/connections',
+    access: 'developer',
+    params: ofAccount,
+    body: z.object({
+      number: senderNumber,
+      channel: z.string().max(64),
+      settings: channelSettings.default({}),
+    }),
+    reply: connectionView,
+  }),
+  readConnection: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/connections/:id',
+    access: 'viewer',
+    params: inAccount,
+    reply: connectionView,
+  }),
+  pauseConnection: consoleRoute({
+    method: 'POST',
+    path: '/accounts/:account/connections/:id/pause',
+    access: 'developer',
+    params: inAccount,
+    reply: connectionView,
+  }),
+  resumeConnection: consoleRoute({
+    method: 'POST',
+    path: '/accounts/:account/connections/:id/resume',
+    access: 'developer',
+    params: inAccount,
+    reply: connectionView,
+  }),
+  changeLane: consoleRoute({
+    method: 'PUT',
+    path: '/accounts/:account/connections/:id/lane',
+    access: 'developer',
+    params: inAccount,
+    body: laneSettings,
+    reply: connectionView,
+  }),
+  /** Those that are named; an empty text takes one back. What is left out stays as it is. */
+  changeChannelSettings: consoleRoute({
+    method: 'PUT',
+    path: '/accounts/:account/connections/:id/settings',
+    access: 'developer',
+    stepUp: true,
+    params: inAccount,
+    body: z.object({ settings: channelSettings }),
+    reply: connectionView,
+  }),
+  /**
+   * A long lane is cancelled in parts, so that nobody waits long: while `isRemoved` is false, ask again. In between the
+   * connection is paused. Refused while messages wait and `cancelWaiting` is false.
+   */
+  removeConnection: consoleRoute({
+    method: 'POST',
+    path: '/accounts/:account/connections/:id/remove',
+    access: 'developer',
+    stepUp: true,
+    params: inAccount,
+    body: z.object({ cancelWaiting: z.boolean() }),
+    reply: z.object({ isRemoved: z.boolean(), cancelled: z.int() }),
+  }),
+  readLane: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/connections/:id/lane',
+    access: 'viewer',
+    params: inAccount,
+    query: z.object({ after: cursor }),
+    reply: z.object({
+      open: openMessage.nullable(),
+      /** In the order in which they will be sent. */
+      items: z.array(waitingMessage),
+      next: z.string().nullable(),
+    }),
+  }),
+  /** Ends the lane's wait now, whatever it waits for but a person, its pace, media or quiet hours. */
+  endWait: consoleRoute({
+    method: 'POST',
+    path: '/accounts/:account/connections/:id/end-wait',
+    access: 'developer',
+    params: inAccount,
+    reply: connectionView,
+  }),
+  /**
+   * Cancels what waits, but what is being handed over, in parts: while `upTo` is not null, ask again with it. What is
+   * accepted after the first part stays.
+   */
+  cancelWaiting: consoleRoute({
+    method: 'POST',
+    path: '/accounts/:account/connections/:id/cancel-waiting',
+    access: 'developer',
+    params: inAccount,
+    body: z.object({ upTo: z.string().max(64).nullable() }),
+    reply: z.object({ cancelled: z.int(), upTo: z.string().nullable() }),
+  }),
+  /** UNCONFIRMED ones that nobody has resolved, newest first. A page may be short of what there is: go on while `next` is not null. */
+  listUnresolved: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/unresolved',
+    access: 'viewer',
+    params: ofAccount,
+    query: z.object({ after: cursor, connection: z.string().max(64).optional() }),
+    reply: page(unresolvedMessage),
+  }),
+} as const

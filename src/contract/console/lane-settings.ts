@@ -1,0 +1,61 @@
+import { z } from 'zod'
+
+const HOUR_MS = 3_600_000
+
+/** The least and the most that the times of a lane may be, in milliseconds: at the command line and in the console. */
+export const LANE_LIMITS = {
+  headBudgetMs: { least: 1_000, most: 24 * HOUR_MS },
+  timeToLiveMs: { least: 1_000, most: 30 * 24 * HOUR_MS },
+  leastGapMs: { least: 0, most: 24 * HOUR_MS },
+  gapJitterMs: { least: 0, most: 24 * HOUR_MS },
+} as const
+
+/** `22:00`, by a clock of 24 hours. */
+export const TIME_OF_DAY = /^(?:[01]\d|2[0-3]):[0-5]\d$/
+
+/** Whether this machine knows a time zone of this name, such as Europe/Berlin. */
+export function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}
+
+const timeOfDay = z.string().regex(TIME_OF_DAY, 'Write a time of day from 00:00 to 23:59, such as 22:00.')
+
+/** Hours of the day in which no attempt begins. They may go over midnight. */
+const quietHours = z
+  .object({
+    from: timeOfDay,
+    to: timeOfDay,
+    timeZone: z.string().refine(isTimeZone, 'There is no such time zone. Write one such as Europe/Berlin, or UTC.'),
+  })
+  .refine(({ from, to }) => from !== to, {
+    path: ['to'],
+    message: 'Quiet hours must end at another time than they begin.',
+  })
+
+/** How a lane behaves, as its owner sets it. */
+export const laneSettings = z.object({
+  onUnconfirmed: z.enum(['leave', 'resend']),
+  headBudgetMs: within(LANE_LIMITS.headBudgetMs),
+  timeToLiveMs: within(LANE_LIMITS.timeToLiveMs),
+  leastGapMs: within(LANE_LIMITS.leastGapMs),
+  gapJitterMs: within(LANE_LIMITS.gapJitterMs),
+  quietHours: quietHours.nullable(),
+})
+export type LaneSettings = z.output<typeof laneSettings>
+
+function within({ least, most }: { readonly least: number; readonly most: number }) {
+  const sentence = `Choose a time from ${inWords(least)} to ${inWords(most)}.`
+  return z.int(sentence).min(least, sentence).max(most, sentence)
+}
+
+function inWords(ms: number): string {
+  if (ms === 0) return '0'
+  if (ms < HOUR_MS) return `${ms / 1_000} s`
+  const hours = ms / HOUR_MS
+  return hours > 24 ? `${hours / 24} days` : `${hours} hours`
+}

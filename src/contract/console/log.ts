@@ -1,0 +1,203 @@
+import { z } from 'zod'
+import { consoleRoute, RAW } from './route.ts'
+import { inAccount, instant, ofAccount, page } from './shapes.ts'
+
+/** What may have become of a message. */
+export const LOG_STATES = [
+  'QUEUED',
+  'SENDING',
+  'PUBLISHED',
+  'DELIVERED',
+  'READ',
+  'FAILED',
+  'UNCONFIRMED',
+  'EXPIRED',
+  'CANCELLED',
+] as const
+export const LOG_TYPES = ['message', 'image', 'document', 'video', 'audio'] as const
+
+/**
+ * The tabs. `attention`: nobody knows whether it arrived, and nobody has said so. `failed`: did not arrive. `rejected`:
+ * requests that made no message.
+ */
+export const LOG_VIEWS = ['all', 'attention', 'failed', 'rejected'] as const
+
+/** What is looked for in the API log. What is left out filters nothing. */
+export const logFilter = z.object({
+  view: z.enum(LOG_VIEWS).default('all'),
+  state: z.enum(LOG_STATES).optional(),
+  status: z
+    .string()
+    .regex(/^[1-5](xx|[0-9][0-9])$/, 'Give an HTTP status such as 400, or a class such as 4xx.')
+    .optional(),
+  /** The sender number. */
+  connection: z.string().max(40).optional(),
+  /** The id of a token. */
+  token: z.string().max(64).optional(),
+  type: z.enum(LOG_TYPES).optional(),
+  to: z
+    .string()
+    .regex(/^[0-9]{1,15}\*?$/, 'Give the digits of a number, or its beginning with a * behind it.')
+    .optional(),
+  /** Both ends belong to it. */
+  since: z.coerce.number().int().nonnegative().optional(),
+  until: z.coerce.number().int().nonnegative().optional(),
+  /** Stands in what was wrong: in a code, in what the caller was told, or in the network's words. */
+  text: z.string().trim().min(1).max(200).optional(),
+  /** The id of a message or of a request. */
+  id: z.string().trim().min(1).max(64).optional(),
+})
+export type LogFilterInput = z.input<typeof logFilter>
+export type LogFilterOutput = z.output<typeof logFilter>
+
+export const logError = z.object({ field: z.string().nullable(), code: z.string(), message: z.string() })
+
+export const logEntry = z.object({
+  /** Names its page: the id of the message where it made one, else that of the request. */
+  id: z.string(),
+  /** Null: a person made this message of another, at the console or at the CLI. */
+  requestId: z.string().nullable(),
+  receivedAt: instant,
+  /** The HTTP status, the code such as `HC-1` and its name such as `success_200`. Null of what a person made. */
+  status: z.int().nullable(),
+  code: z.string().nullable(),
+  name: z.string().nullable(),
+  outcome: z.enum(['accepted', 'repeated', 'refused', 'copied']),
+  /** What the caller was told, where it was refused. */
+  errors: z.array(logError),
+  messageId: z.string().nullable(),
+  /** How the message stands now; null where there is none. */
+  state: z.enum(LOG_STATES).nullable(),
+  /** Why it ended as it did; null while it waits, or where there is nothing to say. */
+  reason: z.object({ code: z.string(), meaning: z.string() }).nullable(),
+  /** Of a refused request these three are what the caller wrote, right or wrong. */
+  from: z.string().nullable(),
+  to: z.string().nullable(),
+  type: z.string().nullable(),
+  connectionId: z.string().nullable(),
+  token: z.object({ id: z.string(), name: z.string() }).nullable(),
+  tookMs: z.number().nullable(),
+  attempts: z.int().nullable(),
+})
+export type LogEntry = z.output<typeof logEntry>
+
+export const logPage = page(logEntry).extend({
+  /** With a `next`: everything since then has been looked through, so what is missing here does not exist. */
+  lookedBackTo: instant.nullable(),
+})
+export type LogPage = z.output<typeof logPage>
+
+/** One moment in the life of a message, in plain words. */
+export const logMoment = z.object({
+  at: instant,
+  /** Since the message was accepted. */
+  offsetMs: z.int(),
+  kind: z.string(),
+  title: z.string(),
+  /** How it went: for its colour. */
+  tone: z.enum(['plain', 'good', 'wait', 'bad']),
+  code: z.string().nullable(),
+  meaning: z.string().nullable(),
+  /** The network's or the host's own words. */
+  words: z.string().nullable(),
+  facts: z.array(z.object({ name: z.string(), value: z.string() })),
+})
+export type LogMoment = z.output<typeof logMoment>
+
+const header = z.object({ name: z.string(), value: z.string() })
+
+export const logDetail = z.object({
+  entry: logEntry,
+  /** Recipients and texts are left out for who may not see them. */
+  isMasked: z.boolean(),
+  /** What became of it, in one sentence. */
+  sentence: z.string(),
+  request: z
+    .object({
+      method: z.string(),
+      url: z.string(),
+      headers: z.array(header),
+      /** As it came; null when it was not read, or is no text. */
+      body: z.string().nullable(),
+      remoteAddress: z.string().nullable(),
+      userAgent: z.string().nullable(),
+      /** Does the same again, with $API_TOKEN for the token. */
+      curl: z.string(),
+    })
+    .nullable(),
+  reply: z.object({ status: z.int(), headers: z.array(header), body: z.string() }).nullable(),
+  message: z
+    .object({
+      id: z.string(),
+      state: z.enum(LOG_STATES),
+      acceptedAt: instant,
+      /** Why it stands as it stands, with what to do. */
+      reason: z
+        .object({ code: z.string(), meaning: z.string(), nextStep: z.string(), words: z.string().nullable() })
+        .nullable(),
+      /** Why its whole lane stands still; null while it moves. */
+      lane: z
+        .object({ code: z.string(), meaning: z.string(), nextStep: z.string(), words: z.string().nullable() })
+        .extend({ until: instant.nullable() })
+        .nullable(),
+      /** 1 is next; null when it no longer waits. */
+      position: z.int().nullable(),
+      expiresAt: instant.nullable(),
+      connection: z.object({
+        id: z.string(),
+        number: z.string(),
+        channel: z.string(),
+        state: z.enum(['active', 'paused', 'removed']),
+      }),
+      resendOf: z.string().nullable(),
+      resentAs: z.string().nullable(),
+      actions: z.array(z.enum(['cancel', 'retry', 'resolve'])),
+    })
+    .nullable(),
+  timeline: z.array(logMoment),
+  media: z
+    .object({
+      type: z.string(),
+      name: z.string().nullable(),
+      url: z.string(),
+      state: z.enum(['pending', 'ready', 'failed', 'forgotten']),
+      sizeBytes: z.int().nullable(),
+      mime: z.string().nullable(),
+      sha256: z.string().nullable(),
+      tookMs: z.int().nullable(),
+      tries: z.int(),
+    })
+    .nullable(),
+})
+export type LogDetail = z.output<typeof logDetail>
+
+export const logRoutes = {
+  listLog: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/log',
+    access: 'viewer',
+    params: ofAccount,
+    query: logFilter.extend({
+      cursor: z.string().max(200).optional(),
+      limit: z.coerce.number().int().min(1).max(200).default(50),
+    }),
+    reply: logPage,
+  }),
+  /** The id is that of a message or of a request. */
+  showLogEntry: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/log/:id',
+    access: 'viewer',
+    params: inAccount,
+    reply: logDetail,
+  }),
+  /** A file with all that the filter finds. It is written to the audit log that somebody took it. */
+  exportLog: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/log-export',
+    access: 'viewer',
+    params: ofAccount,
+    query: logFilter.extend({ format: z.enum(['csv', 'ndjson']).default('csv') }),
+    reply: RAW,
+  }),
+} as const

@@ -1,0 +1,127 @@
+import { z } from 'zod'
+import { consoleRoute } from './route.ts'
+import { instant, ofAccount } from './shapes.ts'
+
+export const OVERVIEW_RANGES = ['1h', '24h', '7d', '30d'] as const
+export type OverviewRange = (typeof OVERVIEW_RANGES)[number]
+
+/**
+ * What became of what was asked for, as far as the overview tells it apart. `published` is also what was delivered or
+ * read since, `waiting` also what is being sent. `refused` are requests that made no message.
+ */
+export const TALLIED = ['published', 'waiting', 'failed', 'unconfirmed', 'expired', 'cancelled', 'refused'] as const
+export type Tallied = (typeof TALLIED)[number]
+
+const tallies = z.object({
+  published: z.int(),
+  waiting: z.int(),
+  failed: z.int(),
+  unconfirmed: z.int(),
+  expired: z.int(),
+  cancelled: z.int(),
+  refused: z.int(),
+})
+
+const overview = z.object({
+  now: instant,
+  range: z.enum(OVERVIEW_RANGES),
+  /** The chart begins here; it may be a little before the range does, because it begins with a whole bar. */
+  from: instant,
+  /** How long one bar is. */
+  barMs: z.int(),
+  bars: z.array(tallies.extend({ at: instant })),
+  totals: tallies.extend({ accepted: z.int() }),
+  /** As of when bars and totals are; null: nothing has been counted yet. */
+  countedAt: instant.nullable(),
+  /** False while hours of the range are still to be counted for the first time. */
+  isComplete: z.boolean(),
+  waiting: z.object({
+    count: z.int(),
+    /** True: there are more than could be counted in a moment. */
+    isMore: z.boolean(),
+    oldestAt: instant.nullable(),
+  }),
+  /** From acceptance to publication, of the newest published ones; null when there are none. */
+  latency: z.object({ messages: z.int(), p50Ms: z.int(), p95Ms: z.int() }).nullable(),
+  /** That have something to do, those that stand still and have waited longest first. */
+  lanes: z.array(
+    z.object({
+      connectionId: z.string(),
+      number: z.string(),
+      state: z.enum(['active', 'paused']),
+      waiting: z.int(),
+      isMore: z.boolean(),
+      oldestAt: instant.nullable(),
+      /** Why it stands still: a code of core/reasons.ts; null while it moves. */
+      reason: z.string().nullable(),
+      /** What that means, and what to do. */
+      meaning: z.string().nullable(),
+      whatToDo: z.string().nullable(),
+      /** The network's own words. */
+      words: z.string().nullable(),
+      until: instant.nullable(),
+    }),
+  ),
+  /** How many lanes are left out. */
+  furtherLanes: z.int(),
+  /** Those that end within 14 days, or ended within the last 7, by their end. */
+  endingTokens: z.array(z.object({ id: z.string(), name: z.string(), prefix: z.string(), expiresAt: instant })),
+  /** Why nothing is sent on any lane until a person releases them (G12). */
+  hold: z.object({ since: instant, reason: z.string() }).nullable(),
+  attention: z.object({
+    /** How far back was looked: to the beginning of the range, or less where there is very much. */
+    from: instant,
+    groups: z.array(
+      z.object({
+        state: z.enum(['FAILED', 'UNCONFIRMED', 'EXPIRED']),
+        reason: z.string().nullable(),
+        meaning: z.string().nullable(),
+        whatToDo: z.string().nullable(),
+        count: z.int(),
+        latestAt: instant,
+      }),
+    ),
+  }),
+  /** What a new account has done on its way to the first message; null once all of it is done. */
+  firstSteps: z.object({ connection: z.boolean(), token: z.boolean(), message: z.boolean() }).nullable(),
+})
+export type OverviewReply = z.output<typeof overview>
+
+const retention = z.object({
+  now: instant,
+  messages: z.int(),
+  /** As of when they were counted; null: not yet. */
+  countedAt: instant.nullable(),
+  /** False while older hours are still to be counted for the first time. */
+  isComplete: z.boolean(),
+  oldestAt: instant.nullable(),
+  /** Media that were fetched and wait until they are sent. */
+  spool: z.object({ files: z.int(), bytes: z.int(), isMore: z.boolean() }),
+  /** Null where other accounts live in the same database: its size would tell of them. */
+  databaseBytes: z.int().nullable(),
+})
+export type RetentionReply = z.output<typeof retention>
+
+export const overviewRoutes = {
+  readOverview: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/overview',
+    access: 'viewer',
+    params: ofAccount,
+    query: z.object({
+      range: z.enum(OVERVIEW_RANGES).default('24h'),
+      /** Bars and totals of this connection alone. */
+      connection: z.string().optional(),
+      /** Minutes that the reader's clock is ahead of UTC, so that a day's bar is their day. */
+      offset: z.coerce.number().int().min(-840).max(840).default(0),
+    }),
+    reply: overview,
+  }),
+  readRetention: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/retention',
+    access: 'viewer',
+    params: ofAccount,
+    reply: retention,
+  }),
+} as const

@@ -1,0 +1,255 @@
+import { z } from 'zod'
+import { consoleRoute, ROLES } from './route.ts'
+import { email } from './session.ts'
+import { done, inAccount, instant, ofAccount } from './shapes.ts'
+
+/** The secret at the end of a link. */
+const link = z.string().max(100)
+const role = z.enum(ROLES)
+const personName = z.string().trim().min(1, 'Enter a name.').max(80, 'A name has at most 80 characters.')
+export const accountName = z
+  .string()
+  .trim()
+  .min(1, 'Enter a name.')
+  .max(60, 'The name of an account has at most 60 characters.')
+/** The rules of a good password are the server's, because they depend on the person. */
+const newPassword = z.string().min(1, 'Choose a password.').max(1_024, 'A password has at most 256 bytes.')
+const code = z.string().trim().min(1, 'Enter the code.').max(64, 'This is no code.')
+const passkeyJson = z.custom<Readonly<Record<string, unknown>>>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'This is no answer of a passkey.',
+)
+const passkeyName = z
+  .string()
+  .trim()
+  .min(1, 'Enter a name, such as the device it is on.')
+  .max(60, 'The name of a passkey has at most 60 characters.')
+const byId = z.object({ id: z.string() })
+/** Shown once; null when the person has some already. */
+const recoveryCodes = z.object({ recoveryCodes: z.array(z.string()).nullable() })
+
+const member = z.object({
+  personId: z.string(),
+  email: z.string(),
+  name: z.string(),
+  role,
+  joinedAt: instant,
+  lastSignInAt: instant.nullable(),
+  hasSecondFactor: z.boolean(),
+})
+
+const invitation = z.object({
+  id: z.string(),
+  email: z.string(),
+  role,
+  createdAt: instant,
+  expiresAt: instant,
+  createdBy: z.string(),
+})
+
+/** How people come in: by links that work once. */
+const linkRoutes = {
+  readLink: consoleRoute({
+    method: 'POST',
+    path: '/links/read',
+    access: 'anybody',
+    body: z.object({ kind: z.enum(['set-up', 'invitation', 'reset-password']), link }),
+    reply: z.object({
+      email: z.string().nullable(),
+      account: z.string().nullable(),
+      role: role.nullable(),
+      /** Somebody with this e-mail is there already: they sign in and join. */
+      isKnown: z.boolean(),
+      expiresAt: instant,
+    }),
+  }),
+  setUp: consoleRoute({
+    method: 'POST',
+    path: '/links/set-up',
+    access: 'anybody',
+    body: z.object({ link, name: personName, email, password: newPassword }),
+    reply: done,
+  }),
+  acceptInvitation: consoleRoute({
+    method: 'POST',
+    path: '/links/invitation',
+    access: 'anybody',
+    body: z.object({ link, name: personName, password: newPassword }),
+    reply: done,
+  }),
+  joinAccount: consoleRoute({
+    method: 'POST',
+    path: '/links/join',
+    access: 'person',
+    body: z.object({ link }),
+    reply: z.object({ account: z.string() }),
+  }),
+  resetPassword: consoleRoute({
+    method: 'POST',
+    path: '/links/reset-password',
+    access: 'anybody',
+    body: z.object({ link, password: newPassword }),
+    reply: done,
+  }),
+} as const
+
+/** A person's own affairs. */
+const ownRoutes = {
+  changeOwnName: consoleRoute({
+    method: 'PUT',
+    path: '/me/name',
+    access: 'person',
+    body: z.object({ name: personName }),
+    reply: done,
+  }),
+  changePassword: consoleRoute({
+    method: 'PUT',
+    path: '/me/password',
+    access: 'person',
+    stepUp: true,
+    body: z.object({ password: newPassword }),
+    reply: done,
+  }),
+  readFactors: consoleRoute({
+    method: 'GET',
+    path: '/me/factors',
+    access: 'person',
+    reply: z.object({
+      totpSince: instant.nullable(),
+      passkeys: z.array(
+        z.object({ id: z.string(), name: z.string(), createdAt: instant, lastUsedAt: instant.nullable() }),
+      ),
+      recoveryCodesLeft: z.int(),
+    }),
+  }),
+  beginTotp: consoleRoute({
+    method: 'POST',
+    path: '/me/totp/begin',
+    access: 'person',
+    stepUp: true,
+    reply: z.object({
+      /** Base32, for who cannot scan. */
+      secret: z.string(),
+      uri: z.string(),
+    }),
+  }),
+  confirmTotp: consoleRoute({
+    method: 'POST',
+    path: '/me/totp/confirm',
+    access: 'person',
+    stepUp: true,
+    body: z.object({ code }),
+    reply: recoveryCodes,
+  }),
+  removeTotp: consoleRoute({ method: 'DELETE', path: '/me/totp', access: 'person', stepUp: true, reply: done }),
+  replaceRecoveryCodes: consoleRoute({
+    method: 'POST',
+    path: '/me/recovery-codes',
+    access: 'person',
+    stepUp: true,
+    reply: z.object({ recoveryCodes: z.array(z.string()) }),
+  }),
+  askNewPasskey: consoleRoute({
+    method: 'POST',
+    path: '/me/passkeys/question',
+    access: 'person',
+    stepUp: true,
+    reply: z.object({ ticket: z.string(), options: passkeyJson }),
+  }),
+  addPasskey: consoleRoute({
+    method: 'POST',
+    path: '/me/passkeys',
+    access: 'person',
+    stepUp: true,
+    body: z.object({ ticket: z.string().max(100), answer: passkeyJson, name: passkeyName }),
+    reply: recoveryCodes,
+  }),
+  renamePasskey: consoleRoute({
+    method: 'PUT',
+    path: '/me/passkeys/:id',
+    access: 'person',
+    params: byId,
+    body: z.object({ name: passkeyName }),
+    reply: done,
+  }),
+  removePasskey: consoleRoute({
+    method: 'DELETE',
+    path: '/me/passkeys/:id',
+    access: 'person',
+    stepUp: true,
+    params: byId,
+    reply: done,
+  }),
+} as const
+
+/** An account and who belongs to it. */
+const memberRoutes = {
+  readAccount: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/settings',
+    access: 'viewer',
+    params: ofAccount,
+    reply: z.object({ id: z.string(), name: z.string(), createdAt: instant, requiresSecondFactor: z.boolean() }),
+  }),
+  renameAccount: consoleRoute({
+    method: 'PUT',
+    path: '/accounts/:account/settings/name',
+    access: 'owner',
+    params: ofAccount,
+    body: z.object({ name: accountName }),
+    reply: done,
+  }),
+  requireSecondFactor: consoleRoute({
+    method: 'PUT',
+    path: '/accounts/:account/settings/second-factor',
+    access: 'owner',
+    stepUp: true,
+    params: ofAccount,
+    body: z.object({ isRequired: z.boolean() }),
+    reply: done,
+  }),
+  listMembers: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/people',
+    access: 'owner',
+    params: ofAccount,
+    reply: z.object({ members: z.array(member), invitations: z.array(invitation) }),
+  }),
+  invitePerson: consoleRoute({
+    method: 'POST',
+    path: '/accounts/:account/invitations',
+    access: 'owner',
+    stepUp: true,
+    params: ofAccount,
+    body: z.object({ email, role }),
+    /** The link is shown once: it is passed on by whoever invites. */
+    reply: z.object({ url: z.string(), expiresAt: instant }),
+  }),
+  withdrawInvitation: consoleRoute({
+    method: 'DELETE',
+    path: '/accounts/:account/invitations/:id',
+    access: 'owner',
+    stepUp: true,
+    params: inAccount,
+    reply: done,
+  }),
+  changeRole: consoleRoute({
+    method: 'PUT',
+    path: '/accounts/:account/people/:id/role',
+    access: 'owner',
+    stepUp: true,
+    params: inAccount,
+    body: z.object({ role }),
+    reply: done,
+  }),
+  removeMember: consoleRoute({
+    method: 'DELETE',
+    path: '/accounts/:account/people/:id',
+    access: 'owner',
+    stepUp: true,
+    params: inAccount,
+    reply: done,
+  }),
+} as const
+
+export const peopleRoutes = { ...linkRoutes, ...ownRoutes, ...memberRoutes } as const

@@ -1,0 +1,147 @@
+import { z } from 'zod'
+import { consoleRoute, RAW } from './route.ts'
+import { instant, ofAccount } from './shapes.ts'
+
+/** A sandbox connection. What it delivered stays to be seen after it has been removed. */
+const sandbox = z.object({
+  id: z.string(),
+  number: z.string(),
+  state: z.enum(['active', 'paused', 'removed']),
+})
+export type Sandbox = z.output<typeof sandbox>
+
+/** A recipient that fails on request, and what it shows. */
+const sandboxCommand = z.object({
+  recipient: z.string(),
+  /** What happens, and how it ends: in words. */
+  happens: z.string(),
+  ends: z.string(),
+})
+export type SandboxCommandView = z.output<typeof sandboxCommand>
+
+const messageType = z.enum(['message', 'image', 'document', 'video', 'audio'])
+
+/** What one recipient got through one connection. */
+const chat = z.object({
+  to: z.string(),
+  lastType: messageType,
+  /** The text, the caption or the name of the file, cut short. */
+  lastText: z.string(),
+  lastAt: instant,
+  /** Among the deliveries that were looked at. */
+  count: z.int(),
+})
+export type Chat = z.output<typeof chat>
+
+const chats = z.object({
+  items: z.array(chat),
+  next: z.string().nullable(),
+  /** How many of the newest deliveries were looked at, and whether that was all there are. */
+  lookedAt: z.int(),
+  isAll: z.boolean(),
+})
+
+const deliveredMedia = z.object({
+  name: z.string(),
+  caption: z.string().nullable(),
+  sizeBytes: z.int().nullable(),
+  /** As found by looking at the bytes when it was fetched. */
+  mime: z.string().nullable(),
+  sha256: z.string().nullable(),
+  /** False: no copy was kept, because it was larger than the room for copies. True is no promise that it still lies there. */
+  isCopied: z.boolean(),
+})
+
+/** A bubble. A message that was delivered twice is two of them. */
+const delivery = z.object({
+  /** Of the message and the attempt: unique in the inbox. */
+  key: z.string(),
+  messageId: z.string(),
+  attempt: z.int(),
+  at: instant,
+  type: messageType,
+  text: z.string().nullable(),
+  media: deliveredMedia.nullable(),
+  /** How its message stands now; null when the message is kept no more. */
+  state: z.string().nullable(),
+  /** Finds its entry in the API log; null when it has none. */
+  requestId: z.string().nullable(),
+})
+export type Delivery = z.output<typeof delivery>
+
+const thread = z.object({
+  /** In order of delivery: the oldest of this page first. */
+  items: z.array(delivery),
+  /** Asks for the page before this one; null: this is the beginning. */
+  next: z.string().nullable(),
+})
+
+const deliveryStory = delivery.extend({
+  connection: z.string(),
+  to: z.string(),
+  /** The body of the request, byte for byte; null when it is kept no more. */
+  body: z.string().nullable(),
+  acceptedAt: instant.nullable(),
+  publishedAt: instant.nullable(),
+  deliveredAt: instant.nullable(),
+  readAt: instant.nullable(),
+})
+export type DeliveryStory = z.output<typeof deliveryStory>
+
+const wantedPage = z.object({
+  /** As `next` of an earlier page gave it. Left out: the newest. */
+  before: z
+    .string()
+    .regex(/^\d{1,15}$/)
+    .optional(),
+})
+
+/** Letters that ids are made of, and no others: what cannot be one is not even looked for. */
+const id = z.string().regex(/^[\w#-]{1,100}$/)
+const ofConnection = ofAccount.extend({ connection: id })
+
+// What was delivered are texts and numbers, which viewers do not get to see in the API log either.
+export const sandboxRoutes = {
+  /** The sandbox connections of the account, and the recipients that fail on request. */
+  listSandboxes: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/sandbox',
+    access: 'viewer',
+    params: ofAccount,
+    reply: z.object({ connections: z.array(sandbox), commands: z.array(sandboxCommand) }),
+  }),
+  /** The recipients of what was delivered last, newest first. */
+  listChats: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/sandbox/:connection/chats',
+    access: 'developer',
+    params: ofConnection,
+    query: wantedPage,
+    reply: chats,
+  }),
+  /** What one recipient got, the newest page first. A page may be short, or even empty, while `next` goes on further back. */
+  readThread: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/sandbox/:connection/chats/:to',
+    access: 'developer',
+    params: ofConnection.extend({ to: z.string().regex(/^\d{1,20}$/) }),
+    query: wantedPage,
+    reply: thread,
+  }),
+  /** One delivery with its payload and its receipts. */
+  explainDelivery: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/sandbox/:connection/deliveries/:key',
+    access: 'developer',
+    params: ofConnection.extend({ key: id }),
+    reply: deliveryStory,
+  }),
+  /** The copy of what was delivered. Answers `Range`, for players. */
+  readSandboxMedia: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/sandbox/:connection/media/:message',
+    access: 'developer',
+    params: ofConnection.extend({ message: id }),
+    reply: RAW,
+  }),
+} as const

@@ -1,0 +1,141 @@
+import { z } from 'zod'
+import { consoleRoute, ROLES } from './route.ts'
+import { done, instant } from './shapes.ts'
+
+/** Long texts are refused before anything is computed from them. */
+export const email = z
+  .string()
+  .trim()
+  .max(254, 'An e-mail address has at most 254 characters.')
+  .regex(/^[^\s@]+@[^\s@]+$/, 'This is no e-mail address: it needs a name, an @ and a domain.')
+const password = z.string().min(1, 'Enter your password.').max(1_024, 'This password is too long.')
+/** Six digits of an app, or a recovery code. Spaces and dashes are for reading. */
+const code = z.string().trim().min(1, 'Enter the code.').max(64, 'This is no code.')
+const ticket = z.string().max(100)
+/** What the browser's own functions for passkeys take and give. */
+const passkeyJson = z.custom<Readonly<Record<string, unknown>>>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'This is no answer of a passkey.',
+)
+
+const signedIn = z.object({ step: z.literal('done') })
+
+const secondStep = z.object({
+  step: z.literal('second-factor'),
+  /** To be sent along with the code. */
+  ticket: z.string(),
+  methods: z.array(z.enum(['totp', 'passkey', 'recovery-code'])),
+})
+
+const passkeyQuestion = z.object({ ticket: z.string(), options: passkeyJson })
+
+export const sessionView = z.object({
+  id: z.string(),
+  isThis: z.boolean(),
+  startedAt: instant,
+  lastUsedAt: instant,
+  endsAt: instant,
+  isKept: z.boolean(),
+  proof: z.string(),
+  remoteAddress: z.string().nullable(),
+  userAgent: z.string().nullable(),
+})
+
+export const accountOfPerson = z.object({
+  id: z.string(),
+  name: z.string(),
+  role: z.enum(ROLES),
+  requiresSecondFactor: z.boolean(),
+  /** False: this person must set up a second factor first. */
+  isOpen: z.boolean(),
+})
+
+export const whoAmI = z.object({
+  person: z.object({ id: z.string(), email: z.string(), name: z.string() }),
+  accounts: z.array(accountOfPerson),
+  hasSecondFactor: z.boolean(),
+  /** Until then sensitive acts need no further proof. */
+  provenUntil: instant,
+})
+export type WhoAmI = z.output<typeof whoAmI>
+
+/** Signing in and out, and the sessions that come of it. */
+export const sessionRoutes = {
+  signIn: consoleRoute({
+    method: 'POST',
+    path: '/sign-in',
+    access: 'anybody',
+    body: z.object({ email, password, keep: z.boolean().default(false) }),
+    reply: z.discriminatedUnion('step', [signedIn, secondStep]),
+  }),
+  finishSignIn: consoleRoute({
+    method: 'POST',
+    path: '/sign-in/code',
+    access: 'anybody',
+    body: z.object({ ticket, code }),
+    reply: signedIn,
+  }),
+  askPasskeySignIn: consoleRoute({
+    method: 'POST',
+    path: '/sign-in/passkey/question',
+    access: 'anybody',
+    reply: passkeyQuestion,
+  }),
+  signInByPasskey: consoleRoute({
+    method: 'POST',
+    path: '/sign-in/passkey',
+    access: 'anybody',
+    body: z.object({ ticket, answer: passkeyJson, keep: z.boolean().default(false) }),
+    reply: signedIn,
+  }),
+  signOut: consoleRoute({ method: 'POST', path: '/sign-out', access: 'person', reply: done }),
+  /** For pages that anybody may open: is somebody signed in here? */
+  sessionState: consoleRoute({
+    method: 'GET',
+    path: '/session',
+    access: 'anybody',
+    reply: z.object({ isSignedIn: z.boolean() }),
+  }),
+  whoAmI: consoleRoute({ method: 'GET', path: '/me', access: 'person', reply: whoAmI }),
+
+  stepUp: consoleRoute({
+    method: 'POST',
+    path: '/step-up',
+    access: 'person',
+    body: z.union([z.object({ password }), z.object({ code })]),
+    reply: done,
+  }),
+  askPasskeyStepUp: consoleRoute({
+    method: 'POST',
+    path: '/step-up/passkey/question',
+    access: 'person',
+    reply: passkeyQuestion,
+  }),
+  stepUpByPasskey: consoleRoute({
+    method: 'POST',
+    path: '/step-up/passkey',
+    access: 'person',
+    body: z.object({ ticket, answer: passkeyJson }),
+    reply: done,
+  }),
+
+  listSessions: consoleRoute({
+    method: 'GET',
+    path: '/me/sessions',
+    access: 'person',
+    reply: z.object({ items: z.array(sessionView) }),
+  }),
+  endSession: consoleRoute({
+    method: 'DELETE',
+    path: '/me/sessions/:id',
+    access: 'person',
+    params: z.object({ id: z.string() }),
+    reply: done,
+  }),
+  endOtherSessions: consoleRoute({
+    method: 'POST',
+    path: '/me/sessions/end-others',
+    access: 'person',
+    reply: z.object({ ended: z.int() }),
+  }),
+} as const

@@ -1,0 +1,193 @@
+import { z } from 'zod'
+import { consoleRoute } from './route.ts'
+import { done, inAccount, instant, ofAccount, page } from './shapes.ts'
+
+export const TOKEN_EXPIRATIONS = ['7d', '30d', '60d', '90d', '1y', 'date'] as const
+export type TokenExpiration = (typeof TOKEN_EXPIRATIONS)[number]
+export const TOKEN_TABS = ['active', 'expired', 'deleted'] as const
+const LONGEST_NAME = 60
+const MOST_RANGES = 50
+const MOST_CONNECTIONS = 200
+
+/** As at the command line: people see it in lists, so it must be readable there. */
+export const tokenName = z
+  .string()
+  .trim()
+  .min(1, 'Give the token a name, such as web-shop.')
+  .refine((name) => Array.from(name).length <= LONGEST_NAME, `A name has at most ${LONGEST_NAME} characters.`)
+  .refine(
+    (name) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name) && name.isWellFormed(),
+    'A name is one line of ordinary characters.',
+  )
+
+/** When a token ends: `expiresAt` counts with `date` alone. */
+const ending = { expiration: z.enum(TOKEN_EXPIRATIONS), expiresAt: instant.nullable() }
+
+export const newTokenForm = z.object({
+  name: tokenName,
+  ...ending,
+  events: z.array(z.string()).max(100),
+  /** Null: all connections of the account, those of the future too. */
+  connectionIds: z
+    .array(z.string())
+    .min(1, 'Choose a connection, or leave the token unbound.')
+    .max(MOST_CONNECTIONS, `A token can be bound to ${MOST_CONNECTIONS} connections.`)
+    .nullable(),
+  /** Null: from anywhere. */
+  sourceRanges: z
+    .array(z.string().trim())
+    .min(1, 'Name an address, or leave the token unbound.')
+    .max(MOST_RANGES, `A token can be bound to ${MOST_RANGES} ranges of addresses.`)
+    .nullable(),
+})
+export type NewTokenForm = z.input<typeof newTokenForm>
+
+const boundConnection = z.object({
+  id: z.string(),
+  number: z.string(),
+  channel: z.string(),
+  state: z.enum(['active', 'paused', 'removed']),
+})
+
+const tokenRow = z.object({
+  id: z.string(),
+  name: z.string(),
+  /** The first 8 characters after `nco_`. */
+  prefix: z.string(),
+  events: z.array(z.string()),
+  connections: z.array(boundConnection).nullable(),
+  sourceRanges: z.array(z.string()).nullable(),
+  createdAt: instant,
+  createdBy: z.string().nullable(),
+  expiresAt: instant,
+  /** To the minute. */
+  lastUsedAt: instant.nullable(),
+  deletedAt: instant.nullable(),
+  /** The token that replaces it. */
+  successorId: z.string().nullable(),
+})
+export type TokenRowReply = z.output<typeof tokenRow>
+
+const namedToken = z.object({ id: z.string(), name: z.string() })
+const token = tokenRow.extend({ successor: namedToken.nullable(), predecessor: namedToken.nullable() })
+export type TokenReply = z.output<typeof token>
+
+/** Counted backwards over what can be looked at in an instant. Not complete: “at least”, since `countedFrom`. */
+const counted = { since: instant, countedFrom: instant, isComplete: z.boolean() }
+
+const caller = z.object({
+  tokenId: z.string(),
+  address: z.string().nullable(),
+  userAgent: z.string().nullable(),
+  requests: z.int(),
+  refused: z.int(),
+  lastAt: instant,
+})
+export type TokenCallerReply = z.output<typeof caller>
+
+const tokenUse = z.object({ ...counted, callers: z.array(caller) })
+export type TokenUseReply = z.output<typeof tokenUse>
+
+/** The most frequent values of one kind; `value` null: it is not known, or there is none. */
+const tally = z.array(z.object({ value: z.string().nullable(), count: z.int() }))
+
+const tokenDeeds = tokenUse.extend({
+  requests: z.int(),
+  accepted: z.int(),
+  numbers: tally,
+  types: tally,
+  /** A state of a message, or `Refused 403`. */
+  results: tally,
+})
+export type TokenDeedsReply = z.output<typeof tokenDeeds>
+
+/** The token itself is in no other reply. */
+const shownOnce = z.object({ token: z.string(), details: token })
+export type ShownTokenReply = z.output<typeof shownOnce>
+
+export const tokenRoutes = {
+  listTokens: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/tokens',
+    access: 'viewer',
+    params: ofAccount,
+    query: z.object({ tab: z.enum(TOKEN_TABS).default('active'), after: z.string().max(100).optional() }),
+    reply: page(tokenRow),
+  }),
+  /** Who used the tokens of the account in the last 24 hours. Asked apart from the list, so that the list is there at once. */
+  countTokenUse: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/token-use',
+    access: 'viewer',
+    params: ofAccount,
+    query: z.object({ token: z.string().max(100).optional() }),
+    reply: tokenUse,
+  }),
+  /** What the form offers. */
+  describeTokenForm: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/token-form',
+    access: 'viewer',
+    params: ofAccount,
+    reply: z.object({
+      events: z.array(
+        z.object({ event: z.string(), group: z.string(), name: z.string(), about: z.string(), endpoint: z.string() }),
+      ),
+      connections: z.array(boundConnection),
+      /** Where requests go: the whole URL of the endpoint. */
+      endpoint: z.string(),
+    }),
+  }),
+  readToken: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/tokens/:id',
+    access: 'viewer',
+    params: inAccount,
+    reply: token,
+  }),
+  /** What it did in the last 30 days. */
+  describeTokenUse: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/tokens/:id/use',
+    access: 'viewer',
+    params: inAccount,
+    reply: tokenDeeds,
+  }),
+  createToken: consoleRoute({
+    method: 'POST',
+    path: '/accounts/:account/tokens',
+    access: 'developer',
+    stepUp: true,
+    params: ofAccount,
+    body: newTokenForm,
+    reply: shownOnce,
+  }),
+  renameToken: consoleRoute({
+    method: 'PUT',
+    path: '/accounts/:account/tokens/:id',
+    access: 'developer',
+    params: inAccount,
+    body: z.object({ name: tokenName }),
+    reply: token,
+  }),
+  /** `oldEndsAt` null: in 7 days, or when it would have ended anyway. */
+  rotateToken: consoleRoute({
+    method: 'POST',
+    path: '/accounts/:account/tokens/:id/rotation',
+    access: 'developer',
+    stepUp: true,
+    params: inAccount,
+    body: z.object({ ...ending, oldEndsAt: instant.nullable() }),
+    reply: shownOnce,
+  }),
+  /** `name` is what the person typed, to be sure that it is this one. */
+  deleteToken: consoleRoute({
+    method: 'POST',
+    path: '/accounts/:account/tokens/:id/deletion',
+    access: 'developer',
+    stepUp: true,
+    params: inAccount,
+    body: z.object({ name: z.string() }),
+    reply: done,
+  }),
+} as const

@@ -1,0 +1,56 @@
+import type { Instant } from '../ids.ts'
+
+/** Hours of each day in which no attempt begins, by the clock of a place. They may go over midnight. */
+export interface QuietHours {
+  /** `22:00`. The first minute that is quiet, and the first that is not. */
+  readonly from: string
+  readonly to: string
+  /** As in the IANA database, such as Europe/Berlin. */
+  readonly timeZone: string
+}
+
+const MINUTE_MS = 60_000
+const DAY_MINUTES = 24 * 60
+
+/**
+ * When the quiet hours end that `now` lies in; null when it lies in none. A time zone that this machine does not know
+ * has no quiet hours: a lane must not stand still for ever because of it.
+ */
+export function endOfQuietHours(quiet: QuietHours, now: Instant): Instant | null {
+  const time = minuteOfDay(now, quiet.timeZone)
+  if (time === null) return null
+  const [from, to] = [parseTimeOfDay(quiet.from), parseTimeOfDay(quiet.to)]
+  if (minutesLeft(time, to) > minutesLeft(from, to) || from === to) return null
+  const startOfMinute = now - (now % MINUTE_MS)
+  const end = startOfMinute + minutesLeft(time, to) * MINUTE_MS
+  // The clocks may be set in between: then it is another time of day than meant, by as much as they were set.
+  const shown = minuteOfDay(end, quiet.timeZone) ?? to
+  const off = shown === to ? 0 : nearest(to - shown)
+  const mended = end + off * MINUTE_MS
+  // Where the clocks jump over the end, there is no such time: it is looked for minute by minute, once a year.
+  return mended > now ? mended : startOfMinute + MINUTE_MS
+}
+
+/** Minutes from one time of day to the next time that it is the other; a whole day when they are the same. */
+function minutesLeft(from: number, to: number): number {
+  return ((to - from + DAY_MINUTES - 1) % DAY_MINUTES) + 1
+}
+
+/** A difference between times of day as the shorter way around the clock. */
+function nearest(minutes: number): number {
+  const round = ((minutes % DAY_MINUTES) + DAY_MINUTES) % DAY_MINUTES
+  return round > DAY_MINUTES / 2 ? round - DAY_MINUTES : round
+}
+
+function parseTimeOfDay(text: string): number {
+  return Number(text.slice(0, 2)) * 60 + Number(text.slice(3, 5))
+}
+
+function minuteOfDay(at: Instant, timeZone: string): number | null {
+  try {
+    const text = new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+    return parseTimeOfDay(text.format(at))
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,68 @@
+import type { Instant } from '../ids.ts'
+
+/**
+ * How guessing is slowed down. Nobody is ever locked out for good, or whoever knows an e-mail could lock its owner out.
+ *
+ * - `account`: five tries are free, then each waits 1, 2, 4 … 900 seconds after the one before. A browser that its person
+ *   has signed in with before counts by itself (`device`), so others' guesses do not slow the person down.
+ * - `address`: 30 tries an hour from one network address, over all accounts.
+ * - `code`: 5 tries in 5 minutes at codes of six digits.
+ */
+export type ThrottleRule = 'account' | 'device' | 'address' | 'code'
+
+export interface ThrottledTry {
+  /** What is counted by, such as `account:` and a hash of the e-mail. */
+  readonly key: string
+  readonly rule: ThrottleRule
+}
+
+export interface Tries {
+  readonly count: number
+  /** When the first of a window was made, or the last, as the rule counts. */
+  readonly countedFrom: Instant
+  readonly lastAt: Instant
+}
+
+const FREE_TRIES = 5
+const LONGEST_WAIT_MS = 900_000
+/** A counter that nobody has touched for so long is as if it had never been. */
+export const TRIES_FORGOTTEN_AFTER_MS = 86_400_000
+
+const WINDOWS: Readonly<Record<'address' | 'code', { readonly most: number; readonly lastsMs: number }>> = {
+  address: { most: 30, lastsMs: 3_600_000 },
+  code: { most: 5, lastsMs: 300_000 },
+}
+
+/** What the counter says after one more try; or when that try is welcome, if it is not now. */
+export function judgeTry(
+  rule: ThrottleRule,
+  tries: Tries | null,
+  now: Instant,
+): { readonly tries: Tries } | { readonly until: Instant } {
+  return rule === 'account' || rule === 'device' ? judgeBySteps(tries, now) : judgeByWindow(rule, tries, now)
+}
+
+function judgeBySteps(tries: Tries | null, now: Instant): { readonly tries: Tries } | { readonly until: Instant } {
+  const isForgotten = !tries || now - tries.lastAt >= TRIES_FORGOTTEN_AFTER_MS
+  if (isForgotten) return { tries: { count: 1, countedFrom: now, lastAt: now } }
+  const until = tries.lastAt + waitAfter(tries.count)
+  // A clock that was set back must not make anybody wait longer than the longest wait.
+  if (until > now && until - now <= LONGEST_WAIT_MS) return { until }
+  return { tries: { count: tries.count + 1, countedFrom: tries.countedFrom, lastAt: now } }
+}
+
+function waitAfter(count: number): number {
+  return count < FREE_TRIES ? 0 : Math.min(LONGEST_WAIT_MS, 1_000 * 2 ** (count - FREE_TRIES))
+}
+
+function judgeByWindow(
+  rule: 'address' | 'code',
+  tries: Tries | null,
+  now: Instant,
+): { readonly tries: Tries } | { readonly until: Instant } {
+  const { most, lastsMs } = WINDOWS[rule]
+  const isOver = !tries || now >= tries.countedFrom + lastsMs || now < tries.countedFrom
+  if (isOver) return { tries: { count: 1, countedFrom: now, lastAt: now } }
+  if (tries.count >= most) return { until: tries.countedFrom + lastsMs }
+  return { tries: { count: tries.count + 1, countedFrom: tries.countedFrom, lastAt: now } }
+}

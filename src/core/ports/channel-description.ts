@@ -1,0 +1,23 @@
+/** One setting that a channel has for each of its connections, for forms and pages. */
+export interface SettingDescription {
+  /** As `parseSettings` of the channel reads it. */
+  readonly name: string
+  readonly label: string
+  /** One sentence: what it does. */
+  readonly help: string
+  /** A secret is written and never shown. */
+  readonly kind: 'duration' | 'text' | 'secret'
+  /** What it is when it is left out, as one would write it. */
+  readonly unset: string
+}
+
+/** A channel, as people choose it. */
+export interface ChannelDescription {
+  readonly name: string
+  readonly label: string
+  /** One sentence: what becomes of what is sent there. */
+  readonly description: string
+  readonly settings: readonly SettingDescription[]
+  /** Stored settings of a connection as the texts that `parseSettings` reads back as the same, secrets too. */
+  writeSettings(stored: Readonly<Record<string, unknown>>): Readonly<Record<string, string>>
+}

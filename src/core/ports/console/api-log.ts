@@ -1,0 +1,109 @@
+import type { AccountId, ConnectionId, Instant, TokenId } from '../../ids.ts'
+import type { MessageState, MessageType } from '../../message/message.ts'
+import type { Actor, ConnectionState, MessageStory, RequestView } from '../administration.ts'
+
+/** A null filters nothing. */
+export interface LogFilter {
+  readonly view: 'all' | 'attention' | 'failed' | 'rejected'
+  readonly state: MessageState | null
+  /** Both ends belong to it. */
+  readonly statuses: { readonly from: number; readonly to: number } | null
+  /** The sender number, also one that is no connection: such requests were refused. */
+  readonly connection: string | null
+  readonly tokenId: TokenId | null
+  readonly type: MessageType | null
+  /** All of a recipient's digits, or what it begins with. */
+  readonly recipient: { readonly digits: string; readonly isWhole: boolean } | null
+  /** Both ends belong to it. */
+  readonly since: Instant | null
+  readonly until: Instant | null
+  /**
+   * In any case of letters. `codes`: only in codes, for who may not read the words, which may name a recipient.
+   */
+  readonly text: { readonly words: string; readonly in: 'codes' | 'codes and words' } | null
+  /** Of a message or of a request. */
+  readonly id: string | null
+}
+
+export interface LogEntryView
+  extends Omit<RequestView, 'account' | 'token' | 'requestId' | 'outcome' | 'status' | 'code'> {
+  /** The id of the message where it made one, else that of the request. */
+  readonly id: string
+  /** Null: a person made this message of another. */
+  readonly requestId: string | null
+  /** Both are null of a message that a person made. */
+  readonly status: number | null
+  readonly code: string | null
+  readonly outcome: 'accepted' | 'repeated' | 'refused' | 'copied'
+  readonly token: { readonly id: TokenId; readonly name: string; readonly prefix: string } | null
+  readonly connectionId: ConnectionId | null
+  /** Why the message ended as it did. */
+  readonly reason: string | null
+  readonly attempts: number | null
+  /** When the network took the message. */
+  readonly publishedAt: Instant | null
+}
+
+export interface LogPageView {
+  /** Newest first. */
+  readonly entries: readonly LogEntryView[]
+  /** Asks for what is older; null: nothing is. A page may be empty and yet have a next one. */
+  readonly next: string | null
+  /** With a `next`: everything since then has been looked through. */
+  readonly lookedBackTo: Instant | null
+}
+
+export interface LogMedia {
+  readonly type: MessageType
+  readonly name: string | null
+  readonly url: string
+  readonly state: 'pending' | 'ready' | 'failed' | 'forgotten'
+  readonly sizeBytes: number | null
+  readonly mime: string | null
+  readonly sha256: string | null
+  readonly tookMs: number | null
+  readonly tries: number
+}
+
+export interface LogStory {
+  readonly entry: LogEntryView
+  /** What the request carried, as it came; null when it was not read or is no text. */
+  readonly body: string | null
+  /** Null where the request made no message. Of a repeat: the message that was made before. */
+  readonly message: MessageStory | null
+  readonly connection: {
+    readonly id: ConnectionId
+    readonly number: string
+    readonly channel: string
+    readonly state: ConnectionState
+  } | null
+  /** Whether a person may still say what became of it. */
+  readonly isUnresolved: boolean
+  readonly media: LogMedia | null
+}
+
+/** The API log of one account, for people who look at it in the console. */
+export interface ApiLog {
+  /**
+   * One page, newest first. Never looks through more than some 20,000 rows: what it has not reached yet, the next page
+   * goes on with. A page holds what was there when it was read; what comes in meanwhile is on none of the later ones, so
+   * nothing is on two pages and nothing is left out. Refuses a cursor that it did not make with `argument_invalid`.
+   */
+  readPage(
+    accountId: AccountId,
+    wanted: { readonly filter: LogFilter; readonly cursor: string | null; readonly limit: number },
+  ): Promise<LogPageView>
+
+  /**
+   * Everything about one entry, by the id of its message or of its request. Refuses with `request_unknown`, also for
+   * those of another account. An accepted request is found by its own id only among the newest 10,000.
+   */
+  readEntry(accountId: AccountId, id: string): Promise<LogStory>
+
+  /** Notes in the audit log that somebody took a copy of what a filter finds. */
+  noteExport(
+    accountId: AccountId,
+    taken: { readonly format: string; readonly filter: string },
+    actor: Actor,
+  ): Promise<void>
+}

@@ -1,0 +1,38 @@
+import type { AccountId, Instant } from '../../ids.ts'
+import type { Actor } from '../administration.ts'
+
+export interface AuditEntry {
+  readonly sequence: number
+  readonly at: Instant
+  /** `cli`, `first start`, or the e-mail of a person. */
+  readonly actor: string
+  /** Such as `token.create`. */
+  readonly action: string
+  /** The id of what was changed. */
+  readonly object: string
+  readonly detail: Readonly<Record<string, unknown>> | null
+  readonly remoteAddress: string | null
+  readonly userAgent: string | null
+}
+
+/** What people did. It only ever grows. */
+export interface AuditLog {
+  /**
+   * Of one account, newest first, those before that sequence: also what its members did to themselves and how they
+   * signed in, but nothing that concerns other accounts.
+   */
+  list(wanted: {
+    readonly accountId: AccountId
+    readonly before: number | null
+    readonly limit: number
+  }): Promise<readonly AuditEntry[]>
+  /** What changed nothing, such as a sign-in that failed. */
+  note(
+    what: {
+      readonly action: string
+      readonly personId: string | null
+      readonly detail?: Readonly<Record<string, unknown>>
+    },
+    by: Actor,
+  ): Promise<void>
+}

@@ -1,0 +1,104 @@
+import type { AccountId, ConnectionId, Instant, MessageId } from '../../ids.ts'
+import type { MessageState, MessageType } from '../../message/message.ts'
+import type { ConnectionState } from '../administration.ts'
+
+export interface SandboxView {
+  readonly id: ConnectionId
+  readonly number: string
+  readonly state: ConnectionState
+}
+
+/** A connection, and the account that asks for it: one of another account does not exist. */
+export interface OwnConnection {
+  readonly accountId: AccountId
+  readonly connectionId: ConnectionId
+}
+
+/** Before this cursor, as an earlier page gave it; null begins at the newest. */
+export interface WantedPage {
+  readonly before: number | null
+  readonly limit: number
+}
+
+export interface ChatView {
+  readonly to: string
+  readonly lastType: MessageType
+  /** The text, the caption or the name of the file, cut short. */
+  readonly lastText: string
+  readonly lastAt: Instant
+  /** Among the deliveries that were looked at. */
+  readonly count: number
+}
+
+export interface ChatPage {
+  readonly items: readonly ChatView[]
+  readonly next: number | null
+  /** How many of the newest deliveries were looked at, and whether there are no more. */
+  readonly lookedAt: number
+  readonly isAll: boolean
+}
+
+export interface DeliveredMedia {
+  readonly name: string
+  readonly caption: string | null
+  readonly sizeBytes: number | null
+  readonly mime: string | null
+  readonly sha256: string | null
+  /** False: no copy was kept. True is no promise that it still lies there, or on this machine. */
+  readonly isCopied: boolean
+}
+
+/** What a recipient got by one attempt. */
+export interface DeliveryView {
+  /** Unique in its connection's inbox. */
+  readonly key: string
+  readonly messageId: MessageId
+  readonly attempt: number
+  readonly at: Instant
+  readonly type: MessageType
+  readonly text: string | null
+  readonly media: DeliveredMedia | null
+  /** How its message stands now; null when the message is kept no more. */
+  readonly state: MessageState | null
+  readonly requestId: string | null
+}
+
+export interface ThreadPage {
+  /** The oldest of this page first. */
+  readonly items: readonly DeliveryView[]
+  /** Of the page before; null: nothing was delivered before these. */
+  readonly next: number | null
+}
+
+export interface DeliveryStory extends DeliveryView {
+  /** The sender number. */
+  readonly connection: string
+  readonly to: string
+  /** The request's body as it came; null when it is kept no more. */
+  readonly body: string | null
+  readonly acceptedAt: Instant | null
+  readonly publishedAt: Instant | null
+  readonly deliveredAt: Instant | null
+  readonly readAt: Instant | null
+}
+
+/**
+ * What the sandbox delivered, for people to look at. Only reads. To whoever names a connection of another account, one
+ * of another channel or none at all, nothing exists. What is asked for in pages looks at a bounded part of the inbox
+ * each time, however much there is.
+ */
+export interface InboxViews {
+  /** Sandbox connections in order of their numbers; removed ones too, behind the others. */
+  listSandboxes(accountId: AccountId): Promise<readonly SandboxView[]>
+  /** Recipients of the newest deliveries, who got something last first. Null: no such connection. */
+  listChats(of: OwnConnection, page: WantedPage): Promise<ChatPage | null>
+  /**
+   * What one recipient got, the newest page first and each page in order of delivery. A page with `next` may be short or
+   * empty: then so much was looked through in vain. Null: no such connection.
+   */
+  readThread(of: OwnConnection, to: string, page: WantedPage): Promise<ThreadPage | null>
+  /** Null: no such delivery. */
+  explainDelivery(of: OwnConnection, key: string): Promise<DeliveryStory | null>
+  /** The file that was delivered with a message; null: none was. */
+  findMedia(of: OwnConnection, messageId: MessageId): Promise<DeliveredMedia | null>
+}

@@ -1,0 +1,149 @@
+import type { LanePolicy } from '../../connection/lane-policy.ts'
+import type { AccountId, ConnectionId, Instant, MessageId } from '../../ids.ts'
+import type { MessageType } from '../../message/message.ts'
+import type { Actor, MessageView } from '../administration.ts'
+
+/** Exact while it is small. `isMore`: at least so many. */
+export interface BoundedCount {
+  readonly count: number
+  readonly isMore: boolean
+}
+
+/** Why a lane stands still. */
+export interface StandsStill {
+  /** A code of core/reasons.ts. */
+  readonly reason: string
+  readonly words: string | null
+  readonly until: Instant | null
+  /** Whether `endWait` may end it. */
+  readonly canBeEnded: boolean
+}
+
+/** Of the messages before the head of the lane, or the newest ones: as far back as could be looked quickly. */
+export interface MeasuredPace {
+  readonly publishedInLastMinute: BoundedCount
+  /** Null when none was found. */
+  readonly lastPublishedAt: Instant | null
+  /** Between two that were published in the last minute, on average; null when there were no two. */
+  readonly perMessageMs: number | null
+}
+
+/** A connection with how its lane stands: what takes long to count is not counted. */
+export interface LaneOverview {
+  readonly id: ConnectionId
+  readonly number: string
+  readonly channel: string
+  readonly state: 'active' | 'paused'
+  readonly policy: LanePolicy
+  readonly channelSettings: Readonly<Record<string, unknown>>
+  readonly createdAt: Instant
+  readonly waiting: BoundedCount
+  readonly oldestWaitingAt: Instant | null
+  readonly pace: MeasuredPace
+  readonly standsStill: StandsStill | null
+}
+
+export interface OpenMessageView {
+  readonly id: MessageId
+  readonly to: string
+  readonly type: MessageType
+  readonly acceptedAt: Instant
+  readonly attempt: number
+  readonly since: Instant
+  readonly evidenceUntil: Instant | null
+  readonly words: string | null
+}
+
+export interface WaitingMessageView {
+  readonly id: MessageId
+  readonly to: string
+  readonly type: MessageType
+  readonly acceptedAt: Instant
+  readonly attempts: number
+  /** 1 is the head of the lane, which may be the one that is being handed over. */
+  readonly position: number
+}
+
+export interface LanePage {
+  readonly open: OpenMessageView | null
+  readonly items: readonly WaitingMessageView[]
+  readonly next: string | null
+}
+
+export interface UnresolvedView {
+  readonly id: MessageId
+  readonly to: string
+  readonly connectionId: ConnectionId
+  readonly connection: string
+  readonly type: MessageType
+  readonly acceptedAt: Instant
+  readonly settledAt: Instant | null
+  readonly attempts: number
+  readonly reason: string | null
+  readonly words: string | null
+}
+
+export interface OfConnection {
+  readonly accountId: AccountId
+  readonly id: ConnectionId
+}
+
+export interface OfMessage {
+  readonly accountId: AccountId
+  readonly id: MessageId
+}
+
+/**
+ * Connections and their lanes, as the console shows and changes them. Everything is of one account: what is another's is
+ * refused as what does not exist, with `connection_unknown` or `message_unknown`. Each change is one transaction that
+ * also writes the audit log, and a running service notices it at once. A cursor that nobody gave out begins anew.
+ */
+export interface LaneViews {
+  /** By number, without removed ones. `find`: only those that begin with these digits. */
+  listLanes(wanted: {
+    accountId: AccountId
+    find: string | null
+    after: string | null
+  }): Promise<{ items: readonly LaneOverview[]; next: string | null }>
+  readLane(of: OfConnection): Promise<LaneOverview>
+  /** What waits, in order: twenty from the cursor on. */
+  listWaiting(of: OfConnection, after: string | null): Promise<LanePage>
+
+  setState(of: OfConnection, state: 'active' | 'paused', actor: Actor): Promise<void>
+  /** What is left out stays as it is. */
+  changeSettings(
+    of: OfConnection,
+    change: { policy?: LanePolicy; channelSettings?: Readonly<Record<string, unknown>> },
+    actor: Actor,
+  ): Promise<void>
+  /**
+   * Ends the wait that the lane is in, so that it tries at once. Refuses with `lane_not_waiting` when it is in none that
+   * a person may end.
+   */
+  endWait(of: OfConnection, actor: Actor): Promise<void>
+  /**
+   * Cancels some of what waits, the last first, without what is being handed over. `upTo` null begins: then nothing that
+   * is accepted later is touched. Call it again with the `upTo` it returns, until that is null.
+   */
+  cancelWaiting(
+    of: OfConnection,
+    upTo: string | null,
+    actor: Actor,
+  ): Promise<{ cancelled: number; upTo: string | null }>
+  /**
+   * One part of a removal: pauses the connection and cancels some of what waits, until nothing does; then it is removed.
+   * Refuses with `connection_has_waiting` when anything waits and `cancelWaiting` is false.
+   */
+  removeSome(of: OfConnection, cancelWaiting: boolean, actor: Actor): Promise<{ isRemoved: boolean; cancelled: number }>
+
+  /** UNCONFIRMED and not resolved by anybody, newest first, as far back as could be looked quickly. */
+  listUnresolved(wanted: {
+    accountId: AccountId
+    connectionId: ConnectionId | null
+    after: string | null
+  }): Promise<{ items: readonly UnresolvedView[]; next: string | null }>
+  /** As in `Administration`, for messages of this account alone. */
+  cancelMessage(of: OfMessage, actor: Actor): Promise<MessageView>
+  retryMessage(of: OfMessage, actor: Actor): Promise<MessageView>
+  resolveMessage(of: OfMessage, as: 'arrived' | 'send-again', actor: Actor): Promise<MessageView>
+}

@@ -1,0 +1,111 @@
+import type { AccountId, ConnectionId, Instant, TokenId } from '../../ids.ts'
+import type { HoldView } from '../administration.ts'
+
+export type OverviewRange = '1h' | '24h' | '7d' | '30d'
+
+/** How many, by what became of them. `waiting` is also what is being sent, `published` also what was delivered or read. */
+export interface Tallies {
+  readonly published: number
+  readonly waiting: number
+  readonly failed: number
+  readonly unconfirmed: number
+  readonly expired: number
+  readonly cancelled: number
+  /** Requests that made no message. */
+  readonly refused: number
+}
+
+export interface TallyBar extends Tallies {
+  readonly at: Instant
+}
+
+/** A lane that has something to do. */
+export interface WaitingLane {
+  readonly connectionId: ConnectionId
+  readonly number: string
+  readonly state: 'active' | 'paused'
+  readonly waiting: number
+  /** True: more wait than were counted. */
+  readonly isMore: boolean
+  readonly oldestAt: Instant | null
+  /** Why it stands still: a code of core/reasons.ts; null while it moves. */
+  readonly reason: string | null
+  readonly words: string | null
+  readonly until: Instant | null
+}
+
+export interface EndingToken {
+  readonly id: TokenId
+  readonly name: string
+  readonly prefix: string
+  readonly expiresAt: Instant
+}
+
+/** Messages that came to a bad end for the same reason. */
+export interface AttentionGroup {
+  readonly state: 'FAILED' | 'UNCONFIRMED' | 'EXPIRED'
+  readonly reason: string | null
+  readonly count: number
+  readonly latestAt: Instant
+}
+
+export interface FirstSteps {
+  readonly connection: boolean
+  readonly token: boolean
+  readonly message: boolean
+}
+
+export interface OverviewView {
+  readonly now: Instant
+  readonly range: OverviewRange
+  readonly from: Instant
+  readonly barMs: number
+  readonly bars: readonly TallyBar[]
+  readonly totals: Tallies & { readonly accepted: number }
+  /** Null: nothing has been counted yet. */
+  readonly countedAt: Instant | null
+  /** False while hours of the range are still to be counted for the first time. */
+  readonly isComplete: boolean
+  readonly waiting: { readonly count: number; readonly isMore: boolean; readonly oldestAt: Instant | null }
+  /** Null when nothing was published lately. */
+  readonly latency: { readonly messages: number; readonly p50Ms: number; readonly p95Ms: number } | null
+  readonly lanes: readonly WaitingLane[]
+  readonly furtherLanes: number
+  readonly endingTokens: readonly EndingToken[]
+  readonly hold: HoldView | null
+  readonly attention: { readonly from: Instant; readonly groups: readonly AttentionGroup[] }
+  /** Null once all of them are done. */
+  readonly firstSteps: FirstSteps | null
+}
+
+export interface RetentionView {
+  readonly now: Instant
+  readonly messages: number
+  readonly countedAt: Instant | null
+  readonly isComplete: boolean
+  readonly oldestAt: Instant | null
+  readonly spool: { readonly files: number; readonly bytes: number; readonly isMore: boolean }
+  /** Null where other accounts live in the same database: its size would tell of them. */
+  readonly databaseBytes: number | null
+}
+
+export interface WantedOverview {
+  readonly accountId: AccountId
+  readonly range: OverviewRange
+  /** Bars and totals of this connection alone; null: of all. */
+  readonly connectionId: ConnectionId | null
+  /** Minutes that the reader's clock is ahead of UTC. */
+  readonly offsetMinutes: number
+}
+
+/**
+ * An account at a glance. Bars and totals were counted a while ago (`countedAt`), because nothing here takes longer the
+ * more messages there are; all else is as it stands now. Only reads, in no one transaction: two facts of one answer may
+ * be a moment apart. To ask makes the counting go on faster for a while. Nothing is told of any other account: what is
+ * asked of a connection of another is nothing.
+ */
+export interface Overview {
+  readOverview(wanted: WantedOverview): Promise<OverviewView>
+  /** What is kept, since when, and how much room it takes. */
+  readRetention(accountId: AccountId): Promise<RetentionView>
+}

@@ -1,0 +1,26 @@
+import type { MessageId } from '../../ids.ts'
+
+/** A recipient that makes the sandbox fail, in words for people. */
+export interface SandboxCommandWords {
+  readonly recipient: string
+  readonly happens: string
+  readonly ends: string
+}
+
+/** A copy of delivered media, open for reading. */
+export interface OpenCopy {
+  readonly sizeBytes: number
+  /** Found by looking at the bytes just now, never by a name. */
+  readonly mime: string
+  /** The bytes from the one position to the other, both included. Closes the copy at its end. */
+  read(from: number, to: number): AsyncIterable<Uint8Array>
+  /** Harmless twice. */
+  close(): Promise<void>
+}
+
+/** What the sandbox channel has to show beside what it remembers. */
+export interface SandboxShow {
+  readonly commands: readonly SandboxCommandWords[]
+  /** Null when there is none on this machine: it made room for newer ones, or another machine delivered it. */
+  openCopy(messageId: MessageId): Promise<OpenCopy | null>
+}

@@ -1,0 +1,91 @@
+import type { AccountId, Instant } from '../../ids.ts'
+import type { Role } from '../../people/role.ts'
+import type { ThrottledTry } from '../../people/throttle.ts'
+
+/** How somebody has shown who they are. */
+export type Proof = 'password' | 'password and code' | 'password and recovery code' | 'passkey' | 'link'
+
+export interface NewSession {
+  readonly personId: string
+  /** Of the 256 random bits in the cookie. */
+  readonly sha256: Buffer
+  readonly proof: Proof
+  /** “Keep me signed in”. */
+  readonly isKept: boolean
+  readonly remoteAddress: string | null
+  readonly userAgent: string | null
+}
+
+/** A session as its person sees it. */
+export interface SessionView {
+  readonly id: string
+  readonly startedAt: Instant
+  readonly lastUsedAt: Instant
+  /** It ends then, however busy it is. */
+  readonly endsAt: Instant
+  readonly isKept: boolean
+  readonly proof: Proof
+  readonly remoteAddress: string | null
+  readonly userAgent: string | null
+}
+
+/** What a request may do that carries the cookie of a living session. */
+export interface SessionPass {
+  readonly sessionId: string
+  readonly personId: string
+  readonly email: string
+  readonly name: string
+  /** When the person last showed who they are: at sign-in, or later for a sensitive act. */
+  readonly provenAt: Instant
+  readonly hasSecondFactor: boolean
+  readonly memberships: readonly {
+    readonly accountId: AccountId
+    readonly role: Role
+    /** The account is closed to persons without a second factor. */
+    readonly requiresSecondFactor: boolean
+  }[]
+}
+
+/** A question put to a browser that it must come back with: the second step of signing in, or a passkey. */
+export interface Ticket {
+  readonly sha256: Buffer
+  readonly kind: 'second-factor' | 'passkey-sign-in' | 'passkey-step-up' | 'passkey-new'
+  /** Null while nobody knows who it is. */
+  readonly personId: string | null
+  /** For whoever made it, such as the challenge of a passkey. */
+  readonly content: string
+  readonly expiresAt: Instant
+}
+
+/** Who is signed in, and who tries to be. */
+export interface Sessions {
+  /** Begins a session and tells its id. Always a new one, so that no id from before the sign-in goes on living. */
+  begin(session: NewSession): Promise<string>
+  /** Null when there is none, it was ended, idle for too long or its time is over. Notes that it was used, once a minute. */
+  find(sha256: Buffer): Promise<SessionPass | null>
+  /** After a step-up: proven now, and from now on found by the new hash only. False when it has ended meanwhile. */
+  prove(sessionId: string, newSha256: Buffer): Promise<boolean>
+  /** The living ones, last used first. */
+  list(personId: string): Promise<readonly SessionView[]>
+  /** False when the person has no such session. */
+  end(personId: string, sessionId: string): Promise<boolean>
+  /** All of the person, except that one. Returns how many. */
+  endAll(personId: string, except: string | null): Promise<number>
+
+  /**
+   * Counts one try on each of these counters, all or none, before it is known how it ends: guesses made side by side
+   * must not slip through. Null: go on. Else none was counted, and the next try is welcome at that time.
+   */
+  countTry(tries: readonly ThrottledTry[]): Promise<Instant | null>
+  /** It was the right person: what was counted for `reset` is forgotten, of `returned` the one try is given back. */
+  forgiveTry(given: { readonly reset: readonly string[]; readonly returned: readonly string[] }): Promise<void>
+
+  /** Has this person signed in with this browser before? */
+  knowsDevice(personId: string, sha256: Buffer): Promise<boolean>
+  rememberDevice(personId: string, sha256: Buffer): Promise<void>
+
+  addTicket(ticket: Ticket): Promise<void>
+  /** Null when it is unknown, of another kind or too old. `take` makes it useless for anybody after us. */
+  findTicket(sha256: Buffer, kind: Ticket['kind'], take: boolean): Promise<Ticket | null>
+  dropTicket(sha256: Buffer): Promise<void>
+}

@@ -1,0 +1,134 @@
+import type { AccountId, ConnectionId, Instant, TokenId } from '../../ids.ts'
+import type { TokenEvent } from '../../token/token.ts'
+import type { Actor, ConnectionState, NewToken } from '../administration.ts'
+
+export type TokenTab = 'active' | 'expired' | 'deleted'
+
+export interface TokenConnection {
+  readonly id: ConnectionId
+  readonly number: string
+  readonly channel: string
+  readonly state: ConnectionState
+}
+
+export interface TokenRow {
+  readonly id: TokenId
+  readonly name: string
+  /** The first 8 characters after `nco_`. */
+  readonly prefix: string
+  readonly events: readonly TokenEvent[]
+  /** What it is bound to; null: to all connections of the account. */
+  readonly connections: readonly TokenConnection[] | null
+  /** Null: it may be used from anywhere. */
+  readonly sourceRanges: readonly string[] | null
+  readonly createdAt: Instant
+  /** Null: from before this was kept. */
+  readonly createdBy: string | null
+  readonly expiresAt: Instant
+  /** To the minute. */
+  readonly lastUsedAt: Instant | null
+  readonly deletedAt: Instant | null
+  /** The token that replaces it; null when none does. */
+  readonly successorId: TokenId | null
+}
+
+export interface NamedToken {
+  readonly id: TokenId
+  readonly name: string
+}
+
+export interface TokenDetails extends TokenRow {
+  readonly successor: NamedToken | null
+  /** What it replaces. */
+  readonly predecessor: NamedToken | null
+}
+
+export interface TokenRows {
+  readonly items: readonly TokenRow[]
+  /** To be given back for the rows behind these; null: there are none. */
+  readonly next: string | null
+}
+
+/** How often one caller used a token: a caller is an address and what it calls itself. */
+export interface TokenCaller {
+  readonly tokenId: TokenId
+  readonly address: string | null
+  readonly userAgent: string | null
+  /** Accepted and repeated ones too. */
+  readonly requests: number
+  readonly refused: number
+  readonly lastAt: Instant
+}
+
+/**
+ * Counted from the newest request of the account backwards, over no more of them than can be looked at in an instant:
+ * there is no index by token, because each acceptance would pay for it.
+ */
+export interface TokenUse {
+  /** From when on everything is counted: as asked for, or later when there is more than may be looked at. */
+  readonly countedFrom: Instant
+  readonly isComplete: boolean
+  readonly callers: readonly TokenCaller[]
+}
+
+/** How many of the requests of a token were alike. */
+export interface TokenDeed {
+  /** The sender number; null of a request that made no message. */
+  readonly number: string | null
+  readonly type: string | null
+  /** How the message stands now; null of a request that made none. */
+  readonly state: string | null
+  /** Of a request that made no message: what it was answered. */
+  readonly status: number | null
+  readonly count: number
+}
+
+export interface TokenDeeds extends TokenUse {
+  readonly deeds: readonly TokenDeed[]
+}
+
+export interface Rotation {
+  readonly id: TokenId
+  /** When the old one ends; null: in 7 days, or when it would have anyway. */
+  readonly oldEndsAt: Instant | null
+  readonly expiresAt: Instant
+  readonly sha256: Buffer
+  readonly prefix: string
+}
+
+/** What the console shows of tokens and does with them, beside creating and deleting: those are of Administration. */
+export interface TokenViews {
+  /** Newest first, at most 50. A `after` that is no cursor begins at the newest. */
+  listTokenRows(
+    accountId: AccountId,
+    which: { readonly tab: TokenTab; readonly after: string | null },
+  ): Promise<TokenRows>
+  /** Refuses with `token_unknown`, also for a token of another account. */
+  readToken(accountId: AccountId, id: TokenId): Promise<TokenDetails>
+  /** Who used which tokens since then. With a token: only that one. */
+  countTokenUse(
+    accountId: AccountId,
+    wanted: { readonly tokenId: TokenId | null; readonly since: Instant },
+  ): Promise<TokenUse>
+  /** What was done with a token since then. Refuses with `token_unknown`. */
+  describeTokenUse(accountId: AccountId, id: TokenId, since: Instant): Promise<TokenDeeds>
+  /** All of the account but removed ones, by number: what a token can be bound to. */
+  listTokenConnections(accountId: AccountId): Promise<readonly TokenConnection[]>
+  /**
+   * Creates a token as Administration does, if the connections it is bound to are of its account and not removed.
+   * Refuses with `token_exists` and `connection_unknown`.
+   */
+  createBoundToken(token: NewToken, actor: Actor): Promise<TokenDetails>
+  /** Refuses with `token_unknown`, for a deleted one too, and with `token_exists`. */
+  renameToken(
+    accountId: AccountId,
+    renaming: { readonly id: TokenId; readonly name: string },
+    actor: Actor,
+  ): Promise<TokenDetails>
+  /**
+   * Makes a successor with the same name, events and bindings. The old one is renamed, and ends when it is told to, in
+   * the same transaction. Returns the successor. Refuses with `token_unknown`; with `token_ended` when the old one is
+   * deleted, has expired or has a successor already; with `expiry_invalid` when it would end outside its life.
+   */
+  rotateToken(accountId: AccountId, rotation: Rotation, actor: Actor): Promise<TokenDetails>
+}

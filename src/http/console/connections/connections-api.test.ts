@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import { ENGINES, NOON } from '../../../../test/support/administration-world/open-administration-world.ts'
+import { ConsoleWorld, type Visitor } from '../../../../test/support/console-world/console-world.ts'
+import { LANE_LIMITS } from '../../../contract/console/lane-settings.ts'
+import { DEFAULT_LANE_POLICY } from '../../../core/connection/lane-policy.ts'
+import type { AccountId, ConnectionId } from '../../../core/ids.ts'
+
+const STEP_UP_LASTS_MS = 5 * 60_000
+
+let world: ConsoleWorld
+let account: AccountId
+let anna: Visitor
+let id: ConnectionId
+
+const of = (connection: string = id) => ({ account, id: connection })
+
+describe.each(ENGINES)('connections in the console, on %s', (engine) => {
+  beforeEach(async () => {
+    world = new ConsoleWorld()
+    const close = await world.openConsole(engine)
+    account = await world.account()
+    anna = await world.visitor(account, 'developer')
+    id = await world.connection(account)
+    return close
+  })
+
+  it('are added with the settings of a channel that the server offers', async () => {
+    const { channels } = await world.call('listChannels', { params: { account }, as: anna })
+    const body = { number: '15550001001', channel: 'sandbox', settings: { latency: '200ms', read_after: '' } }
+
+    const added = await world.call('addConnection', { params: { account }, body, as: anna })
+    const again = await world.refusal('addConnection', { params: { account }, body, as: anna })
+    const listed = await world.call('listConnections', { params: { account }, as: anna })
+
+    assert.deepEqual(
+      channels.map(({ name, settings }) => [name, settings.map((setting) => setting.name)]),
+      [['sandbox', ['latency', 'delivered_after', 'read_after']]],
+    )
+    assert.deepEqual(
+      added.channelSettings.map(({ name, value, isSet }) => [name, value, isSet]),
+      [
+        ['latency', '200ms', true],
+        ['delivered_after', null, false],
+        ['read_after', null, false],
+      ],
+    )
+    assert.equal(again, '409 connection_exists')
+    assert.deepEqual(
+      listed.items.map(({ number }) => number),
+      ['15550001000', '15550001001'],
+    )
+  })
+
+  it('tell a form what is wrong with each of its fields', async () => {
+    const fieldsOf = async (body: unknown) => {
+      const reply = await world.ask('addConnection', { params: { account }, body, as: anna })
+      const { error } = reply.body as { error: { fields: { field: string; message: string }[] } }
+      return [reply.status, error.fields]
+    }
+
+    const number = await fieldsOf({ number: '+49 30 1234567', channel: 'sandbox' })
+    const setting = await fieldsOf({ number: '15550001001', channel: 'sandbox', settings: { latency: 'slow' } })
+    const channel = await fieldsOf({ number: '15550001001', channel: 'pigeon' })
+
+    assert.deepEqual(number, [
+      400,
+      [
+        {
+          field: 'number',
+          message: 'Write this number as 49301234567: country code and digits only, without `+`, spaces or dashes.',
+        },
+      ],
+    ])
+    assert.deepEqual(setting, [
+      400,
+      [
+        {
+          field: 'settings.latency',
+          message: 'latency must be a time such as 200ms or 3s, at most 20 seconds; "slow" is not.',
+        },
+      ],
+    ])
+    assert.deepEqual(channel, [404, [{ field: 'channel', message: 'There is no channel of this name.' }]])
+  })
+
+  it('G10: show their lane with places, times and why it waits', async () => {
+    await world.call('changeLane', {
+      params: of(),
+      body: { ...DEFAULT_LANE_POLICY, leastGapMs: 2_000, gapJitterMs: 1_000 },
+      as: anna,
+    })
+    await world.acceptMany(22, id)
+    await world.lane(id, { reason: 'rate_limited', until: NOON + 10_000, words: 'ask 15550100001 later' })
+
+    const { wait, waiting, pace } = await world.call('readConnection', { params: of(), as: anna })
+    const first = await world.call('readLane', { params: of(), as: anna })
+    const second = await world.call('readLane', { params: of(), query: { after: first.next ?? '' }, as: anna })
+
+    assert.deepEqual([wait?.code, wait?.until, wait?.canBeEnded], ['rate_limited', NOON + 10_000, true])
+    assert.deepEqual([waiting.count, pace.perMessageMs], [22, 2_500])
+    const all = [...first.items, ...second.items]
+    assert.deepEqual([all.length, second.next], [22, null])
+    assert.deepEqual([all[0]?.position, all[0]?.estimatedAt], [1, NOON + 10_000])
+    assert.deepEqual([all[21]?.position, all[21]?.estimatedAt], [22, NOON + 10_000 + 21 * 2_500])
+    assert.equal(all[0]?.expiresAt, NOON + DEFAULT_LANE_POLICY.timeToLiveMs)
+
+    await world.call('endWait', { params: of(), as: anna })
+    assert.equal(await world.refusal('endWait', { params: of(), as: anna }), '409 lane_not_waiting')
+    await world.call('pauseConnection', { params: of(), as: anna })
+    const paused = await world.call('readLane', { params: of(), as: anna })
+    assert.deepEqual([paused.items[0]?.estimatedAt], [null])
+  })
+
+  it('hide numbers of recipients from viewers, who change nothing', async () => {
+    const viewer = await world.visitor(account, 'viewer')
+    const { id: message } = await world.accept({ connectionId: id })
+    await world.accept({ connectionId: id, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    await world.lane(id, { reason: 'rate_limited', until: NOON + 10_000, words: 'ask 15550100001 later' })
+
+    const { items } = await world.call('readLane', { params: of(), as: viewer })
+    const unresolved = await world.call('listUnresolved', { params: { account }, as: viewer })
+    const { wait } = await world.call('readConnection', { params: of(), as: viewer })
+    const texts = JSON.stringify([items, unresolved, wait])
+    const acts = await Promise.all([
+      world.refusal('pauseConnection', { params: of(), as: viewer }),
+      world.refusal('cancelWaiting', { params: of(), body: { upTo: null }, as: viewer }),
+      world.refusal('removeConnection', { params: of(), body: { cancelWaiting: true }, as: viewer }),
+      world.refusal('cancelMessage', { params: of(message), as: viewer }),
+      world.refusal('resolveMessage', { params: of(message), body: { as: 'arrived' }, as: viewer }),
+    ])
+
+    assert.equal(/1555010000/.test(texts), false, texts)
+    assert.deepEqual([items.length, unresolved.items.length], [1, 1])
+    assert.deepEqual(new Set(acts), new Set(['403 role_too_low']))
+  })
+
+  it('are set within their limits', async () => {
+    const quietHours = { from: '22:00', to: '07:00', timeZone: 'Europe/Berlin' }
+    const set = (body: object) => ({ params: of(), body: { ...DEFAULT_LANE_POLICY, ...body }, as: anna })
+
+    const { lane } = await world.call('changeLane', set({ quietHours, onUnconfirmed: 'resend' }))
+    const wrong = await Promise.all(
+      [
+        { headBudgetMs: LANE_LIMITS.headBudgetMs.least - 1 },
+        { timeToLiveMs: LANE_LIMITS.timeToLiveMs.most + 1 },
+        { leastGapMs: -1 },
+        { quietHours: { ...quietHours, to: '22:00' } },
+        { quietHours: { ...quietHours, timeZone: 'Mars' } },
+        { quietHours: { ...quietHours, from: '25:00' } },
+      ].map((body) => world.refusal('changeLane', set(body))),
+    )
+
+    assert.deepEqual(lane, { ...DEFAULT_LANE_POLICY, quietHours, onUnconfirmed: 'resend' })
+    assert.deepEqual(new Set(wrong), new Set(['400 input_invalid']))
+  })
+
+  it('have settings of their channel changed one by one, by somebody who proved who they are', async () => {
+    const set = (settings: Record<string, string>) => ({ params: of(), body: { settings }, as: anna })
+    const values = ({ channelSettings }: { channelSettings: { value: string | null }[] }) =>
+      channelSettings.map(({ value }) => value)
+
+    const first = await world.call('changeChannelSettings', set({ latency: '1s', read_after: '3s' }))
+    const second = await world.call('changeChannelSettings', set({ latency: '', delivered_after: 'never' }))
+    world.now += STEP_UP_LASTS_MS + 1
+    const late = await world.refusal('changeChannelSettings', set({ latency: '1s' }))
+    const remove = await world.refusal('removeConnection', { params: of(), body: { cancelWaiting: true }, as: anna })
+
+    assert.deepEqual(values(first), ['1s', null, '3s'])
+    assert.deepEqual(values(second), [null, 'never', '3s'])
+    assert.deepEqual([late, remove], ['403 step_up_required', '403 step_up_required'])
+  })
+
+  it('are emptied and removed by whoever says so, and single messages dealt with', async () => {
+    const waiting = await world.accept({ connectionId: id })
+    await world.acceptMany(3, id)
+    const doubtful = await world.accept({ connectionId: id, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    const failed = await world.accept({ connectionId: id, state: 'FAILED', reason: 'recipient_refused' })
+    const remove = (cancelWaiting: boolean) => ({ params: of(), body: { cancelWaiting }, as: anna })
+
+    const arrived = await world.call('resolveMessage', {
+      params: of(doubtful.id),
+      body: { as: 'arrived' },
+      as: anna,
+    })
+    const retried = await world.call('retryMessage', { params: of(failed.id), as: anna })
+    const cancelled = await world.call('cancelMessage', { params: of(waiting.id), as: anna })
+    const refused = await world.refusal('removeConnection', remove(false))
+    const emptied = await world.call('cancelWaiting', { params: of(), body: { upTo: null }, as: anna })
+    const removed = await world.call('removeConnection', remove(false))
+
+    assert.deepEqual([arrived.state, retried.state, cancelled.state], ['PUBLISHED', 'QUEUED', 'CANCELLED'])
+    assert.notEqual(retried.id, failed.id)
+    assert.equal(refused, '409 connection_has_waiting')
+    assert.deepEqual(emptied, { cancelled: 4, upTo: null })
+    assert.deepEqual(removed, { isRemoved: true, cancelled: 0 })
+    assert.equal(await world.refusal('readConnection', { params: of(), as: anna }), '404 connection_unknown')
+    const by = await world.all(`select distinct actor from audit where action <> 'account.create' and actor <> 'test'`)
+    assert.deepEqual(
+      by.map(({ actor }) => actor),
+      [anna.email],
+    )
+  })
+})

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { get, type IncomingMessage } from 'node:http'
+import { json } from 'node:stream/consumers'
+import { beforeEach, describe, it } from 'vitest'
+import { ConsoleWorld, type Visitor } from '../../../test/support/console-world/console-world.ts'
+import type { ConsoleProblem } from '../../contract/console/shapes.ts'
+import type { AccountId } from '../../core/ids.ts'
+
+let world: ConsoleWorld
+let account: AccountId
+let owner: Visitor
+
+beforeEach(async () => {
+  world = new ConsoleWorld()
+  const close = await world.openConsole('SQLite')
+  account = await world.account('Acme')
+  owner = await world.visitor(account)
+  return close
+})
+
+const MINUTE_MS = 60_000
+
+describe('who may ask', () => {
+  it('answers whoever is signed in and has the role', async () => {
+    const { status, headers } = await world.ask('describeTokenForm', { as: owner, params: { account } })
+
+    assert.equal(status, 200)
+    assert.match(headers.get('x-request-id') ?? '', /./)
+    assert.deepEqual(world.counted, ['200 console'])
+  })
+
+  it('refuses who is not signed in, with one sentence and the request id', async () => {
+    const { status, headers, body } = await world.ask('describeTokenForm', { params: { account } })
+
+    const { error } = body as ConsoleProblem
+    assert.deepEqual([status, error.code, error.fields], [401, 'not_signed_in', []])
+    assert.equal(error.requestId, headers.get('x-request-id'))
+  })
+
+  it('refuses a cookie that is none of ours, or whose session has ended', async () => {
+    await world.console.sessions.end(owner.personId, owner.sessionId)
+
+    assert.equal(await world.refusal('describeTokenForm', { as: owner, params: { account } }), '401 not_signed_in')
+    const invented = { ...owner, cookie: 'sid=short' }
+    assert.equal(await world.refusal('describeTokenForm', { as: invented, params: { account } }), '401 not_signed_in')
+  })
+
+  it('answers alike for an account of others and for one that is not there', async () => {
+    const others = await world.account('Others')
+    const [foreign, unknown] = await Promise.all(
+      [others, 'account-nobody'].map((id) => world.ask('describeTokenForm', { as: owner, params: { account: id } })),
+    )
+
+    assert.equal(foreign?.status, 404)
+    assert.equal(withoutId(foreign), withoutId(unknown))
+  })
+
+  it('refuses a role below what the route asks for', async () => {
+    const viewer = await world.visitor(account, 'viewer')
+
+    assert.equal(await world.refusal('createToken', { as: viewer, params: { account } }), '403 role_too_low')
+  })
+
+  it('closes an account that asks for a second factor to persons without one', async () => {
+    await world.console.people.requireSecondFactor(account, true, 'test')
+
+    assert.equal(
+      await world.refusal('describeTokenForm', { as: owner, params: { account } }),
+      '403 second_factor_required',
+    )
+  })
+
+  it('asks for a fresh proof before sensitive acts, and only before those', async () => {
+    world.now += 6 * MINUTE_MS
+
+    assert.equal(await world.refusal('createToken', { as: owner, params: { account } }), '403 step_up_required')
+    assert.equal((await world.ask('describeTokenForm', { as: owner, params: { account } })).status, 200)
+  })
+})
+
+describe('where a request comes from', () => {
+  const create = (headers: Record<string, string | undefined>) =>
+    world.refusal('createToken', { as: owner, params: { account }, headers })
+  const ADMITTED = '400 input_invalid'
+
+  it.each([
+    ['a page of ours', { 'sec-fetch-site': 'same-origin' }, ADMITTED],
+    ['a page of another site', { 'sec-fetch-site': 'cross-site' }, '403 cross_site_request'],
+    ['a page of a sibling', { 'sec-fetch-site': 'same-site' }, '403 cross_site_request'],
+    ['the address bar', { 'sec-fetch-site': 'none' }, '403 cross_site_request'],
+    ['nobody knows', { 'sec-fetch-site': undefined }, '403 cross_site_request'],
+    ['another origin', { 'sec-fetch-site': undefined, origin: 'http://evil.example' }, '403 cross_site_request'],
+    ['an origin without name', { 'sec-fetch-site': undefined, origin: 'null' }, '403 cross_site_request'],
+    ['the public URL', { 'sec-fetch-site': undefined, origin: 'http://127.0.0.1:8080' }, ADMITTED],
+    [
+      'another site that also names ours',
+      { 'sec-fetch-site': 'cross-site', origin: 'http://127.0.0.1:8080' },
+      '403 cross_site_request',
+    ],
+  ])('is judged: %s', async (_, headers, expected) => {
+    assert.equal(await create(headers), expected)
+  })
+
+  it('may be the origin of its own host, where that is plain http', async () => {
+    assert.equal(await create({ 'sec-fetch-site': undefined, origin: world.url }), ADMITTED)
+  })
+
+  it('is of no matter where nothing is changed', async () => {
+    const headers = { 'sec-fetch-site': 'cross-site' }
+
+    assert.equal((await world.ask('describeTokenForm', { as: owner, params: { account }, headers })).status, 200)
+  })
+})
+
+describe('a body', () => {
+  const send = async (body: string | Buffer, type = 'application/json') => {
+    const response = await fetch(`${world.url}/console/api/accounts/${account}/tokens`, {
+      method: 'POST',
+      body: body as never,
+      headers: { 'content-type': type, cookie: owner.cookie, 'sec-fetch-site': 'same-origin' },
+    })
+    const { error } = (await response.json()) as ConsoleProblem
+    return { status: response.status, error }
+  }
+
+  it('that lacks fields is refused with all of them by name', async () => {
+    const { status, error } = await send('{"name":""}')
+
+    assert.deepEqual([status, error.code], [400, 'input_invalid'])
+    assert.ok(error.fields.length > 1)
+    assert.ok(error.fields.some(({ field }) => field === 'name'))
+  })
+
+  const JSON_TYPE = 'application/json'
+  const WRONG = [
+    { what: 'a form', body: 'name=x', type: 'application/x-www-form-urlencoded', code: 'content_type_unsupported' },
+    { what: 'plain text', body: '{}', type: 'text/plain', code: 'content_type_unsupported' },
+    { what: 'in another charset', body: '{}', type: `${JSON_TYPE}; charset=utf-16`, code: 'content_type_unsupported' },
+    { what: 'no JSON', body: '{', type: JSON_TYPE, code: 'body_not_json' },
+    { what: 'with a repeated key', body: '{"a":1,"a":2}', type: `${JSON_TYPE}; charset=utf-8`, code: 'key_repeated' },
+    { what: 'no UTF-8', body: Buffer.from([0x22, 0xff, 0x22]), type: JSON_TYPE, code: 'body_not_utf8' },
+    { what: 'too large', body: `"${'x'.repeat(256 * 1024)}"`, type: JSON_TYPE, code: 'body_too_large' },
+  ]
+
+  it.each(WRONG)('that is $what is refused', async ({ body, type, code }) => {
+    const { status, error } = await send(body, type)
+
+    assert.equal(`${status} ${error.code}`, `400 ${code}`)
+  })
+})
+
+describe('over plain http', () => {
+  /** `fetch` lets nobody choose the host. */
+  const from = async (host: string) => {
+    const { promise, resolve } = Promise.withResolvers<IncomingMessage>()
+    get(`${world.url}/console/api/accounts/${account}/tokens`, { headers: { host } }, resolve)
+    return ((await json(await promise)) as ConsoleProblem).error.code
+  }
+
+  it('the console is open on this machine, and closed to others', async () => {
+    assert.equal(await from('localhost:8080'), 'not_signed_in')
+    assert.equal(await from('192.168.1.5:8080'), 'console_needs_https')
+  })
+})
+
+function withoutId(answer: { readonly text: string } | undefined): string {
+  return (answer?.text ?? '').replace(/"requestId":"[^"]*"/, '')
+}

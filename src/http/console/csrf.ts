@@ -1,0 +1,35 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { isWithin, parseAddressRange, parseIpAddress } from '../../core/media-address/ip-address.ts'
+
+const LOOPBACK = ['127.0.0.0/8', '::1'].map(parseAddressRange).filter((range) => range !== null)
+const SAFE = new Set(['GET', 'HEAD'])
+
+export interface Origins {
+  readonly publicUrl: string
+  readonly isSecure: boolean
+}
+
+/**
+ * Whether a request was made by a page of ours. Browsers say so by themselves in `Sec-Fetch-Site`, which no page can
+ * write. Over plain http they leave it out for all hosts but this machine; then `Origin` tells, which every browser
+ * sends with whatever changes something. Who sends neither is no browser, and no page of ours.
+ */
+export function isOfOurPages(method: string, headers: IncomingHttpHeaders, origins: Origins): boolean {
+  if (SAFE.has(method)) return true
+  const site = headers['sec-fetch-site']
+  if (site !== undefined) return site === 'same-origin'
+  const { origin, host } = headers
+  if (origin === undefined) return false
+  if (origin === new URL(origins.publicUrl).origin) return true
+  // Where nobody has told us our address, the page came from the host that it names. Over https it is always told.
+  return !origins.isSecure && host !== undefined && origin === `http://${host.toLowerCase()}`
+}
+
+/** Whether what travels between the browser and us stays on one machine: its user has typed this name. */
+export function isOnThisMachine({ host }: IncomingHttpHeaders): boolean {
+  if (host === undefined || !URL.canParse(`http://${host}`)) return false
+  const { hostname } = new URL(`http://${host}`)
+  if (hostname === 'localhost' || hostname.endsWith('.localhost')) return true
+  const address = parseIpAddress(hostname.replace(/^\[|\]$/g, ''))
+  return address !== null && isWithin(address, LOOPBACK)
+}

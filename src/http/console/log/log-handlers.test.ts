@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import { cameWith, logRequest } from '../../../../test/support/administration-world/log-request.ts'
+import {
+  AdministrationWorld,
+  ENGINES,
+  type EngineName,
+  NOON,
+} from '../../../../test/support/administration-world/open-administration-world.ts'
+import { logRoutes } from '../../../contract/console/log.ts'
+import type { Role } from '../../../contract/console/route.ts'
+import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import { createApiLog } from '../../../storage/shared/api-log/api-log.ts'
+import type { AccountVisit } from '../handling.ts'
+import { logHandlers } from './log-handlers.ts'
+
+const RECIPIENT = '15550100000'
+
+let world: AdministrationWorld
+let acme: AccountId
+let connectionId: ConnectionId
+let shop: TokenId
+let handlers: ReturnType<typeof logHandlers>
+
+async function open(engine: EngineName) {
+  world = new AdministrationWorld()
+  const close = await world.open(engine)
+  handlers = logHandlers({ store: { apiLog: createApiLog(world.store) }, publicUrl: 'https://nuncio.example' })
+  acme = await world.account()
+  connectionId = await world.connection(acme)
+  shop = await makeToken()
+  return close
+}
+
+async function makeToken(): Promise<TokenId> {
+  const token = await world.administration.createToken(
+    {
+      accountId: acme,
+      name: 'shop',
+      events: [],
+      expiresAt: NOON + 1_000,
+      connectionIds: null,
+      sourceRanges: null,
+      sha256: Buffer.from('shop'),
+      prefix: 'AbCd1234',
+    },
+    'test',
+  )
+  return token.id
+}
+
+interface Taken {
+  headers: Record<string, string>
+  text: () => Promise<string>
+}
+
+function visitAs(role: Role): AccountVisit & { taken: Taken } {
+  let stream: AsyncIterable<string | Buffer> | null = null
+  const taken: Taken = {
+    headers: {},
+    async text() {
+      let text = ''
+      for await (const part of stream ?? []) text += String(part)
+      return text
+    },
+  }
+  const reply = {
+    header(name: string, value: string) {
+      taken.headers[name] = value
+      return reply
+    },
+    send(what: AsyncIterable<string>) {
+      stream = what
+      return reply
+    },
+  }
+  return { accountId: acme, role, now: NOON, actor: 'anna@example.org', reply, taken } as never
+}
+
+async function list(query: object, role: Role = 'developer') {
+  const input = { params: { account: acme }, query: logRoutes.listLog.query.parse(query), body: {} }
+  return logRoutes.listLog.reply.parse(await handlers.listLog(input, visitAs(role)))
+}
+
+async function show(id: string, role: Role = 'developer') {
+  const input = { params: { account: acme, id }, query: {}, body: {} }
+  return logRoutes.showLogEntry.reply.parse(await handlers.showLogEntry(input, visitAs(role)))
+}
+
+async function take(query: object, role: Role = 'developer') {
+  const visit = visitAs(role)
+  const input = { params: { account: acme }, query: logRoutes.exportLog.query.parse(query), body: {} }
+  await handlers.exportLog(input, visit)
+  return { headers: visit.taken.headers, text: await visit.taken.text() }
+}
+
+describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
+  it('tells a refused request with all that its caller was told', async () => {
+    const errors = [{ field: 'to', code: 'number_malformed', message: `Write ${RECIPIENT}.` }]
+    const body = JSON.stringify({
+      from: '15550001000',
+      to: '+15550100000',
+      message: { type: 'message', message: 'Hi' },
+    })
+    await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'bad', errors, body })
+
+    const { entry, request, reply, sentence, message } = await show('bad')
+
+    assert.deepEqual([entry.status, entry.name, entry.outcome], [400, 'bad_request_400', 'refused'])
+    assert.equal(sentence, `Refused, so no message was made. Write ${RECIPIENT}.`)
+    assert.equal(request?.body, body)
+    assert.deepEqual(request?.headers[1], { name: 'x-api-key', value: 'nco_AbCd1234•••' })
+    assert.deepEqual(JSON.parse(reply?.body ?? '').data, { errors })
+    assert.equal(message, null)
+  })
+
+  it('gives the request as curl that no shell takes for anything else, with the token left out', async () => {
+    const body = JSON.stringify({ to: `'; rm -rf / #`, text: '$(id) `id` \\' })
+    await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'bad', body })
+
+    const { request } = await show('bad')
+
+    assert.ok(request?.curl.startsWith("curl 'https://nuncio.example/chat/api/v1/public/message/send' \\\n"))
+    assert.ok(request?.curl.includes('-H "x-api-key: $API_TOKEN"'))
+    assert.ok(request?.curl.includes(`--data-raw '${body.replaceAll("'", `'\\''`)}'`))
+    assert.ok(!request?.curl.includes('AbCd1234'))
+  })
+
+  it('tells the life of a message in plain words, with what to do and what may be done', async () => {
+    const made = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown', type: 'image' })
+    await cameWith(world, made.sequence, shop)
+
+    const { entry, sentence, timeline, message, media, reply } = await show(made.id)
+
+    assert.deepEqual([entry.status, entry.state], [200, 'UNCONFIRMED'])
+    assert.equal(sentence, 'Nobody knows whether it arrived.')
+    assert.match(message?.reason?.meaning ?? '', /^The line broke/)
+    assert.equal(message?.reason?.nextStep, 'Ask the recipient, then choose “It arrived” or “Send again”.')
+    assert.deepEqual(message?.actions, ['resolve'])
+    assert.deepEqual(
+      timeline.map(({ title, offsetMs, tone }) => [title, offsetMs, tone]),
+      [
+        ['Accepted and stored', 0, 'good'],
+        ['Left its lane: nobody knows whether it arrived', 1_000, 'wait'],
+      ],
+    )
+    assert.equal(media?.name, 'a.png')
+    assert.equal(JSON.parse(reply?.body ?? '').data.state, 'QUEUED')
+  })
+
+  it('tells of each state what may be done', async () => {
+    const actions = async (state: string) =>
+      (await show((await world.accept({ connectionId, state, reason: 'busy' })).id)).message?.actions
+
+    assert.deepEqual(await actions('QUEUED'), ['cancel'])
+    assert.deepEqual(await actions('PUBLISHED'), [])
+    for (const state of ['FAILED', 'EXPIRED', 'CANCELLED']) assert.deepEqual(await actions(state), ['retry'])
+  })
+
+  it('shows a viewer neither recipients nor texts, in no reply and in no file', async () => {
+    const made = await world.accept({ connectionId, type: 'image', state: 'FAILED', reason: 'recipient_refused' })
+    await cameWith(world, made.sequence, shop)
+    await world.database.rewriteMessage(made.sequence, { words: `No account: ${RECIPIENT}`, network_id: RECIPIENT })
+    const errors = [{ field: 'to', code: 'number_malformed', message: `Write ${RECIPIENT}.` }]
+    const body = JSON.stringify({
+      from: 'Dear Anna',
+      to: RECIPIENT,
+      message: { type: 'message', message: 'Dear Anna' },
+    })
+    await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'bad', errors, body })
+    await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'no-json', body: `${RECIPIENT} Dear Anna` })
+
+    const told = [
+      await list({}, 'viewer'),
+      await show(made.id, 'viewer'),
+      await show('bad', 'viewer'),
+      await show('no-json', 'viewer'),
+      await take({ format: 'csv' }, 'viewer'),
+      await take({ format: 'ndjson' }, 'viewer'),
+    ]
+
+    for (const reply of told) {
+      const text = JSON.stringify(reply)
+      assert.ok(!text.includes(RECIPIENT), text)
+      assert.ok(!text.includes('Dear Anna'), text)
+      assert.ok(!text.includes(`${made.id}.png`), text)
+    }
+    const detail = await show(made.id, 'viewer')
+    assert.deepEqual([detail.isMasked, detail.entry.to, detail.message?.actions], [true, '1555•••0000', []])
+    assert.ok(JSON.stringify(await show(made.id, 'developer')).includes(RECIPIENT))
+  })
+
+  it('lets no viewer find out a number by asking for ever longer beginnings of it, or for words', async () => {
+    const made = await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
+    await world.database.rewriteMessage(made.sequence, { words: `No account: ${RECIPIENT}` })
+
+    const beginning = await list({ to: '1555*' }, 'viewer')
+    const longer = await list({ to: '15550*' }, 'viewer').catch((error: unknown) => error)
+    const whole = await list({ to: RECIPIENT }, 'viewer')
+    const words = await list({ text: '5550100' }, 'viewer')
+
+    assert.equal(beginning.items.length, 1)
+    assert.ok(longer instanceof Refusal && longer.code === 'input_invalid')
+    assert.equal(whole.items.length, 1)
+    assert.deepEqual(words.items, [])
+    assert.equal((await list({ text: '5550100' })).items.length, 1)
+  })
+
+  it('writes a file with all that the filter finds, page by page, and notes who took it', async () => {
+    await world.acceptMany(2_500, connectionId)
+    await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'bad', receivedAt: NOON + 1 })
+
+    const csv = await take({ format: 'csv' })
+    const rejected = await take({ format: 'ndjson', view: 'rejected' })
+
+    const lines = csv.text.trimEnd().split('\r\n')
+    assert.equal(lines.length, 2_502)
+    assert.equal(new Set(lines).size, 2_502)
+    assert.equal(csv.headers['content-disposition'], 'attachment; filename="api-log-2026-01-15T12-00-00.csv"')
+    assert.equal(rejected.text.trimEnd().split('\n').length, 1)
+    assert.deepEqual((await world.audit()).filter((action) => action === 'log.export').length, 2)
+  }, 30_000)
+})

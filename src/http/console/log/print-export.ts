@@ -1,0 +1,63 @@
+import type { LogEntry } from '../../../contract/console/log.ts'
+
+// A sheet takes what begins so for a formula, and formulas can send what else stands in the sheet to anybody. Also
+// after blanks, and in their full-width forms; a control character may be dropped before it looks.
+const FORMULA = /^[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠|%]/u
+// biome-ignore lint/suspicious/noControlCharactersInRegex: to be taken out, but for line breaks, which quotes keep.
+const CONTROLS = /[\u0000-\u0009\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028\u2029]/g
+const BEGINS_WITH_CONTROL = /^[\p{Cc}\p{Cf}]/u
+
+const COLUMNS: readonly (readonly [name: string, read: (entry: LogEntry) => string | number | null])[] = [
+  ['received_at', ({ receivedAt }) => new Date(receivedAt).toISOString()],
+  ['status', ({ status }) => status],
+  ['code', ({ code }) => code],
+  ['name', ({ name }) => name],
+  ['outcome', ({ outcome }) => outcome],
+  ['state', ({ state }) => state],
+  ['reason', ({ reason }) => reason?.code ?? null],
+  ['reason_meaning', ({ reason }) => reason?.meaning ?? null],
+  ['from', ({ from }) => from],
+  ['to', ({ to }) => to],
+  ['type', ({ type }) => type],
+  ['token', ({ token }) => token?.name ?? null],
+  ['took_ms', ({ tookMs }) => tookMs],
+  ['attempts', ({ attempts }) => attempts],
+  [
+    'errors',
+    ({ errors }) => errors.map(({ field, code, message }) => `${field ?? 'request'}: ${message} (${code})`).join('; '),
+  ],
+  ['message_id', ({ messageId }) => messageId],
+  ['request_id', ({ requestId }) => requestId],
+]
+
+export const EXPORT_FORMATS = {
+  csv: {
+    type: 'text/csv; charset=utf-8; header=present',
+    // Excel takes a file for another encoding without the mark.
+    head: `\uFEFF${csvLine(COLUMNS.map(([name]) => name))}`,
+    print: (entry: LogEntry) => csvLine(COLUMNS.map(([, read]) => read(entry))),
+  },
+  ndjson: {
+    type: 'application/x-ndjson; charset=utf-8',
+    head: '',
+    print: (entry: LogEntry) => `${JSON.stringify(entry)}\n`,
+  },
+} as const
+
+/** RFC 4180. */
+export function csvLine(values: readonly (string | number | null)[]): string {
+  return `${values.map(csvField).join()}\r\n`
+}
+
+function csvField(value: string | number | null): string {
+  if (value === null) return ''
+  if (typeof value === 'number') return String(value)
+  const text = withoutFormula(value)
+  return /[",\r\n]/.test(text) || text !== text.trim() ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+function withoutFormula(text: string): string {
+  const isFormula = FORMULA.test(text) || BEGINS_WITH_CONTROL.test(text)
+  const plain = text.replace(CONTROLS, ' ')
+  return isFormula ? `'${plain}` : plain
+}

@@ -1,0 +1,78 @@
+import type { LogDetail } from '../../../contract/console/log.ts'
+import {
+  REPLIES,
+  type RefusalReplyKind,
+  refusalBody,
+  type SuccessState,
+  successBody,
+} from '../../../contract/replies.ts'
+import type { LogEntryView, LogStory } from '../../../core/ports/console/api-log.ts'
+import { maskBody, maskErrors } from './mask.ts'
+
+const SEND_PATH = '/chat/api/v1/public/message/send'
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+interface How {
+  readonly publicUrl: string
+  readonly isMasked: boolean
+}
+
+/** The request as it came, as far as it is kept. Null: a person made the message, so there was none. */
+export function tellRequest({ entry, body }: LogStory, { publicUrl, isMasked }: How): LogDetail['request'] {
+  if (entry.outcome === 'copied') return null
+  const url = publicUrl + SEND_PATH
+  const shown = body !== null && isMasked ? maskBody(body) : body
+  const { token, remoteAddress, userAgent } = entry
+  return {
+    method: 'POST',
+    url,
+    headers: [
+      { name: 'content-type', value: 'application/json' },
+      // Of a token only its beginning is kept.
+      { name: 'x-api-key', value: token ? `nco_${token.prefix}•••` : 'nco_•••' },
+      ...(userAgent === null ? [] : [{ name: 'user-agent', value: userAgent }]),
+    ],
+    body: shown,
+    remoteAddress,
+    userAgent,
+    curl: curlOf(url, shown),
+  }
+}
+
+function curlOf(url: string, body: string | null): string {
+  const lines = [`curl ${quoted(url)}`, `  -H "x-api-key: $API_TOKEN"`, `  -H 'content-type: application/json'`]
+  if (body !== null) lines.push(`  --data-raw ${quoted(body)}`)
+  else lines.push('  -X POST')
+  return lines.join(' \\\n')
+}
+
+/** For a POSIX shell, whatever stands in it. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
+}
+
+/** The reply as it was sent: its bytes follow from what is kept. */
+export function tellReply({ entry }: LogStory, isMasked: boolean): LogDetail['reply'] {
+  const { status, code, messageId, requestId } = entry
+  if (status === null || code === null || requestId === null) return null
+  const headers = [
+    { name: 'content-type', value: JSON_TYPE },
+    ...(messageId === null ? [] : [{ name: 'x-message-id', value: messageId }]),
+    { name: 'x-request-id', value: requestId },
+  ]
+  return { status, headers, body: JSON.stringify(replyBody(entry, code, isMasked)) }
+}
+
+function replyBody(entry: LogEntryView, code: string, isMasked: boolean): unknown {
+  const errors = isMasked ? maskErrors(entry.errors) : entry.errors
+  const kind = (Object.keys(REPLIES) as (keyof typeof REPLIES)[]).find((name) => REPLIES[name].code === code)
+  if (kind === 'success') return successBody(stateThen(entry))
+  // A code of a newer version.
+  if (kind === undefined) return { success: false, code, data: { errors } }
+  return refusalBody(kind satisfies RefusalReplyKind, errors)
+}
+
+/** A repeat was told PUBLISHED if its message had left by then. */
+function stateThen({ outcome, publishedAt, receivedAt }: LogEntryView): SuccessState {
+  return outcome === 'repeated' && publishedAt !== null && publishedAt <= receivedAt ? 'PUBLISHED' : 'QUEUED'
+}

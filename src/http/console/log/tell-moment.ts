@@ -1,0 +1,119 @@
+import type { LogMoment } from '../../../contract/console/log.ts'
+import { TIMELINE_KINDS } from '../../../core/message/timeline.ts'
+import type { TimelineEntry } from '../../../core/ports/administration.ts'
+import { explainReason } from '../../../core/reasons.ts'
+import { HIDDEN, maskWords } from './mask.ts'
+
+/** The life of a message, in plain words. */
+export function tellTimeline(
+  timeline: readonly TimelineEntry[],
+  { acceptedAt, isMasked }: { readonly acceptedAt: number; readonly isMasked: boolean },
+): LogMoment[] {
+  return timeline.map((entry, index) => {
+    const { at, kind, code, words } = entry
+    const isSaid = isSaidBefore(entry, timeline[index - 1])
+    return {
+      at,
+      offsetMs: at - acceptedAt,
+      kind,
+      title: titleOf(entry),
+      tone: toneOf(entry),
+      code,
+      meaning: code === null || isSaid ? null : explainReason(code).sentence,
+      words: words === null || isSaid ? null : isMasked ? maskWords(words) : words,
+      facts: tellFacts(entry.facts, isMasked),
+    }
+  })
+}
+
+/** An attempt that ends the message has just said why. */
+function isSaidBefore({ kind, code, words }: TimelineEntry, before: TimelineEntry | undefined): boolean {
+  return kind === 'settled' && before?.code === code && before.words === words
+}
+
+/** How a message can leave its lane. */
+const ENDS: Readonly<Record<string, string>> = {
+  PUBLISHED: 'Left its lane: the network has it',
+  FAILED: 'Left its lane: it did not arrive',
+  UNCONFIRMED: 'Left its lane: nobody knows whether it arrived',
+  EXPIRED: 'Left its lane: its time was over',
+  CANCELLED: 'Left its lane: cancelled',
+}
+
+function titleOf({ kind, facts }: TimelineEntry): string {
+  if (kind === 'sent-again' && facts['oldMessage']) return 'Made by a person to repeat another message'
+  const end = kind === 'settled' ? ENDS[String(facts['state'])] : undefined
+  if (end) return end
+  // A kind of a newer version reads as itself.
+  return Object.hasOwn(TIMELINE_KINDS, kind) ? TIMELINE_KINDS[kind as keyof typeof TIMELINE_KINDS] : kind
+}
+
+const TONES: Readonly<Record<string, LogMoment['tone']>> = {
+  accepted: 'good',
+  waiting: 'wait',
+  'media-fetched': 'good',
+  'media-retry': 'wait',
+  'media-failed': 'bad',
+  'media-lost': 'wait',
+  'attempt-accepted': 'good',
+  'attempt-rejected': 'bad',
+  'attempt-unknown': 'wait',
+  recovered: 'wait',
+  'receipt-delivered': 'good',
+  'receipt-read': 'good',
+  'receipt-failed': 'bad',
+  'receipt-contrary': 'wait',
+  cancelled: 'bad',
+  'connection-removed': 'bad',
+  resolved: 'good',
+}
+const TONE_OF_END: Readonly<Record<string, LogMoment['tone']>> = { PUBLISHED: 'good', UNCONFIRMED: 'wait' }
+
+function toneOf({ kind, facts }: TimelineEntry): LogMoment['tone'] {
+  if (kind === 'settled') return TONE_OF_END[String(facts['state'])] ?? 'bad'
+  return TONES[kind] ?? 'plain'
+}
+
+/** How a fact is called, and how it reads, where its name alone does not say it. */
+const FACTS: Readonly<Record<string, readonly [name: string, read?: (value: string) => string]>> = {
+  attempt: ['Attempt'],
+  tookMs: ['Took', (value) => `${value} ms`],
+  sizeBytes: ['Size', (value) => `${Number(value).toLocaleString('en')} bytes`],
+  mime: ['Content'],
+  sha256: ['SHA-256'],
+  requestId: ['Request'],
+  token: ['Token'],
+  from: ['From address'],
+  userAgent: ['Sent by'],
+  networkId: ['Id in the network'],
+  newMessage: ['New message'],
+  oldMessage: ['Old message'],
+  state: ['State'],
+  was: ['Was'],
+  by: ['By'],
+  until: ['Goes on', (value) => instantText(value)],
+}
+// Networks put the recipient's number into the ids that they give.
+const PRIVATE_FACTS = new Set(['networkId'])
+
+function tellFacts(facts: TimelineEntry['facts'], isMasked: boolean): LogMoment['facts'] {
+  return Object.entries(facts).flatMap(([name, value]) => {
+    if (value === null) return []
+    const [told, read] = FACTS[name] ?? [name]
+    const text = read ? read(String(value)) : String(value)
+    if (!isMasked) return [{ name: told, value: text }]
+    return [{ name: told, value: PRIVATE_FACTS.has(name) ? HIDDEN : maskFact(name, text) }]
+  })
+}
+
+// Ids and sums may look like numbers of people, and say nothing of them.
+const PLAIN_FACTS = new Set(['sha256', 'requestId', 'newMessage', 'oldMessage', 'tookMs', 'sizeBytes', 'until', 'from'])
+
+function maskFact(name: string, text: string): string {
+  return PLAIN_FACTS.has(name) ? text : maskWords(text)
+}
+
+function instantText(value: string): string {
+  const at = Number(value)
+  return Number.isFinite(at) && at > 1e12 ? `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC` : value
+}

@@ -1,0 +1,31 @@
+import { explainReason } from '../../../core/reasons.ts'
+import { maskWords } from './mask.ts'
+
+/** What to do where the table names a command of the CLI, as people do it in the console. */
+const IN_THE_CONSOLE: Readonly<Record<string, string>> = {
+  paused: 'Resume the connection on its page.',
+  credentials_refused: 'Give the connection valid credentials on its page, then resume it.',
+  database_went_back:
+    'Look at what was sent meanwhile and cancel what must not go out again. Then the operator releases the lanes: nuncio hold --release',
+  fate_unknown: 'Ask the recipient, then choose “It arrived” or “Send again”.',
+  worker_died: 'Ask the recipient, then choose “It arrived” or “Send again”.',
+  quarantined: 'Look at what is special about it, then choose “It arrived” or “Send again”.',
+  call_timed_out: 'Ask the recipient, then choose “It arrived” or “Send again”.',
+}
+
+export interface ToldReason {
+  readonly code: string
+  readonly meaning: string
+  readonly nextStep: string
+  readonly words: string | null
+}
+
+export function tellReason(code: string, words: string | null, isMasked: boolean): ToldReason {
+  const { sentence, nextStep } = explainReason(code)
+  return {
+    code,
+    meaning: sentence,
+    nextStep: IN_THE_CONSOLE[code] ?? nextStep,
+    words: words !== null && isMasked ? maskWords(words) : words,
+  }
+}

@@ -1,0 +1,123 @@
+import type { LogDetail } from '../../../contract/console/log.ts'
+import type { Role } from '../../../contract/console/route.ts'
+import type { LogStory } from '../../../core/ports/console/api-log.ts'
+import { maskErrors, maskFileName, maskUrl } from './mask.ts'
+import { tellEntry } from './tell-entry.ts'
+import { tellReply, tellRequest } from './tell-exchange.ts'
+import { tellTimeline } from './tell-moment.ts'
+import { tellReason } from './tell-reason.ts'
+
+interface How {
+  readonly publicUrl: string
+  readonly role: Role
+}
+
+/** Viewers see what became of messages, but neither recipients nor texts. */
+export function isMaskedFor(role: Role): boolean {
+  return role === 'viewer'
+}
+
+/** All that is known of one entry, as the console shows it. */
+export function tellStory(story: LogStory, { publicUrl, role }: How): LogDetail {
+  const isMasked = isMaskedFor(role)
+  const { message, media } = story
+  return {
+    entry: tellEntry(story.entry, isMasked),
+    isMasked,
+    sentence: tellSentence(story, isMasked),
+    request: tellRequest(story, { publicUrl, isMasked }),
+    reply: tellReply(story, isMasked),
+    message: tellMessage(story, role),
+    timeline: message ? tellTimeline(message.timeline, { acceptedAt: message.message.acceptedAt, isMasked }) : [],
+    media: media && {
+      ...media,
+      name: media.name !== null && isMasked ? maskFileName(media.name) : media.name,
+      url: isMasked ? maskUrl(media.url) : media.url,
+      // By its sum a known file would be recognised.
+      sha256: isMasked ? null : media.sha256,
+    },
+  }
+}
+
+function tellMessage(story: LogStory, role: Role): LogDetail['message'] {
+  const { message: told, connection } = story
+  if (!told || !connection) return null
+  const { message, reasonWords, laneWait } = told
+  const isMasked = isMaskedFor(role)
+  const lane = laneWait && laneWait.reason !== message.reason ? laneWait : null
+  return {
+    id: message.id,
+    state: message.state,
+    acceptedAt: message.acceptedAt,
+    reason: message.reason === null ? null : tellReason(message.reason, reasonWords, isMasked),
+    lane: lane && { ...tellReason(lane.reason, lane.words, isMasked), until: lane.until },
+    position: told.position,
+    expiresAt: told.expiresAt,
+    connection,
+    resendOf: told.resendOf,
+    resentAs: told.resentAs,
+    actions: role === 'viewer' ? [] : actionsOf(story),
+  }
+}
+
+function actionsOf({ message, isUnresolved }: LogStory): ('cancel' | 'retry' | 'resolve')[] {
+  const { state } = message?.message ?? {}
+  if (state === 'QUEUED') return ['cancel']
+  if (isUnresolved) return ['resolve']
+  const isOver = state === 'FAILED' || state === 'EXPIRED' || state === 'CANCELLED'
+  return isOver && message?.resentAs === null && message.connectionState !== 'removed' ? ['retry'] : []
+}
+
+function tellSentence(story: LogStory, isMasked: boolean): string {
+  const { entry, message } = story
+  if (entry.outcome === 'refused') return refusedSentence(story, isMasked)
+  const became = message ? stateSentence(message) : 'Its message is gone: it was kept for as long as the account wants.'
+  if (entry.outcome === 'repeated') {
+    return `Asked for again under the same idempotency key, so nothing was queued twice. ${became}`
+  }
+  return entry.outcome === 'copied' ? `Made by a person to repeat another message. ${became}` : became
+}
+
+function refusedSentence({ entry }: LogStory, isMasked: boolean): string {
+  const [first, ...others] = isMasked ? maskErrors(entry.errors) : entry.errors
+  const more = others.length === 0 ? '' : ` And ${others.length} more.`
+  return `Refused, so no message was made. ${first?.message ?? ''}${more}`.trim()
+}
+
+/** Why it stands so, is said beside it. */
+function stateSentence({ message, timeline, position }: NonNullable<LogStory['message']>): string {
+  const { acceptedAt, publishedAt } = message
+  const after = publishedAt === null ? '' : ` ${spanText(publishedAt - acceptedAt)} after it was accepted`
+  switch (message.state) {
+    case 'QUEUED':
+      return position !== null && position > 1 ? `It waits at position ${position} of its lane.` : 'It waits.'
+    case 'SENDING':
+      return 'It is being handed over right now.'
+    case 'PUBLISHED':
+      return `The network took it${after}.`
+    case 'DELIVERED':
+      return `The network took it${after}, and it was delivered${momentOf(timeline, 'receipt-delivered')}.`
+    case 'READ':
+      return `The network took it${after}, and it was read${momentOf(timeline, 'receipt-read')}.`
+    case 'FAILED':
+      return 'It did not arrive.'
+    case 'UNCONFIRMED':
+      return 'Nobody knows whether it arrived.'
+    case 'EXPIRED':
+      return 'It was not sent in time.'
+    case 'CANCELLED':
+      return 'It was cancelled and not sent.'
+  }
+}
+
+function momentOf(timeline: readonly { readonly at: number; readonly kind: string }[], kind: string): string {
+  const moment = timeline.find((entry) => entry.kind === kind)
+  const [accepted] = timeline
+  return moment && accepted ? ` ${spanText(moment.at - accepted.at)} after it was accepted` : ''
+}
+
+function spanText(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, ms)} ms`
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`
+  return ms < 3_600_000 ? `${(ms / 60_000).toFixed(1)} min` : `${(ms / 3_600_000).toFixed(1)} h`
+}

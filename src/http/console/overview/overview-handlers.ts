@@ -1,0 +1,41 @@
+import type { overviewRoutes } from '../../../contract/console/overview.ts'
+import type { ConnectionId } from '../../../core/ids.ts'
+import type { ConsoleDeps } from '../console-deps.ts'
+import type { Handlers } from '../handling.ts'
+import { tellReason } from '../log/tell-reason.ts'
+
+export function overviewHandlers({ store: { overview } }: Pick<ConsoleDeps, 'store'>): Handlers<typeof overviewRoutes> {
+  return {
+    async readOverview({ query: { range, connection, offset } }, { accountId, role }) {
+      const connectionId = (connection as ConnectionId | undefined) ?? null
+      const seen = await overview.readOverview({ accountId, range, connectionId, offsetMinutes: offset })
+      const isMasked = role === 'viewer'
+      return {
+        ...seen,
+        bars: [...seen.bars],
+        lanes: seen.lanes.map((lane) => ({ ...lane, ...inWords(lane.reason, lane.words, isMasked) })),
+        endingTokens: [...seen.endingTokens],
+        attention: {
+          ...seen.attention,
+          groups: seen.attention.groups.map((group) => {
+            const { meaning, whatToDo } = inWords(group.reason, null, isMasked)
+            return { ...group, meaning, whatToDo }
+          }),
+        },
+      }
+    },
+    readRetention: (_, { accountId }) => overview.readRetention(accountId),
+  }
+}
+
+interface InWords {
+  readonly meaning: string | null
+  readonly whatToDo: string | null
+  readonly words: string | null
+}
+
+function inWords(reason: string | null, words: string | null, isMasked: boolean): InWords {
+  if (reason === null) return { meaning: null, whatToDo: null, words }
+  const { meaning, nextStep, words: shown } = tellReason(reason, words, isMasked)
+  return { meaning, whatToDo: nextStep, words: shown }
+}

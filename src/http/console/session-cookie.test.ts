@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { ConsoleWorld } from '../../../test/support/console-world/console-world.ts'
+
+async function open(publicUrl: string) {
+  const world = new ConsoleWorld()
+  const close = await world.openConsole('SQLite', { http: { publicUrl } })
+  const account = await world.account('Acme')
+  const owner = await world.visitor(account)
+  return { world, close, account, owner }
+}
+
+/** Of a cookie that is set: its name and its attributes. */
+function partsOf(headers: Headers): readonly string[] {
+  const [cookie = ''] = headers.getSetCookie()
+  const [pair = '', ...attributes] = cookie.split('; ')
+  return [pair.split('=')[0] ?? '', ...attributes.filter((attribute) => !/^Expires/.test(attribute)).sort()]
+}
+
+describe('the cookie of a session', () => {
+  it('is kept to https and to this very host where the public URL is https', async () => {
+    const { world, close, account, owner } = await open('https://console.example')
+    const asked = { params: { account } }
+
+    const [plain, prefixed] = [owner, { ...owner, cookie: `__Host-${owner.cookie}` }]
+    assert.equal(await world.refusal('describeTokenForm', { ...asked, as: plain }), '401 not_signed_in')
+    assert.equal((await world.ask('describeTokenForm', { ...asked, as: prefixed })).status, 200)
+    const { headers } = await world.ask('signOut', { as: prefixed })
+    await close()
+
+    assert.deepEqual(partsOf(headers), ['__Host-sid', 'HttpOnly', 'Max-Age=0', 'Path=/', 'SameSite=Lax', 'Secure'])
+  })
+
+  it('has neither over plain http, where browsers would not take it', async () => {
+    const { world, close, owner } = await open('http://127.0.0.1:8080')
+
+    const { headers } = await world.ask('signOut', { as: owner })
+    await close()
+
+    assert.deepEqual(partsOf(headers), ['sid', 'HttpOnly', 'Max-Age=0', 'Path=/', 'SameSite=Lax'])
+  })
+})

@@ -1,0 +1,31 @@
+import { parseAddressRange, parseIpAddress } from '../../../core/media-address/ip-address.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import { TOKEN_EVENT_NAMES, type TokenEvent } from '../../../core/token/token.ts'
+
+export function readEvents(names: readonly string[]): readonly TokenEvent[] {
+  return [...new Set(names)].map((name) => {
+    const event = TOKEN_EVENT_NAMES.find((known) => known === name)
+    if (!event) throw new Refusal('event_unknown', `There is no event “${name}”.`, 'events')
+    return event
+  })
+}
+
+/** With the prefix written out: a plain address means itself alone. */
+export function readSourceRanges(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts.map(readSourceRange))]
+}
+
+function readSourceRange(text: string): string {
+  const range = parseAddressRange(text)
+  if (range) return text.includes('/') ? text : `${text}/${range.prefixLength}`
+  const [address = '', prefix] = text.split('/')
+  // A range that cannot be read lets nobody in, so what is nearly one is explained, not guessed.
+  const isNearly = prefix !== undefined && parseIpAddress(address) !== null
+  throw new Refusal(
+    'argument_invalid',
+    isNearly
+      ? `“${text}” is no range: behind its first ${prefix} bits all bits must be zero, as in 203.0.113.0/24.`
+      : `“${text}” is no address range. Write it like 203.0.113.7, 203.0.113.0/24 or 2001:db8::/32.`,
+    'sourceRanges',
+  )
+}

@@ -1,0 +1,27 @@
+import type { Sequence } from '../../../core/message/message.ts'
+import { Refusal } from '../../../core/refusals.ts'
+
+/** How far each half of the log has been read: everything from this number on. Null: to its end. */
+export interface LogPosition {
+  readonly messages: Sequence | null
+  readonly requests: Sequence | null
+}
+
+export const NEWEST: LogPosition = { messages: Number.MAX_SAFE_INTEGER, requests: Number.MAX_SAFE_INTEGER }
+
+/** Null when both halves have been read to their end. */
+export function printCursor({ messages, requests }: LogPosition): string | null {
+  if (messages === null && requests === null) return null
+  return Buffer.from(`${messages ?? ''}.${requests ?? ''}`).toString('base64url')
+}
+
+export function parseCursor(text: string | null): LogPosition {
+  if (text === null) return NEWEST
+  const parts = /^(\d{0,16})\.(\d{0,16})$/.exec(Buffer.from(text, 'base64url').toString('latin1'))
+  if (!parts) throw new Refusal('argument_invalid', 'This is no place in the API log. Read it again from the top.')
+  return { messages: toSequence(parts[1]), requests: toSequence(parts[2]) }
+}
+
+function toSequence(digits = ''): Sequence | null {
+  return digits === '' ? null : Math.min(Number(digits), Number.MAX_SAFE_INTEGER)
+}

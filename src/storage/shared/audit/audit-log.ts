@@ -1,0 +1,71 @@
+import type { AccountId } from '../../../core/ids.ts'
+import type { AuditEntry, AuditLog } from '../../../core/ports/console/audit.ts'
+import { change, type Reader, type Store, writeAudit } from '../store.ts'
+
+interface Wanted {
+  readonly accountId: AccountId
+  readonly before: number | null
+  readonly limit: number
+}
+
+export function createAuditLog(store: Store): AuditLog {
+  return {
+    async list(wanted) {
+      const [ofAccount, ofMembers] = await Promise.all([
+        selectPage(store.database, wanted).where('audit.account_id', '=', wanted.accountId).execute(),
+        ofMembersOf(store.database, wanted).execute(),
+      ])
+      return [...ofAccount, ...ofMembers]
+        .sort((one, other) => other.sequence - one.sequence)
+        .slice(0, wanted.limit)
+        .map(toEntry)
+    },
+    note: ({ action, personId, detail }, by) =>
+      change(store, by, (making) =>
+        writeAudit(making, { action, object: personId ?? 'nobody', accountId: null, ...(detail ? { detail } : {}) }),
+      ),
+  }
+}
+
+function selectPage(tables: Reader, { before, limit }: Wanted) {
+  const page = tables
+    .selectFrom('audit')
+    .select([
+      'audit.sequence',
+      'audit.at',
+      'audit.actor',
+      'audit.action',
+      'audit.object',
+      'audit.detail',
+      'audit.remote_address',
+      'audit.user_agent',
+    ])
+    .orderBy('audit.sequence', 'desc')
+    .limit(limit)
+  return before === null ? page : page.where('audit.sequence', '<', before)
+}
+
+/** What concerns a person alone is shown to those who answer for their membership, from when it began. */
+function ofMembersOf(tables: Reader, wanted: Wanted) {
+  return selectPage(tables, wanted)
+    .innerJoin('membership as m', (join) =>
+      join.onRef('m.person_id', '=', 'audit.person_id').onRef('m.joined_at', '<=', 'audit.at'),
+    )
+    .where('audit.account_id', 'is', null)
+    .where('m.account_id', '=', wanted.accountId)
+}
+
+type AuditRow = Awaited<ReturnType<ReturnType<typeof selectPage>['execute']>>[number]
+
+function toEntry(row: AuditRow): AuditEntry {
+  return {
+    sequence: row.sequence,
+    at: row.at,
+    actor: row.actor,
+    action: row.action,
+    object: row.object,
+    detail: row.detail === null ? null : (JSON.parse(row.detail) as Record<string, unknown>),
+    remoteAddress: row.remote_address,
+    userAgent: row.user_agent,
+  }
+}

@@ -1,0 +1,303 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import {
+  AdministrationWorld,
+  ENGINES,
+  type EngineName,
+  NOON,
+} from '../../../../test/support/administration-world/open-administration-world.ts'
+import { DEFAULT_LANE_POLICY } from '../../../core/connection/lane-policy.ts'
+import type { AccountId, ConnectionId, MessageId } from '../../../core/ids.ts'
+import type { LaneViews } from '../../../core/ports/console/lanes.ts'
+import { createLaneViews } from './lane-views.ts'
+
+let world: AdministrationWorld
+let lanes: LaneViews
+let accountId: AccountId
+let id: ConnectionId
+
+async function open(engine: EngineName): Promise<() => Promise<void>> {
+  world = new AdministrationWorld()
+  const close = await world.open(engine)
+  lanes = createLaneViews(world.store)
+  accountId = await world.account()
+  id = await world.connection(accountId)
+  return close
+}
+
+const list = (find: string | null = null, after: string | null = null) => lanes.listLanes({ accountId, find, after })
+const statesOf = async () =>
+  (await world.all('select state, count(*) as n from message group by state order by state')).map(
+    ({ state, n }) => `${state} ${n}`,
+  )
+
+describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
+  it('are listed by number, page by page, and by the digits they begin with', async () => {
+    for (let number = 0; number < 30; number++) await world.connection(accountId, `1555${String(9000 + number)}`)
+
+    const first = await list()
+    const second = await list(null, first.next)
+    const found = await list('155590')
+
+    assert.deepEqual([first.items.length, second.items.length, second.next], [25, 6, null])
+    const numbers = [first, second].flatMap(({ items }) => items.map(({ number }) => number))
+    assert.deepEqual(numbers, [...numbers].sort())
+    assert.deepEqual(found.items.map(({ number }) => number).slice(0, 2), ['15559000', '15559001'])
+    assert.equal(found.items.length, 25)
+    assert.deepEqual((await list('1777')).items, [])
+  })
+
+  it('tell how much waits since when, up to a bound, and how fast they went of late', async () => {
+    const idle = await world.connection(accountId, '15550001001')
+    world.now = NOON - 90_000
+    await world.accept({ connectionId: id, state: 'PUBLISHED' })
+    for (const second of [10, 20, 30]) {
+      world.now = NOON - second * 1_000
+      await world.accept({ connectionId: id, state: 'PUBLISHED' })
+    }
+    world.now = NOON - 5_000
+    await world.acceptMany(1_200, id)
+    world.now = NOON
+
+    const { items } = await list()
+    const alone = await lanes.readLane({ accountId, id })
+
+    const [lane, still] = items
+    assert.deepEqual(lane?.waiting, { count: 1_000, isMore: true })
+    assert.deepEqual(alone.waiting, { count: 1_200, isMore: false })
+    assert.equal(alone.oldestWaitingAt, NOON - 5_000)
+    assert.equal(alone.standsStill, null)
+    assert.deepEqual(alone.pace, {
+      publishedInLastMinute: { count: 3, isMore: false },
+      lastPublishedAt: NOON - 9_000,
+      perMessageMs: 10_000,
+    })
+    assert.equal(still?.id, idle)
+    assert.deepEqual(
+      [still?.waiting, still?.oldestWaitingAt, still?.pace.lastPublishedAt],
+      [{ count: 0, isMore: false }, null, null],
+    )
+  })
+
+  it('count what has its entry in a lane and what has none yet, once', async () => {
+    await world.acceptMany(3, id)
+    if (engine === 'SQLite') {
+      await world.run('insert into lane_entry select connection_id, sequence from message where sequence <= 2')
+      await world.run('update lane_mark set entered_through = 1')
+    }
+
+    const { waiting } = await lanes.readLane({ accountId, id })
+    const { items } = await lanes.listWaiting({ accountId, id }, null)
+
+    assert.deepEqual(waiting, { count: 3, isMore: false })
+    assert.deepEqual(
+      items.map(({ position }) => position),
+      [1, 2, 3],
+    )
+  })
+
+  it('G10: tell why they stand still, and which waits a person may end', async () => {
+    await world.accept({ connectionId: id })
+    const still = async () => (await lanes.readLane({ accountId, id })).standsStill
+
+    await world.lane(id, { reason: 'rate_limited', words: 'slow down', until: NOON + 60_000 })
+    const limited = await still()
+    await world.lane(id, { reason: 'quiet_hours', until: NOON + 60_000 })
+    const quiet = await still()
+    await lanes.setState({ accountId, id }, 'paused', 'anna')
+    const paused = await still()
+
+    assert.deepEqual(limited, { reason: 'rate_limited', words: 'slow down', until: NOON + 60_000, canBeEnded: true })
+    assert.deepEqual(quiet, { reason: 'quiet_hours', words: null, until: NOON + 60_000, canBeEnded: false })
+    assert.deepEqual(paused, { reason: 'paused', words: null, until: null, canBeEnded: false })
+  })
+
+  it('show what is being handed over and the next ones with their places, page by page', async () => {
+    const { sequence } = await world.accept({ connectionId: id })
+    await world.acceptMany(50, id)
+    await world.openAttempt(id, sequence, { number: 2 })
+
+    const first = await lanes.listWaiting({ accountId, id }, null)
+    const second = await lanes.listWaiting({ accountId, id }, first.next)
+    const third = await lanes.listWaiting({ accountId, id }, second.next)
+    const spoilt = await lanes.listWaiting({ accountId, id }, `' or 1=1`)
+
+    assert.deepEqual([first.open?.id, first.open?.attempt, first.open?.since], ['message-1', 2, NOON])
+    const positions = [first, second, third].flatMap(({ items }) => items.map(({ position }) => position))
+    assert.deepEqual(
+      positions,
+      Array.from({ length: 50 }, (_, at) => at + 2),
+    )
+    assert.deepEqual([first.items[0]?.id, third.next], ['many-1', null])
+    assert.deepEqual(spoilt, first)
+  })
+
+  it('are paused, resumed and set, with a note in the audit log, and the service is told', async () => {
+    const policy = { ...DEFAULT_LANE_POLICY, leastGapMs: 2_000 }
+
+    await lanes.setState({ accountId, id }, 'paused', 'anna')
+    await lanes.changeSettings({ accountId, id }, { policy }, 'anna')
+    await lanes.changeSettings({ accountId, id }, { channelSettings: { latencyMs: 5 } }, 'anna')
+    const paused = await lanes.readLane({ accountId, id })
+    await lanes.setState({ accountId, id }, 'active', 'ben')
+
+    assert.deepEqual([paused.state, paused.policy, paused.channelSettings], ['paused', policy, { latencyMs: 5 }])
+    assert.equal((await lanes.readLane({ accountId, id })).state, 'active')
+    assert.deepEqual((await world.audit()).slice(2), [
+      'connection.pause',
+      'connection.change',
+      'connection.change',
+      'connection.resume',
+    ])
+    assert.equal((await world.changedLanes()).length, 5)
+  })
+
+  it('have their wait ended by a person, unless they find it again at once', async () => {
+    await world.accept({ connectionId: id })
+    const end = () => lanes.endWait({ accountId, id }, 'anna')
+    await assert.rejects(end(), { code: 'lane_not_waiting' })
+    for (const reason of ['pace', 'quiet_hours', 'media_pending']) {
+      await world.lane(id, { reason, until: NOON + 60_000 })
+      await assert.rejects(end(), { code: 'lane_not_waiting' })
+    }
+    await world.lane(id, { reason: 'trouble', until: NOON })
+    await assert.rejects(end(), { code: 'lane_not_waiting' })
+    const told = (await world.changedLanes()).length
+
+    await world.lane(id, { reason: 'connection_away', until: NOON + 60_000 })
+    await end()
+
+    const [lane] = await world.all('select wait_reason, wait_until from lane where connection_id = ?', id)
+    assert.deepEqual(lane, { wait_reason: null, wait_until: null })
+    assert.equal((await world.audit()).at(-1), 'connection.end-wait')
+    assert.equal((await world.changedLanes()).length, told + 1)
+    assert.equal((await lanes.readLane({ accountId, id })).standsStill, null)
+  })
+
+  it('are emptied in parts, but for what is being handed over and what came later', async () => {
+    const { sequence } = await world.accept({ connectionId: id })
+    await world.openAttempt(id, sequence)
+    await world.acceptMany(4_500, id)
+    const other = await world.connection(accountId, '15550001001')
+    await world.accept({ connectionId: other })
+    let part = await lanes.cancelWaiting({ accountId, id }, null, 'anna')
+    let cancelled = part.cancelled
+    const late = await world.accept({ connectionId: id })
+    while (part.upTo !== null) {
+      part = await lanes.cancelWaiting({ accountId, id }, part.upTo, 'anna')
+      cancelled += part.cancelled
+    }
+
+    assert.equal(cancelled, 4_500)
+    assert.deepEqual(await statesOf(), ['CANCELLED 4500', 'QUEUED 3'])
+    const { open: stillOpen, items } = await lanes.listWaiting({ accountId, id }, null)
+    assert.deepEqual([stillOpen?.id, items.map((item) => item.id)], ['message-1', [late.id]])
+    const story = await world.administration.explainMessage('many-7' as MessageId)
+    assert.deepEqual(
+      story.timeline.filter(({ kind }) => kind === 'cancelled').map(({ code, facts }) => [code, facts]),
+      [['cancelled_by_person', { by: 'anna' }]],
+    )
+    assert.equal((await world.audit()).at(-1), 'connection.cancel-waiting')
+  })
+
+  it('G5: say UNCONFIRMED, not cancelled, of what may have arrived before', async () => {
+    const { sequence } = await world.accept({ connectionId: id })
+    await world.run(
+      `insert into ${world.database.attempts} (message_sequence, number, started_at, ended_at, outcome) values (?, 1, ?, ?, 'unknown')`,
+      sequence,
+      NOON,
+      NOON,
+    )
+
+    await lanes.cancelWaiting({ accountId, id }, null, 'anna')
+
+    assert.deepEqual(await statesOf(), ['UNCONFIRMED 1'])
+  })
+
+  it('are removed with what waits only when that is said, and in parts', async () => {
+    await world.acceptMany(20_000, id)
+
+    await assert.rejects(lanes.removeSome({ accountId, id }, false, 'anna'), {
+      code: 'connection_has_waiting',
+      message: 'more than 10,000 messages wait on this connection; removing it cancels them.',
+    })
+    const first = await lanes.removeSome({ accountId, id }, true, 'anna')
+    const between = await lanes.readLane({ accountId, id })
+    const second = await lanes.removeSome({ accountId, id }, true, 'anna')
+
+    assert.deepEqual([first.isRemoved, second.isRemoved], [false, true])
+    assert.equal(first.cancelled + second.cancelled, 20_000)
+    assert.equal(between.state, 'paused')
+    await assert.rejects(lanes.readLane({ accountId, id }), { code: 'connection_unknown' })
+    assert.deepEqual((await list()).items, [])
+  }, 30_000)
+
+  it('show what nobody knows the fate of, newest first, until a person resolves it', async () => {
+    const other = await world.connection(accountId, '15550001001')
+    const made: MessageId[] = []
+    for (let at = 0; at < 25; at++)
+      made.push((await world.accept({ connectionId: id, state: 'UNCONFIRMED', reason: 'fate_unknown' })).id)
+    const elsewhere = await world.accept({ connectionId: other, state: 'UNCONFIRMED', reason: 'worker_died' })
+    const unresolved = (after: string | null, connectionId: ConnectionId | null = null) =>
+      lanes.listUnresolved({ accountId, connectionId, after })
+
+    const first = await unresolved(null)
+    const second = await unresolved(first.next)
+    const ofOther = await unresolved(null, other)
+    await lanes.resolveMessage({ accountId, id: elsewhere.id }, 'arrived', 'anna')
+    const again = await lanes.resolveMessage({ accountId, id: made[0] as MessageId }, 'send-again', 'anna')
+
+    assert.deepEqual([first.items[0]?.id, first.items[0]?.reason], [elsewhere.id, 'worker_died'])
+    assert.deepEqual([first.items.length, second.items.length, second.next], [20, 6, null])
+    assert.deepEqual(
+      ofOther.items.map((item) => item.id),
+      [elsewhere.id],
+    )
+    assert.equal(again.state, 'QUEUED')
+    assert.deepEqual((await unresolved(null, other)).items, [])
+    assert.equal((await unresolved(first.next)).items.length, 5)
+  })
+
+  it('G8: are seen and changed by nobody of another account, and an unknown one is told of alike', async () => {
+    const stranger = await world.account('Stranger')
+    const mine = await world.accept({ connectionId: id })
+    await world.accept({ connectionId: id, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    const told = (await world.audit()).length
+    const asks = (of: { accountId: AccountId; id: ConnectionId }) => [
+      lanes.readLane(of),
+      lanes.listWaiting(of, null),
+      lanes.setState(of, 'paused', 'eve'),
+      lanes.changeSettings(of, { policy: DEFAULT_LANE_POLICY }, 'eve'),
+      lanes.endWait(of, 'eve'),
+      lanes.cancelWaiting(of, null, 'eve'),
+      lanes.removeSome(of, true, 'eve'),
+    ]
+    const ofMessage = (of: { accountId: AccountId; id: MessageId }) => [
+      lanes.cancelMessage(of, 'eve'),
+      lanes.retryMessage(of, 'eve'),
+      lanes.resolveMessage(of, 'arrived', 'eve'),
+    ]
+    const answers = async (calls: readonly Promise<unknown>[]) =>
+      (await Promise.allSettled(calls)).map((call) =>
+        call.status === 'rejected' ? `${call.reason.code}: ${call.reason.message}` : 'answered',
+      )
+
+    const foreign = await answers([
+      ...asks({ accountId: stranger, id }),
+      ...ofMessage({ accountId: stranger, id: mine.id }),
+    ])
+    const unknown = await answers([
+      ...asks({ accountId: stranger, id: 'none' as ConnectionId }),
+      ...ofMessage({ accountId: stranger, id: 'none' as MessageId }),
+    ])
+
+    assert.deepEqual(foreign, unknown)
+    assert.ok(foreign.every((answer) => /^(connection|message)_unknown: /.test(answer)))
+    assert.deepEqual((await lanes.listLanes({ accountId: stranger, find: null, after: null })).items, [])
+    assert.deepEqual((await lanes.listUnresolved({ accountId: stranger, connectionId: id, after: null })).items, [])
+    assert.equal((await world.audit()).length, told)
+    assert.equal((await lanes.readLane({ accountId, id })).waiting.count, 1)
+  })
+})

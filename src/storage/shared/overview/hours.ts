@@ -1,0 +1,65 @@
+import type { Instant } from '../../../core/ids.ts'
+
+export const MINUTE_MS = 60_000
+export const HOUR_MS = 60 * MINUTE_MS
+export const DAY_MS = 24 * HOUR_MS
+
+// While somebody looks the newest bar grows before their eyes; otherwise it only has to be there when they come.
+const WATCHED_AFTER_MS = 10_000
+const COUNT_AGAIN_AFTER_MS = 10 * MINUTE_MS
+// What is decided later than this (by receipts, by people) is seen a day later at the latest.
+const FRESH_FOR_MS = 48 * HOUR_MS
+const FINAL_AFTER_MS = 8 * DAY_MS
+
+export function hourOf(at: Instant): Instant {
+  return at - (at % HOUR_MS)
+}
+
+/** What is known of the hours that are not final. */
+export interface Counted {
+  /** When each was counted, by its beginning. An hour that is not here was never counted. */
+  readonly at: ReadonlyMap<Instant, Instant>
+  /** Hours of any age in which something was still waiting. */
+  readonly waiting: ReadonlySet<Instant>
+  /** The newest one of those older than what becomes final, that was never counted; null when there is none. */
+  readonly missing: Instant | null
+  /** Nothing was accepted before. */
+  readonly oldest: Instant
+}
+
+export interface Looking {
+  readonly now: Instant
+  /** Somebody looks at this moment. */
+  readonly isWatched: boolean
+  /** What was counted last. */
+  readonly last: Instant | null
+}
+
+/** Which hour to count next; null: all are as fresh as they need to be. Pure. */
+export function nextHour(counted: Counted, looking: Looking): Instant | null {
+  const { now, last } = looking
+  const current = hourOf(now)
+  const isDue = (hour: Instant) => isHourDue(hour, counted, looking)
+  // A very full hour is due again as soon as it has been counted: the others get their turn between.
+  if (last !== current && isDue(current)) return current
+  for (let hour = current - HOUR_MS; hour >= firstOpen(counted, now); hour -= HOUR_MS) if (isDue(hour)) return hour
+  const late = [...counted.waiting].find((hour) => hour < firstOpen(counted, now) && isDue(hour))
+  return late ?? counted.missing ?? (isDue(current) ? current : null)
+}
+
+/** The oldest hour that is not final for its age alone. */
+export function firstOpen({ oldest }: Pick<Counted, 'oldest'>, now: Instant): Instant {
+  return Math.max(hourOf(oldest), hourOf(now - FINAL_AFTER_MS - DAY_MS))
+}
+
+function isHourDue(hour: Instant, { at, waiting }: Counted, { now, isWatched }: Looking): boolean {
+  const countedAt = at.get(hour)
+  if (countedAt === undefined) return true
+  const since = now - countedAt
+  if (hour === hourOf(now)) return since >= (isWatched ? WATCHED_AFTER_MS : COUNT_AGAIN_AFTER_MS)
+  const age = now - hour
+  if (age < FRESH_FOR_MS) return since >= COUNT_AGAIN_AFTER_MS
+  if (age < FINAL_AFTER_MS || waiting.has(hour)) return since >= DAY_MS
+  // Final once it was counted at that age.
+  return countedAt < hour + FINAL_AFTER_MS
+}

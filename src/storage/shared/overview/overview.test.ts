@@ -1,0 +1,301 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import { logRequest } from '../../../../test/support/administration-world/log-request.ts'
+import {
+  AdministrationWorld,
+  ENGINES,
+  NOON,
+} from '../../../../test/support/administration-world/open-administration-world.ts'
+import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
+import type { Overview, OverviewRange, OverviewView } from '../../../core/ports/console/overview.ts'
+import { DAY_MS, HOUR_MS, hourOf, MINUTE_MS } from './hours.ts'
+import { createOverview } from './overview.ts'
+import { TallyCounter } from './tally-counter.ts'
+
+let world: AdministrationWorld
+let overview: Overview
+let account: AccountId
+
+describe.each(ENGINES)('the overview, on %s', (engine) => {
+  beforeEach(async () => {
+    world = new AdministrationWorld()
+    const close = await world.open(engine)
+    overview = createOverview(world.store)
+    account = await world.account('Acme')
+    return close
+  })
+
+  it('says that nothing was counted yet', async () => {
+    const { countedAt, isComplete, totals } = await read('24h')
+
+    assert.deepEqual([countedAt, isComplete, totals.accepted], [null, false, 0])
+  })
+
+  it('shows what became of messages by the hour, by six hours and by the day, and as of when that is', async () => {
+    await isAsOldAs(31 * DAY_MS, 20 * DAY_MS, 3 * DAY_MS, 2 * HOUR_MS, 1)
+    const connectionId = await world.connection(account)
+    await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON - 20 * DAY_MS })
+    await world.accept({ connectionId, state: 'EXPIRED', acceptedAt: NOON - 3 * DAY_MS })
+    await world.accept({ connectionId, state: 'DELIVERED', acceptedAt: NOON - 2 * HOUR_MS })
+    await world.accept({ connectionId, acceptedAt: NOON - 10 })
+    await refuse(account, NOON - 5)
+    await count()
+    world.now += 5 * MINUTE_MS
+
+    const [day, week, month] = [await read('24h'), await read('7d'), await read('30d')]
+
+    assert.deepEqual([day.bars.length, week.bars.length, month.bars.length], [24, 28, 30])
+    assert.deepEqual([day.barMs, week.barMs, month.barMs], [HOUR_MS, 6 * HOUR_MS, DAY_MS])
+    assert.deepEqual([day.totals.accepted, week.totals.accepted, month.totals.accepted], [2, 3, 4])
+    assert.deepEqual([day.totals.refused, day.totals.published, day.totals.waiting], [1, 1, 1])
+    assert.equal(month.totals.expired, 1)
+    assert.equal(barAt(day, NOON - 2 * HOUR_MS)?.published, 1)
+    assert.equal(barAt(month, Date.UTC(2026, 0, 12))?.expired, 1)
+    assert.equal(day.countedAt, NOON)
+    assert.ok(day.isComplete && month.isComplete)
+  })
+
+  it('begins a day when the day of its reader begins', async () => {
+    await isAsOldAs(3 * DAY_MS, 37 * HOUR_MS, 36.5 * HOUR_MS)
+    const connectionId = await world.connection(account)
+    await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: Date.UTC(2026, 0, 13, 23, 30) })
+    await count()
+
+    const berlin = await overview.readOverview(wanted('30d', { offsetMinutes: 60 }))
+
+    assert.equal(barAt(berlin, Date.UTC(2026, 0, 13, 23))?.published, 1)
+    assert.equal(berlin.bars.at(-1)?.at, Date.UTC(2026, 0, 14, 23))
+  })
+
+  it('shows the last sixty minutes as they stand, without waiting to be counted', async () => {
+    const connectionId = await world.connection(account)
+    await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON - 70 * MINUTE_MS })
+    await world.accept({ connectionId, state: 'FAILED', acceptedAt: NOON - 30 * MINUTE_MS })
+    await world.accept({ connectionId, acceptedAt: NOON - 1 })
+    await refuse(account, NOON - 1)
+
+    const { totals, bars, barMs, countedAt } = await read('1h')
+
+    assert.deepEqual([totals.accepted, totals.failed, totals.waiting, totals.refused], [2, 1, 1, 1])
+    assert.deepEqual([bars.length, barMs, countedAt], [12, 5 * MINUTE_MS, NOON])
+  })
+
+  it('shows the last hours as they were counted where there is too much to look at', async () => {
+    const connectionId = await world.connection(account)
+    await world.acceptMany(10_001, connectionId)
+    await count()
+
+    const { totals, bars, barMs } = await read('1h')
+
+    assert.deepEqual([totals.accepted, bars.length, barMs], [10_001, 2, HOUR_MS])
+  })
+
+  it('shows one connection alone', async () => {
+    const [first, second] = [
+      await world.connection(account, '15550001000'),
+      await world.connection(account, '15550001001'),
+    ]
+    await world.accept({ connectionId: first, state: 'PUBLISHED' })
+    await world.accept({ connectionId: second, state: 'FAILED' })
+    await count()
+
+    const ofSecond = async (range: OverviewRange) =>
+      (await overview.readOverview(wanted(range, { connectionId: second }))).totals
+
+    assert.deepEqual([(await ofSecond('24h')).accepted, (await ofSecond('24h')).failed], [1, 1])
+    assert.deepEqual([(await ofSecond('1h')).accepted, (await ofSecond('1h')).failed], [1, 1])
+  })
+
+  it('shows which lanes wait and why, those that stand still first, and of each the oldest first', async () => {
+    const [flowing, paused, away, empty] = [
+      await world.connection(account, '15550001000'),
+      await world.connection(account, '15550001001'),
+      await world.connection(account, '15550001002'),
+      await world.connection(account, '15550001003'),
+    ]
+    await world.accept({ connectionId: flowing, acceptedAt: NOON - 9_000 })
+    await world.accept({ connectionId: paused, acceptedAt: NOON - 3_000 })
+    await world.accept({ connectionId: away, acceptedAt: NOON - 5_000 })
+    await world.accept({ connectionId: away, acceptedAt: NOON - 4_000 })
+    await world.accept({ connectionId: empty, state: 'PUBLISHED' })
+    await world.administration.setConnectionState(paused, 'paused', 'test')
+    await world.lane(away, { reason: 'connection_away', until: NOON + 60_000, words: 'no route' })
+
+    const { lanes, waiting, furtherLanes } = await read('24h')
+
+    assert.deepEqual(
+      lanes.map((lane) => [lane.connectionId, lane.reason, lane.waiting, lane.oldestAt]),
+      [
+        [away, 'connection_away', 2, NOON - 5_000],
+        [paused, 'paused', 1, NOON - 3_000],
+        [flowing, null, 1, NOON - 9_000],
+      ],
+    )
+    assert.deepEqual(waiting, { count: 4, isMore: false, oldestAt: NOON - 9_000 })
+    assert.equal(furtherLanes, 0)
+  })
+
+  it('counts a long queue no further than it can in a moment', async () => {
+    const connectionId = await world.connection(account)
+    await world.acceptMany(6_000, connectionId)
+    const { waiting: before } = await read('24h')
+
+    await count()
+    const { waiting: after } = await read('24h')
+
+    assert.deepEqual([before.count, before.isMore], [5_000, true])
+    assert.deepEqual([after.count, after.isMore], [6_000, true])
+  })
+
+  it('tells how long the newest published ones took, also from behind a queue', async () => {
+    const connectionId = await world.connection(account)
+    for (const tookMs of [100, 200, 300, 10_000]) {
+      const { sequence } = await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON - 90_000 })
+      await world.database.rewriteMessage(sequence, { published_at: NOON - 90_000 + tookMs })
+    }
+    const { latency: flowing } = await read('24h')
+    await world.acceptMany(9_000, connectionId)
+    const { latency: queued } = await read('24h')
+
+    assert.deepEqual(flowing, { messages: 4, p50Ms: 200, p95Ms: 10_000 })
+    assert.deepEqual(queued, flowing)
+  })
+
+  it('groups what needs attention by its reason, most first, within the range', async () => {
+    await isAsOldAs(3 * DAY_MS, 2 * DAY_MS, 1)
+    const connectionId = await world.connection(account)
+    await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused', acceptedAt: NOON - 2 * DAY_MS })
+    await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown', acceptedAt: NOON - 9_000 })
+    await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused', acceptedAt: NOON - 8_000 })
+    await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused', acceptedAt: NOON - 7_000 })
+    await world.accept({ connectionId, state: 'CANCELLED', reason: 'cancelled_by_person' })
+    await count()
+
+    const [day, month] = [await read('24h'), await read('30d')]
+
+    assert.deepEqual(day.attention.groups, [
+      { state: 'FAILED', reason: 'recipient_refused', count: 2, latestAt: NOON - 7_000 },
+      { state: 'UNCONFIRMED', reason: 'fate_unknown', count: 1, latestAt: NOON - 9_000 },
+    ])
+    assert.equal(month.attention.groups[0]?.count, 3)
+  })
+
+  it('tells of tokens that end within two weeks or ended in the last, and of none that were deleted', async () => {
+    for (const [name, days] of [
+      ['later', 20],
+      ['soon', 13],
+      ['tomorrow', 1],
+      ['over', -6],
+      ['long over', -8],
+    ] as const)
+      await token(account, name, NOON + days * DAY_MS)
+    await token(account, 'deleted', NOON + DAY_MS)
+    await world.administration.deleteToken('deleted', account, 'test')
+
+    const { endingTokens } = await read('24h')
+
+    assert.deepEqual(
+      endingTokens.map(({ name }) => name),
+      ['over', 'tomorrow', 'soon'],
+    )
+  })
+
+  it('G12: tells that all lanes are held, and why', async () => {
+    await world.administration.holdLanes('restored the backup of Monday', 'test')
+
+    assert.deepEqual((await read('24h')).hold, { since: NOON, reason: 'restored the backup of Monday' })
+  })
+
+  it('ticks off the steps of a new account, until its first message', async () => {
+    const steps = async () => (await read('24h')).firstSteps
+    const begun = await steps()
+    const connectionId = await world.connection(account)
+    const connected = await steps()
+    await token(account, 'first', NOON + DAY_MS)
+    const equipped = await steps()
+    await world.accept({ connectionId })
+
+    assert.deepEqual(begun, { connection: false, token: false, message: false })
+    assert.deepEqual(connected, { connection: true, token: false, message: false })
+    assert.deepEqual(equipped, { connection: true, token: true, message: false })
+    assert.equal(await steps(), null)
+  })
+
+  it('tells what is kept, since when, and how much room it takes', async () => {
+    await isAsOldAs(21 * DAY_MS, 20 * DAY_MS)
+    const connectionId = await world.connection(account)
+    await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON - 20 * DAY_MS })
+    const { sequence } = await world.accept({ connectionId, type: 'image' })
+    await world.run(`update media set state = 'ready', size_bytes = 4096 where message_sequence = ?`, sequence)
+    await refuse(account, NOON)
+    await count()
+
+    const kept = await overview.readRetention(account)
+
+    assert.deepEqual([kept.messages, kept.oldestAt, kept.isComplete], [2, NOON - 20 * DAY_MS, true])
+    assert.deepEqual(kept.spool, { files: 1, bytes: 4096, isMore: false })
+    assert.ok((kept.databaseBytes ?? 0) > 50_000)
+  })
+
+  it('tells nothing of another account', async () => {
+    const other = await world.account('Bolt')
+    const connectionId = await world.connection(other)
+    await world.accept({ connectionId, state: 'PUBLISHED' })
+    await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
+    await world.accept({ connectionId })
+    const { sequence } = await world.accept({ connectionId, type: 'image' })
+    await world.run(`update media set state = 'ready', size_bytes = 4096 where message_sequence = ?`, sequence)
+    await token(other, 'theirs', NOON + DAY_MS)
+    await refuse(other, NOON)
+    await count()
+
+    for (const range of ['1h', '24h'] as const) {
+      for (const asked of [null, connectionId]) {
+        const seen = await overview.readOverview(wanted(range, { connectionId: asked }))
+        assert.deepEqual([seen.totals.accepted, seen.totals.refused, seen.waiting.count], [0, 0, 0])
+        assert.deepEqual([seen.lanes, seen.endingTokens, seen.attention.groups, seen.latency], [[], [], [], null])
+        assert.deepEqual(seen.firstSteps, { connection: false, token: false, message: false })
+      }
+    }
+    const kept = await overview.readRetention(account)
+    assert.deepEqual([kept.messages, kept.oldestAt, kept.spool.files, kept.databaseBytes], [0, null, 0, null])
+  })
+})
+
+/** All its hours were counted a moment ago, but for the one at hand and those in which something is going to be. */
+async function isAsOldAs(ageMs: number, ...busy: readonly number[]): Promise<void> {
+  await world.run('update account set created_at = ?', NOON - ageMs)
+  await world.run(
+    `with recursive hours (hour) as (select cast(${hourOf(NOON - ageMs)} as bigint) union all
+       select hour + ${HOUR_MS} from hours where hour < ${NOON - HOUR_MS})
+     insert into tally_hour (hour, counted_at) select hour, ${NOON - 1} from hours
+       where hour not in (${[0, ...busy.map((ago) => hourOf(NOON - ago))].join()})`,
+  )
+}
+
+function read(range: OverviewRange): Promise<OverviewView> {
+  return overview.readOverview(wanted(range, {}))
+}
+
+function wanted(range: OverviewRange, more: { connectionId?: ConnectionId | null; offsetMinutes?: number }) {
+  return { accountId: account, range, connectionId: null, offsetMinutes: 0, ...more }
+}
+
+function barAt({ bars }: OverviewView, at: number) {
+  return bars.find((bar) => bar.at === at)
+}
+
+async function count(): Promise<void> {
+  const counter = new TallyCounter(world.store, { wait: async () => {} })
+  while (await counter.countNext());
+}
+
+async function refuse(accountId: AccountId, receivedAt: number): Promise<void> {
+  await logRequest(world, { accountId, tokenId: 'token' as TokenId, requestId: 'a refused one', receivedAt })
+}
+
+async function token(accountId: AccountId, name: string, expiresAt: number): Promise<void> {
+  const nothing = { events: [], connectionIds: null, sourceRanges: null }
+  const wanted = { accountId, name, expiresAt, ...nothing, sha256: Buffer.from(name), prefix: name.slice(0, 8) }
+  await world.administration.createToken(wanted, 'test')
+}

@@ -1,0 +1,60 @@
+import type { AccountId, Instant } from '../../../core/ids.ts'
+import type { Overview, OverviewView, WantedOverview } from '../../../core/ports/console/overview.ts'
+import { readHold } from '../hold.ts'
+import type { Store } from '../store.ts'
+import { readAttention, readEndingTokens } from './attention.ts'
+import { readFirstSteps } from './first-steps.ts'
+import { readLatency } from './latency.ts'
+import { readBars, totalsOf } from './read-bars.ts'
+import { readRetention } from './retention.ts'
+import { readWaiting } from './waiting-lanes.ts'
+
+/** Told that somebody looks, so that the counting goes on faster for a while. */
+export interface Watched {
+  look(): void
+}
+
+export function createOverview(store: Store, counter: Watched | null = null): Overview {
+  return {
+    readOverview(wanted) {
+      counter?.look()
+      return readOverview(store, wanted)
+    },
+    readRetention(accountId) {
+      counter?.look()
+      return readRetention(store, accountId)
+    },
+  }
+}
+
+async function readOverview(store: Store, wanted: WantedOverview): Promise<OverviewView> {
+  const { accountId, range } = wanted
+  const now = store.now()
+  const [{ from, barMs, bars, countedAt, isComplete }, { latency, ...waiting }, others] = await Promise.all([
+    readBars(store, wanted, now),
+    readFlow(store, accountId, now),
+    readOthers(store, accountId, now),
+  ])
+  const groups = await readAttention(store, { accountId, from })
+  return {
+    ...{ now, range, from, barMs, bars, countedAt, isComplete },
+    totals: totalsOf(bars),
+    latency,
+    ...waiting,
+    attention: { from, groups },
+    ...others,
+  }
+}
+
+async function readFlow(store: Store, accountId: AccountId, now: Instant) {
+  const { head, ...waiting } = await readWaiting(store, accountId, now)
+  return { ...waiting, latency: await readLatency(store, accountId, head) }
+}
+
+async function readOthers(store: Store, accountId: AccountId, now: Instant) {
+  return {
+    endingTokens: await readEndingTokens(store, accountId, now),
+    hold: await readHold(store),
+    firstSteps: await readFirstSteps(store, accountId),
+  }
+}

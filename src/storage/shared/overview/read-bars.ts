@@ -1,0 +1,70 @@
+import type { AccountId, Instant } from '../../../core/ids.ts'
+import type { OverviewRange, Tallies, WantedOverview } from '../../../core/ports/console/overview.ts'
+import type { Store } from '../store.ts'
+import { type Bars, NONE } from './bars.ts'
+import { ALL_CONNECTIONS } from './hour-tally.ts'
+import { DAY_MS, HOUR_MS, hourOf } from './hours.ts'
+import { readLastHour } from './last-hour.ts'
+
+const LENGTH: Readonly<Record<OverviewRange, { readonly ms: number; readonly barMs: number }>> = {
+  '1h': { ms: HOUR_MS, barMs: HOUR_MS },
+  '24h': { ms: DAY_MS, barMs: HOUR_MS },
+  '7d': { ms: 7 * DAY_MS, barMs: 6 * HOUR_MS },
+  '30d': { ms: 30 * DAY_MS, barMs: DAY_MS },
+}
+
+export async function readBars(store: Store, wanted: WantedOverview, now: Instant): Promise<Bars> {
+  const live = wanted.range === '1h' ? await readLastHour(store, wanted, now) : null
+  return live ?? readTallies(store, wanted, now)
+}
+
+async function readTallies(store: Store, wanted: WantedOverview, now: Instant): Promise<Bars> {
+  const { ms, barMs } = LENGTH[wanted.range]
+  // Tallies are by the hour of UTC, so a reader whose clock is ahead by half an hour gets the hour that is nearest.
+  const offset = Math.floor(wanted.offsetMinutes / 60) * HOUR_MS
+  const floor = (at: Instant) => at - ((((at + offset) % barMs) + barMs) % barMs)
+  const from = floor(now - ms) + (wanted.range === '1h' ? 0 : barMs)
+  const bars = new Map<Instant, Record<keyof Tallies, number>>()
+  for (let at = from; at <= now; at += barMs) bars.set(at, { ...NONE })
+  const rows = await store.database
+    .selectFrom('tally')
+    .select(['hour', 'state', 'count'])
+    .where('account_id', '=', wanted.accountId)
+    .where('connection_id', '=', wanted.connectionId ?? ALL_CONNECTIONS)
+    .where('hour', '>=', from)
+    .where('hour', '<=', now)
+    .execute()
+  for (const { hour, state, count } of rows) {
+    const bar = bars.get(floor(hour))
+    if (bar) bar[state] += count
+  }
+  const counted = await readCounted(store, { accountId: wanted.accountId, from, now })
+  return { from, barMs, bars: [...bars].map(([at, bar]) => ({ at, ...bar })), ...counted }
+}
+
+export async function readCounted(
+  { database }: Store,
+  { accountId, from, now }: { readonly accountId: AccountId; readonly from: Instant; readonly now: Instant },
+): Promise<Pick<Bars, 'countedAt' | 'isComplete'>> {
+  const account = await database
+    .selectFrom('account')
+    .select('created_at')
+    .where('id', '=', accountId)
+    .executeTakeFirst()
+  const first = Math.max(hourOf(from), hourOf(account?.created_at ?? now))
+  const row = await database
+    .selectFrom('tally_hour')
+    .select(({ fn }) => [fn.countAll<number>().as('hours'), fn.max('counted_at').as('at')])
+    .where('hour', '>=', first)
+    .where('hour', '<=', now)
+    .executeTakeFirst()
+  const expected = (hourOf(now) - first) / HOUR_MS + 1
+  return { countedAt: row?.at ?? null, isComplete: (row?.hours ?? 0) >= expected }
+}
+
+export function totalsOf(bars: readonly Tallies[]): Tallies & { readonly accepted: number } {
+  const totals: Record<keyof Tallies, number> = { ...NONE }
+  for (const bar of bars) for (const state of Object.keys(NONE) as (keyof Tallies)[]) totals[state] += bar[state]
+  const { published, waiting, failed, unconfirmed, expired, cancelled } = totals
+  return { ...totals, accepted: published + waiting + failed + unconfirmed + expired + cancelled }
+}

@@ -1,0 +1,165 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import type { Instant } from '../../../core/ids.ts'
+import type { Reader, Store } from '../store.ts'
+import { countHour } from './count-hour.ts'
+import { type Counted, DAY_MS, firstOpen, HOUR_MS, hourOf, nextHour } from './hours.ts'
+
+// So the counting takes at most a tenth of what one processor can do, however much there is to count.
+const REST_TIMES = 10
+// Within an hour that is being counted: a transaction that stands still for long is ended (PostgreSQL). What is left of
+// the rest comes after the hour.
+const LONGEST_REST_WITHIN_MS = 2_000
+const WATCHED_FOR_MS = 60_000
+const LOOK_EVERY_MS = 5_000
+const LOOK_FOR_MISSING_EVERY_MS = 600_000
+
+export interface CounterOptions {
+  /** What went wrong; it is tried again. */
+  readonly onFault?: (error: unknown) => void
+  /** Returns early when the signal comes. */
+  readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>
+}
+
+/**
+ * Counts by the hour what became of messages, in the background, so that nobody who looks has to wait for it.
+ *
+ *   LOOKING ── an hour is due ──▶ COUNTING ── through ──▶ RESTING (ten times as long) ──▶ LOOKING
+ *      └── none is due: looks again in some seconds, or as soon as somebody comes
+ *
+ * - Never two on one database: whoever finds another counting looks again later.
+ * - Nothing is lost with the process: what was counted, and when, is in the database.
+ */
+export class TallyCounter {
+  readonly #store: Store
+  readonly #onFault: (error: unknown) => void
+  readonly #wait: (ms: number, signal: AbortSignal) => Promise<void>
+  #stopping: AbortController | null = null
+  #waking = new AbortController()
+  #running: Promise<void> = Promise.resolve()
+  #watchedUntil: Instant = 0
+  #last: Instant | null = null
+  #lookForMissingAt: Instant = 0
+
+  constructor(store: Store, { onFault = () => {}, wait = waitFor }: CounterOptions = {}) {
+    this.#store = store
+    this.#onFault = onFault
+    this.#wait = wait
+  }
+
+  /** Harmless while it runs. */
+  start(): void {
+    if (this.#stopping) return
+    this.#stopping = new AbortController()
+    this.#running = this.#run(this.#stopping.signal)
+  }
+
+  /** Resolves when nothing is counted any more. Harmless twice, and before the start. */
+  async stop(): Promise<void> {
+    this.#stopping?.abort()
+    this.#stopping = null
+    await this.#running
+  }
+
+  /** Somebody looks at the figures. */
+  look(): void {
+    const now = this.#store.now()
+    const wasWatched = now < this.#watchedUntil
+    this.#watchedUntil = now + WATCHED_FOR_MS
+    if (!wasWatched) this.#waking.abort()
+  }
+
+  /** Counts the hour that needs it most. False: none does, or somebody else is counting. */
+  async countNext(signal: AbortSignal = new AbortController().signal): Promise<boolean> {
+    const { database, engine } = this.#store
+    const begunAt = performance.now()
+    const rested = { asked: 0, tookMs: 0 }
+    let hour: Instant | null = null
+    const rest = async (restMs: number): Promise<void> => {
+      const from = performance.now()
+      await this.#wait(restMs, signal)
+      rested.asked += restMs
+      rested.tookMs += performance.now() - from
+    }
+    const restWithin = async (tookMs: number): Promise<boolean> => {
+      await rest(Math.min(tookMs * REST_TIMES, LONGEST_REST_WITHIN_MS))
+      return !signal.aborted
+    }
+    const isAlone = await engine.overview.runAlone(database, async (tables) => {
+      const now = this.#store.now()
+      hour = nextHour(await this.#read(tables, now), { now, isWatched: now < this.#watchedUntil, last: this.#last })
+      if (hour !== null) await countHour({ tables, engine }, { hour, now, rest: restWithin })
+    })
+    this.#last = hour
+    const tookMs = performance.now() - begunAt - rested.tookMs
+    if (hour !== null) await rest(Math.max(0, tookMs * REST_TIMES - rested.asked))
+    return isAlone && hour !== null
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const hasCounted = await this.countNext(signal).catch((error: unknown) => {
+        this.#onFault(error)
+        return false
+      })
+      if (hasCounted || signal.aborted) continue
+      this.#waking = new AbortController()
+      await this.#wait(LOOK_EVERY_MS, AbortSignal.any([signal, this.#waking.signal]))
+    }
+  }
+
+  async #read(tables: Reader, now: Instant): Promise<Counted> {
+    const oldest = await tables
+      .selectFrom('account')
+      .select(({ fn }) => fn.min('created_at').as('at'))
+      .executeTakeFirst()
+    const from = firstOpen({ oldest: oldest?.at ?? now }, now)
+    const waiting = await tables
+      .selectFrom('tally')
+      .select('hour')
+      .distinct()
+      // As literals: there is an index on just these.
+      .where('state', '=', sql.lit('waiting'))
+      .where('connection_id', '=', sql.lit(''))
+      .execute()
+    const late = waiting.map(({ hour }) => hour)
+    const hours = await tables
+      .selectFrom('tally_hour')
+      .select(['hour', 'counted_at'])
+      .where((where) => where.or([where('hour', '>=', from), where('hour', 'in', [0, ...late])]))
+      .execute()
+    return {
+      at: new Map(hours.map((row) => [row.hour, row.counted_at])),
+      waiting: new Set(late),
+      missing: await this.#findMissing(tables, { oldest: oldest?.at ?? now, from, now }),
+      oldest: oldest?.at ?? now,
+    }
+  }
+
+  /** The newest hour before `from` that was never counted, after an upgrade or a long stop. */
+  async #findMissing(
+    tables: Reader,
+    { oldest, from, now }: { oldest: Instant; from: Instant; now: Instant },
+  ): Promise<Instant | null> {
+    if (now < this.#lookForMissingAt) return null
+    let upper = from
+    while (upper > hourOf(oldest)) {
+      const lower = Math.max(hourOf(oldest), upper - 30 * DAY_MS)
+      const rows = await tables
+        .selectFrom('tally_hour')
+        .select('hour')
+        .where('hour', '>=', lower)
+        .where('hour', '<', upper)
+        .execute()
+      const counted = new Set(rows.map(({ hour }) => hour))
+      for (let hour = upper - HOUR_MS; hour >= lower; hour -= HOUR_MS) if (!counted.has(hour)) return hour
+      upper = lower
+    }
+    this.#lookForMissingAt = now + LOOK_FOR_MISSING_EVERY_MS
+    return null
+  }
+}
+
+async function waitFor(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => {})
+}

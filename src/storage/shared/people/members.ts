@@ -1,0 +1,194 @@
+import type { AccountId } from '../../../core/ids.ts'
+import type { Actor } from '../../../core/ports/administration.ts'
+import type { Members, Membership, MemberView } from '../../../core/ports/console/people.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import { type Change, change, type Reader, type Store, writeAudit } from '../store.ts'
+import { HAS_SECOND_FACTOR } from './person-view.ts'
+
+export function createMembers(store: Store): Members {
+  const { database } = store
+  return {
+    readAccount: (accountId) => readAccount(database, accountId),
+    renameAccount: (accountId, name, by) => renameAccount(store, { accountId, name }, by),
+    requireSecondFactor: (accountId, isRequired, by) => requireSecondFactor(store, { accountId, isRequired }, by),
+    listMembers: (accountId) => listMembers(database, accountId),
+    changeRole: (membership, by) => changeRole(store, membership, by),
+    removeMember: (accountId, personId, by) => removeMember(store, { accountId, personId }, by),
+    listInvitations: async (accountId) => {
+      const rows = await database
+        .selectFrom('person_link')
+        .select(['id', 'email', 'role', 'created_at', 'expires_at', 'created_by'])
+        .where('account_id', '=', accountId)
+        .where('kind', '=', 'invitation')
+        .where('used_at', 'is', null)
+        .where('expires_at', '>', store.now())
+        .orderBy('created_at', 'desc')
+        .orderBy('id')
+        .execute()
+      return rows.map((row) => ({
+        id: row.id,
+        email: row.email ?? '',
+        role: row.role ?? 'viewer',
+        createdAt: row.created_at,
+        expiresAt: row.expires_at,
+        createdBy: row.created_by,
+      }))
+    },
+    withdrawInvitation: (accountId, id, by) => withdrawInvitation(store, { accountId, id }, by),
+  }
+}
+
+async function readAccount(tables: Reader, accountId: AccountId) {
+  const row = await tables.selectFrom('account').selectAll().where('id', '=', accountId).executeTakeFirst()
+  if (!row) throw new Refusal('account_unknown')
+  return {
+    id: row.id,
+    name: row.name,
+    createdAt: row.created_at,
+    requiresSecondFactor: row.requires_second_factor === 1,
+  }
+}
+
+function renameAccount(
+  store: Store,
+  { accountId, name }: { readonly accountId: AccountId; readonly name: string },
+  by: Actor,
+): Promise<void> {
+  return change(store, by, async (making) => {
+    const { tables } = making
+    const { name: was } = await readAccount(tables, accountId)
+    const same = await tables
+      .selectFrom('account')
+      .select('id')
+      .where('name', '=', name)
+      .where('id', '<>', accountId)
+      .executeTakeFirst()
+    if (same) throw new Refusal('account_exists', `There is an account named “${name}” already.`, 'name')
+    await tables.updateTable('account').set({ name }).where('id', '=', accountId).execute()
+    await writeAudit(making, { action: 'account.rename', object: accountId, accountId, detail: { name, was } })
+  })
+}
+
+function requireSecondFactor(
+  store: Store,
+  { accountId, isRequired }: { readonly accountId: AccountId; readonly isRequired: boolean },
+  by: Actor,
+): Promise<void> {
+  return change(store, by, async (making) => {
+    await making.tables
+      .updateTable('account')
+      .set({ requires_second_factor: isRequired ? 1 : 0 })
+      .where('id', '=', accountId)
+      .execute()
+    const action = isRequired ? 'account.require-second-factor' : 'account.stop-requiring-second-factor'
+    await writeAudit(making, { action, object: accountId, accountId })
+  })
+}
+
+async function listMembers(tables: Reader, accountId: AccountId): Promise<readonly MemberView[]> {
+  const rows = await tables
+    .selectFrom('membership as m')
+    .innerJoin('person as p', 'p.id', 'm.person_id')
+    .select(['p.id', 'p.email', 'p.name', 'm.role', 'm.joined_at', 'p.last_sign_in_at'])
+    .select(HAS_SECOND_FACTOR.as('has_second_factor'))
+    .where('m.account_id', '=', accountId)
+    .orderBy('p.name')
+    .orderBy('p.id')
+    .execute()
+  return rows.map((row) => ({
+    personId: row.id,
+    email: row.email,
+    name: row.name,
+    role: row.role,
+    joinedAt: row.joined_at,
+    lastSignInAt: row.last_sign_in_at,
+    hasSecondFactor: row.has_second_factor === 1,
+  }))
+}
+
+function changeRole(store: Store, membership: Membership & { readonly personId: string }, by: Actor): Promise<void> {
+  return change(store, by, async (making) => {
+    const { accountId, personId, role } = membership
+    const { email, role: was } = await findMember(making, { accountId, personId })
+    if (was === role) return
+    if (was === 'owner') await refuseLastOwner(making, accountId)
+    await making.tables
+      .updateTable('membership')
+      .set({ role })
+      .where('account_id', '=', accountId)
+      .where('person_id', '=', personId)
+      .execute()
+    await writeAudit(making, {
+      action: 'member.change-role',
+      object: personId,
+      accountId,
+      detail: { email, role, was },
+    })
+  })
+}
+
+function removeMember(
+  store: Store,
+  which: { readonly accountId: AccountId; readonly personId: string },
+  by: Actor,
+): Promise<void> {
+  return change(store, by, async (making) => {
+    const { accountId, personId } = which
+    const { email, role } = await findMember(making, which)
+    if (role === 'owner') await refuseLastOwner(making, accountId)
+    await making.tables
+      .deleteFrom('membership')
+      .where('account_id', '=', accountId)
+      .where('person_id', '=', personId)
+      .execute()
+    await writeAudit(making, { action: 'member.remove', object: personId, accountId, detail: { email, role } })
+  })
+}
+
+async function findMember(
+  { tables }: Change,
+  { accountId, personId }: { readonly accountId: AccountId; readonly personId: string },
+) {
+  const row = await tables
+    .selectFrom('membership as m')
+    .innerJoin('person as p', 'p.id', 'm.person_id')
+    .select(['p.email', 'm.role'])
+    .where('m.account_id', '=', accountId)
+    .where('m.person_id', '=', personId)
+    .executeTakeFirst()
+  if (!row) throw new Refusal('member_unknown')
+  return row
+}
+
+async function refuseLastOwner({ tables }: Change, accountId: AccountId): Promise<void> {
+  const owners = await tables
+    .selectFrom('membership')
+    .select('person_id')
+    .where('account_id', '=', accountId)
+    .where('role', '=', 'owner')
+    .limit(2)
+    .execute()
+  if (owners.length < 2) throw new Refusal('last_owner')
+}
+
+function withdrawInvitation(
+  store: Store,
+  { accountId, id }: { readonly accountId: AccountId; readonly id: string },
+  by: Actor,
+): Promise<void> {
+  return change(store, by, async (making) => {
+    const row = await making.tables
+      .updateTable('person_link')
+      .set({ used_at: making.at })
+      .where('account_id', '=', accountId)
+      .where('id', '=', id)
+      .where('kind', '=', 'invitation')
+      .where('used_at', 'is', null)
+      .where('expires_at', '>', making.at)
+      .returning(['email', 'role'])
+      .executeTakeFirst()
+    if (!row) throw new Refusal('invitation_unknown')
+    const { email, role } = row
+    await writeAudit(making, { action: 'invitation.withdraw', object: id, accountId, detail: { email, role } })
+  })
+}

@@ -1,0 +1,68 @@
+import type { Membership, NewPerson } from '../../../core/ports/console/people.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import { newPeopleId } from '../new-id.ts'
+import { type Change, writeAudit } from '../store.ts'
+import { emailKey } from './person-view.ts'
+
+/** Refuses with `person_exists`. */
+export async function insertPerson(making: Change, { email, name, passwordHash }: NewPerson): Promise<string> {
+  const id = newPeopleId('per')
+  const { numInsertedOrUpdatedRows } = await making.tables
+    .insertInto('person')
+    .values({
+      id,
+      email: email.trim(),
+      email_key: emailKey(email),
+      name,
+      password_hash: passwordHash,
+      created_at: making.at,
+      last_sign_in_at: null,
+    })
+    .onConflict((conflict) => conflict.column('email_key').doNothing())
+    .executeTakeFirstOrThrow()
+  if (numInsertedOrUpdatedRows !== 1n)
+    throw new Refusal('person_exists', `There is a person with the e-mail ${email.trim()} already.`, 'email')
+  await writeAudit(making, { action: 'person.add', object: id, accountId: null, detail: { email: email.trim(), name } })
+  return id
+}
+
+export async function addMembership(
+  making: Change,
+  { accountId, role, personId, email }: Membership & { readonly personId: string; readonly email: string },
+): Promise<void> {
+  await making.tables
+    .insertInto('membership')
+    .values({ account_id: accountId, person_id: personId, role, joined_at: making.at })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  await writeAudit(making, { action: 'member.add', object: personId, accountId, detail: { email, role } })
+}
+
+/** Whoever holds an old session or an old link may be the reason for the new password. */
+export async function setPassword(
+  making: Change,
+  { personId, hash, keep }: { readonly personId: string; readonly hash: string; readonly keep: string | null },
+): Promise<void> {
+  const { tables, at } = making
+  await tables.updateTable('person').set({ password_hash: hash }).where('id', '=', personId).execute()
+  await tables
+    .updateTable('person_link')
+    .set({ used_at: at })
+    .where('kind', '=', 'reset-password')
+    .where('person_id', '=', personId)
+    .where('used_at', 'is', null)
+    .execute()
+  await endSessions(making, { personId, keep })
+  await writeAudit(making, { action: 'password.change', object: personId, accountId: null })
+}
+
+export async function endSessions(
+  { tables }: Pick<Change, 'tables'>,
+  { personId, keep }: { readonly personId: string; readonly keep: string | null },
+): Promise<void> {
+  let sessions = tables.deleteFrom('session').where('person_id', '=', personId)
+  if (keep !== null) sessions = sessions.where('id', '<>', keep)
+  await sessions.execute()
+  // A sign-in that stands between its two steps would go on to a session, too.
+  await tables.deleteFrom('sign_in_ticket').where('person_id', '=', personId).execute()
+}

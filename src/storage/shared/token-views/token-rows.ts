@@ -1,0 +1,137 @@
+import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
+import type {
+  TokenConnection,
+  TokenDetails,
+  TokenRow,
+  TokenRows,
+  TokenTab,
+} from '../../../core/ports/console/tokens.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import type { TokenEvent } from '../../../core/token/token.ts'
+import type { Reader, Store } from '../store.ts'
+
+const PAGE = 50
+
+export async function listTokenRows(
+  { database, now }: Store,
+  accountId: AccountId,
+  { tab, after }: { readonly tab: TokenTab; readonly after: string | null },
+): Promise<TokenRows> {
+  let query = selectTokens(database, accountId)
+    .where('deleted_at', tab === 'deleted' ? 'is not' : 'is', null)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(PAGE + 1)
+  if (tab !== 'deleted') query = query.where('expires_at', tab === 'active' ? '>' : '<=', now())
+  const [, createdAt, id] = /^([0-9]{1,15})\.(tok_[0-9a-z]+)$/.exec(after ?? '') ?? []
+  if (createdAt !== undefined) {
+    query = query.where((where) =>
+      where.or([
+        where('created_at', '<', Number(createdAt)),
+        where.and([where('created_at', '=', Number(createdAt)), where('id', '<', id as TokenId)]),
+      ]),
+    )
+  }
+  const rows = await query.execute()
+  const shown = rows.slice(0, PAGE)
+  const last = shown.at(-1)
+  return {
+    items: await withConnections(database, accountId, shown),
+    next: last && rows.length > PAGE ? `${last.created_at}.${last.id}` : null,
+  }
+}
+
+/** Refuses with `token_unknown`, also for a token of another account. */
+export async function readToken(tables: Reader, accountId: AccountId, id: TokenId): Promise<TokenDetails> {
+  const found = await selectTokens(tables, accountId).where('id', '=', id).executeTakeFirst()
+  if (!found) throw new Refusal('token_unknown')
+  const [row] = await withConnections(tables, accountId, [found])
+  const { successor_id } = found
+  const successor = successor_id === null ? undefined : await name(tables, accountId, 'id', successor_id)
+  const predecessor = await name(tables, accountId, 'successor_id', id)
+  return {
+    ...(row as TokenRow),
+    successor: successor ? { ...successor } : null,
+    predecessor: predecessor ? { ...predecessor } : null,
+  }
+}
+
+export function listTokenConnections(tables: Reader, accountId: AccountId): Promise<TokenConnection[]> {
+  return tables
+    .selectFrom('connection')
+    .select(['id', 'number', 'channel', 'state'])
+    .where('account_id', '=', accountId)
+    .where('state', '<>', 'removed')
+    .orderBy('number')
+    .execute()
+}
+
+// biome-ignore lint/complexity/useMaxParams: which of two columns, and what stands in it
+function name(tables: Reader, accountId: AccountId, column: 'id' | 'successor_id', id: TokenId) {
+  return tables
+    .selectFrom('token')
+    .select(['id', 'name'])
+    .where('account_id', '=', accountId)
+    .where(column, '=', id)
+    .executeTakeFirst()
+}
+
+function selectTokens(tables: Reader, accountId: AccountId) {
+  return tables
+    .selectFrom('token')
+    .select([
+      'id',
+      'name',
+      'prefix',
+      'events',
+      'connection_ids',
+      'source_ranges',
+      'created_at',
+      'created_by',
+      'expires_at',
+      'last_used_at',
+      'deleted_at',
+      'successor_id',
+    ])
+    .where('account_id', '=', accountId)
+}
+
+type Row = Awaited<ReturnType<ReturnType<typeof selectTokens>['execute']>>[number]
+
+async function withConnections(tables: Reader, accountId: AccountId, rows: readonly Row[]): Promise<TokenRow[]> {
+  const bound = rows.map(({ connection_ids }) => connection_ids && (JSON.parse(connection_ids) as ConnectionId[]))
+  const ids = [...new Set(bound.flatMap((some) => some || []))]
+  const known = ids.length === 0 ? [] : await connectionsOf(tables, accountId, ids)
+  return rows.map((row, index) => {
+    const mine = bound[index]
+    return toRow(row, mine ? known.filter(({ id }) => mine.includes(id)).map((some) => ({ ...some })) : null)
+  })
+}
+
+/** Removed ones too: a token stays bound to them. */
+function connectionsOf(tables: Reader, accountId: AccountId, ids: readonly ConnectionId[]): Promise<TokenConnection[]> {
+  return tables
+    .selectFrom('connection')
+    .select(['id', 'number', 'channel', 'state'])
+    .where('account_id', '=', accountId)
+    .where('id', 'in', ids)
+    .orderBy('number')
+    .execute()
+}
+
+function toRow(row: Row, connections: readonly TokenConnection[] | null): TokenRow {
+  return {
+    id: row.id,
+    name: row.name,
+    prefix: row.prefix,
+    events: JSON.parse(row.events) as TokenEvent[],
+    connections,
+    sourceRanges: row.source_ranges === null ? null : (JSON.parse(row.source_ranges) as string[]),
+    createdAt: row.created_at,
+    createdBy: row.created_by,
+    expiresAt: row.expires_at,
+    lastUsedAt: row.last_used_at,
+    deletedAt: row.deleted_at,
+    successorId: row.successor_id,
+  }
+}

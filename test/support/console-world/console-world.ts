@@ -1,0 +1,188 @@
+import { hash, randomBytes } from 'node:crypto'
+import { tmpdir } from 'node:os'
+import { CHANNELS, parseChannelSettings } from '../../../src/app/channel-settings.ts'
+import { systemClock } from '../../../src/app/system-clock.ts'
+import type { CallOf, ConsoleRoute, ReplyOf, Role } from '../../../src/contract/console/route.ts'
+import { CONSOLE_ROUTES, type ConsoleRouteName, type ConsoleRoutes } from '../../../src/contract/console/routes.ts'
+import type { ConsoleProblem } from '../../../src/contract/console/shapes.ts'
+import type { AccountId } from '../../../src/core/ids.ts'
+import type { Changes } from '../../../src/core/ports/console/changes.ts'
+import type { ConsoleStore } from '../../../src/core/ports/console/console-store.ts'
+import type { ConsoleSettings } from '../../../src/http/console/console-parts.ts'
+import { createHttpServer, type HttpServer } from '../../../src/http/http-server.ts'
+import type { HttpServerDeps } from '../../../src/http/http-server-deps.ts'
+import { createConsoleStore } from '../../../src/storage/shared/console-store.ts'
+import { AdministrationWorld } from '../administration-world/open-administration-world.ts'
+import type { EngineName } from '../administration-world/world-database.ts'
+
+export interface OpenOptions {
+  readonly console?: Partial<ConsoleSettings>
+  readonly http?: Partial<HttpServerDeps>
+  readonly changes?: Changes
+}
+
+/** A person with a session, and the cookie that their browser would send. */
+export interface Visitor {
+  readonly personId: string
+  readonly sessionId: string
+  readonly email: string
+  readonly cookie: string
+}
+
+export interface Asked {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  readonly as?: Visitor | null
+  /** Besides those that a browser sends from a page of ours; undefined takes one away. */
+  readonly headers?: Readonly<Record<string, string | undefined>>
+}
+
+export interface Answer<Body = unknown> {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly body: Body
+}
+
+/** The private API of the console over a database of one test, asked as a browser does. */
+export class ConsoleWorld extends AdministrationWorld {
+  /** What the server wrote into its log, which in most tests is nothing. */
+  readonly faults: unknown[] = []
+  readonly counted: string[] = []
+  url = ''
+  #server: HttpServer | null = null
+  #console: ConsoleStore | null = null
+  #persons = 0
+
+  /** To be returned by `beforeEach`, so that all is closed after the test. */
+  async openConsole(engine: EngineName, options: OpenOptions = {}): Promise<() => Promise<void>> {
+    const close = await this.open(engine)
+    const { store } = createConsoleStore(this.store, {
+      look: async () => '',
+      onTrouble: (error) => this.faults.push(error),
+    })
+    this.#console = options.changes ? { ...store, changes: options.changes } : store
+    this.#server = createHttpServer(this.#depsOf(this.#console, options))
+    const { port } = await this.#server.listen({ host: '127.0.0.1', port: 0 })
+    this.url = `http://127.0.0.1:${port}`
+    return async () => {
+      await this.#server?.close()
+      await close()
+    }
+  }
+
+  get console(): ConsoleStore {
+    if (!this.#console) throw new Error('The console has not been opened')
+    return this.#console
+  }
+
+  /** Stops the server before the test ends. */
+  async stopServer(): Promise<void> {
+    await this.#server?.close()
+  }
+
+  async visitor(accountId: AccountId, role: Role = 'owner'): Promise<Visitor> {
+    const email = `person-${++this.#persons}@example.com`
+    const person = { email, name: `Person ${this.#persons}`, passwordHash: 'none' }
+    const { id } = await this.console.people.addPerson(person, { accountId, role }, 'test')
+    return this.signIn({ personId: id, email })
+  }
+
+  async signIn({ personId, email }: Pick<Visitor, 'personId' | 'email'>): Promise<Visitor> {
+    const value = randomBytes(32).toString('base64url')
+    const sessionId = await this.console.sessions.begin({
+      personId,
+      sha256: hash('sha256', value, 'buffer'),
+      proof: 'password',
+      isKept: false,
+      remoteAddress: null,
+      userAgent: null,
+    })
+    return { personId, sessionId, email, cookie: `sid=${value}` }
+  }
+
+  /** By the contract: an answer of another shape than it promises fails the test. */
+  async call<Name extends ConsoleRouteName>(
+    name: Name,
+    input: Partial<CallOf<ConsoleRoutes[Name]>> & Pick<Asked, 'as' | 'headers'>,
+  ): Promise<ReplyOf<ConsoleRoutes[Name]>> {
+    const { status, text, body } = await this.ask(name, input as Asked)
+    if (status !== 200) throw new Error(`${name} was answered with ${status} ${text}`)
+    return body as ReplyOf<ConsoleRoutes[Name]>
+  }
+
+  /** The code of a refusal, behind its status: `404 token_unknown`. */
+  async refusal(name: ConsoleRouteName, asked: Asked): Promise<string> {
+    const { status, body } = await this.ask(name, asked)
+    return `${status} ${(body as ConsoleProblem | null)?.error?.code}`
+  }
+
+  async ask(name: ConsoleRouteName, asked: Asked = {}): Promise<Answer> {
+    const route: ConsoleRoute = CONSOLE_ROUTES[name]
+    const response = await this.fetch(name, asked)
+    const text = await response.text()
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
+    const body: unknown = isJson ? JSON.parse(text) : null
+    if (response.status === 200 && isJson) route.reply.parse(body)
+    return { status: response.status, headers: response.headers, text, body }
+  }
+
+  /** For streams and files: the answer as it comes. */
+  fetch(name: ConsoleRouteName, { params = {}, query = {}, body, as = null, headers = {} }: Asked): Promise<Response> {
+    const route: ConsoleRoute = CONSOLE_ROUTES[name]
+    const path = route.path.replaceAll(/:(\w+)/g, (_, key: string) => encodeURIComponent(params[key] ?? 'unknown'))
+    const search = new URLSearchParams(query).toString()
+    const all: Record<string, string | undefined> = {
+      'sec-fetch-site': 'same-origin',
+      ...(as ? { cookie: as.cookie } : {}),
+      ...(route.method === 'GET' ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    }
+    return fetch(`${this.url}/console/api${path}${search ? `?${search}` : ''}`, {
+      method: route.method,
+      redirect: 'manual',
+      headers: Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as Record<
+        string,
+        string
+      >,
+      ...(route.method === 'GET' ? {} : { body: JSON.stringify(body ?? {}) }),
+    })
+  }
+
+  #depsOf(store: ConsoleStore, { console, http }: OpenOptions): HttpServerDeps {
+    return {
+      intake: null,
+      console: {
+        store,
+        randomBytes,
+        channels: CHANNELS,
+        parseChannelSettings,
+        dataDir: tmpdir(),
+        sandbox: { commands: [], openCopy: async () => null },
+        version: '0.0.0',
+        mayUsePlainHttp: false,
+        pagesFolder: '/nowhere',
+        checksReplies: true,
+        ...console,
+      },
+      clock: { ...systemClock, now: () => this.now },
+      log: { error: ({ err }) => this.faults.push(err) },
+      observer: {
+        replied: (status, outcome) => this.counted.push(`${status} ${outcome}`),
+        consoleReplied: (status) => this.counted.push(`${status} console`),
+        refusalNotLogged: () => {},
+        connectionDropped: () => {},
+      },
+      publicUrl: 'http://127.0.0.1:8080',
+      allowedPrivate: [],
+      trustedProxies: [],
+      acceptRatePerAccount: 0,
+      metrics: { contentType: 'text/plain', text: async () => '', allowed: [], bearerSecret: null },
+      isAccepting: () => true,
+      findTroubles: async () => [],
+      ...http,
+      limits: { lingerMs: 50, ...http?.limits },
+    }
+  }
+}

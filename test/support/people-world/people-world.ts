@@ -1,0 +1,114 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { AccountId } from '../../../src/core/ids.ts'
+import type { Role } from '../../../src/core/people/role.ts'
+import type { Clock } from '../../../src/core/ports/clock.ts'
+import type { ConsoleDeps } from '../../../src/http/console/console-deps.ts'
+import type { AccountVisit, PersonVisit, Visit } from '../../../src/http/console/handling.ts'
+import { PasswordHasher } from '../../../src/http/console/people/password-hasher.ts'
+import { peopleHandlers } from '../../../src/http/console/people/people-handlers.ts'
+import { sessionHashOf } from '../../../src/http/console/session-cookie.ts'
+import { createAuditLog } from '../../../src/storage/shared/audit/audit-log.ts'
+import { createPeople } from '../../../src/storage/shared/people/people.ts'
+import { createSessions } from '../../../src/storage/shared/sessions/sessions.ts'
+import { AdministrationWorld, type EngineName } from '../administration-world/open-administration-world.ts'
+
+export const PASSWORD = 'violet tractor napkin orbit'
+/** As cheap as is allowed: most tests do not look at the price. */
+export const CHEAP = { memoryKib: 19_456, passes: 2 }
+
+/** What one browser keeps and says. */
+export class Browser {
+  readonly cookies: Record<string, string> = {}
+  remoteAddress = '203.0.113.5'
+}
+
+/** The handlers of people over a database of their own, asked as if by browsers. */
+export class PeopleWorld extends AdministrationWorld {
+  hasher = new PasswordHasher(CHEAP)
+  #deps: ConsoleDeps | null = null
+
+  override async open(engine: EngineName): Promise<() => Promise<void>> {
+    const close = await super.open(engine)
+    const { store } = this
+    this.#deps = {
+      store: { people: createPeople(store), sessions: createSessions(store), audit: createAuditLog(store) },
+      clock: { now: () => this.now } as Clock,
+      publicUrl: 'https://console.example',
+      isSecure: true,
+      randomBytes,
+    } as unknown as ConsoleDeps
+    return close
+  }
+
+  get deps(): ConsoleDeps {
+    if (!this.#deps) throw new Error('The world has not been opened')
+    return this.#deps
+  }
+
+  get people() {
+    return this.deps.store.people
+  }
+
+  get sessions() {
+    return this.deps.store.sessions
+  }
+
+  get handlers() {
+    return peopleHandlers(this.deps, this.hasher)
+  }
+
+  /** A person with `PASSWORD`. */
+  async person(accountId: AccountId, role: Role = 'owner', email = 'anna@example.org') {
+    const passwordHash = await this.hasher.hash(PASSWORD)
+    return this.people.addPerson({ email, name: 'Anna', passwordHash }, { accountId, role }, 'test')
+  }
+
+  visit(browser: Browser): Visit {
+    const reply = {
+      setCookie(name: string, value: string) {
+        browser.cookies[name] = value
+      },
+      clearCookie(name: string) {
+        delete browser.cookies[name]
+      },
+    }
+    return {
+      requestId: 'request',
+      now: this.now,
+      remoteAddress: browser.remoteAddress,
+      userAgent: 'a browser',
+      request: { cookies: browser.cookies } as unknown as FastifyRequest,
+      reply: reply as unknown as FastifyReply,
+    }
+  }
+
+  /** As whoever is signed in there. */
+  async personVisit(browser: Browser): Promise<PersonVisit> {
+    const visit = this.visit(browser)
+    const sha256 = sessionHashOf(visit.request, this.deps)
+    const pass = sha256 && (await this.sessions.find(sha256))
+    if (!pass) throw new Error('Nobody is signed in there')
+    const { personId, sessionId, email } = pass
+    const actor = { name: email, personId, remoteAddress: browser.remoteAddress, userAgent: 'a browser' }
+    return { ...visit, personId, sessionId, actor }
+  }
+
+  async accountVisit(browser: Browser, accountId: AccountId, role: Role = 'owner'): Promise<AccountVisit> {
+    return { ...(await this.personVisit(browser)), accountId, role }
+  }
+
+  signIn(browser: Browser, given: { email?: string; password?: string; keep?: boolean } = {}) {
+    const body = { email: 'anna@example.org', password: PASSWORD, keep: false, ...given }
+    return this.handlers.signIn({ params: {}, query: {}, body }, this.visit(browser))
+  }
+
+  async isSignedIn(browser: Browser): Promise<boolean> {
+    const sha256 = sessionHashOf(this.visit(browser).request, this.deps)
+    return sha256 !== null && (await this.sessions.find(sha256)) !== null
+  }
+}
+
+export function hashOf(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest()
+}
