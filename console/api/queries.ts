@@ -1,0 +1,136 @@
+import {
+  keepPreviousData,
+  type UseMutationResult,
+  type UseQueryResult,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query'
+import { useProveIdentity } from '../parts/step-up.tsx'
+import { call, type InputFor, type ReplyFor, type RouteName } from './call.ts'
+import { CallProblem } from './call-problem.ts'
+
+// With more pages than these, asking for all of them at every change would cost more than it tells.
+const LIVE_PAGES = 4
+
+interface AskOptions {
+  /** False: not yet, because something is missing. */
+  readonly enabled?: boolean
+  /** While another input loads, the last answer stays on screen. */
+  readonly keepsPrevious?: boolean
+  readonly everyMs?: number
+  /** False: what never changes is not asked again when something else does. */
+  readonly isLive?: boolean
+}
+
+/** What the server answers, kept fresh while it is on screen. */
+export function useAsk<Name extends RouteName>(
+  name: Name,
+  input: InputFor<Name>,
+  { enabled = true, keepsPrevious = false, everyMs, isLive = true }: AskOptions = {},
+): UseQueryResult<ReplyFor<Name>, CallProblem> {
+  return useQuery<ReplyFor<Name>, CallProblem>({
+    queryKey: [name, input],
+    queryFn: ({ signal }) => call(name, input, signal),
+    enabled,
+    meta: { isLive },
+    ...(keepsPrevious ? { placeholderData: keepPreviousData } : {}),
+    ...(everyMs === undefined ? {} : { refetchInterval: everyMs }),
+  })
+}
+
+type ItemOf<Reply> = Reply extends { readonly items: readonly (infer Item)[] } ? Item : never
+
+/** The rows of a list and how to get more of them; what `DataTable` takes. */
+export interface Rows<Row> {
+  readonly rows: readonly Row[]
+  readonly isLoading: boolean
+  readonly problem: CallProblem | null
+  readonly retry: () => void
+  readonly hasOlder: boolean
+  readonly loadOlder: () => void
+  readonly isLoadingOlder: boolean
+  /** So much was loaded that new rows are no longer looked for; `backToNewest` ends that. */
+  readonly isResting: boolean
+  readonly backToNewest: () => void
+}
+
+export type PagedRows<Name extends RouteName> = Rows<ItemOf<ReplyFor<Name>>> & {
+  /** For what a page says besides its items, such as how far back was looked. */
+  readonly pages: readonly ReplyFor<Name>[]
+}
+
+/** A list by pages, newest first. `inputOf` puts the cursor where the route wants it; undefined: the first page. */
+export function useAskPages<Name extends RouteName>(
+  name: Name,
+  inputOf: (cursor: string | undefined) => InputFor<Name>,
+  { enabled = true }: Pick<AskOptions, 'enabled'> = {},
+): PagedRows<Name> {
+  const client = useQueryClient()
+  const key = [name, 'pages', inputOf(undefined)]
+  const query = useInfiniteQuery({
+    queryKey: key,
+    queryFn: ({ pageParam, signal }) => call(name, inputOf(pageParam), signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => (last as unknown as { readonly next: string | null }).next ?? undefined,
+    enabled,
+    placeholderData: keepPreviousData,
+    meta: { isLive: true, livePages: LIVE_PAGES },
+  })
+  const pages = query.data?.pages ?? []
+  return {
+    pages,
+    rows: pages.flatMap((page) => (page as unknown as { readonly items: readonly ItemOf<ReplyFor<Name>>[] }).items),
+    isLoading: query.isPending,
+    problem: query.error instanceof CallProblem ? query.error : null,
+    retry: () => void query.refetch(),
+    hasOlder: query.hasNextPage,
+    loadOlder: () => void query.fetchNextPage({ cancelRefetch: false }),
+    isLoadingOlder: query.isFetchingNextPage,
+    isResting: pages.length > LIVE_PAGES,
+    backToNewest: () => void client.resetQueries({ queryKey: key, exact: true }),
+  }
+}
+
+/** The rows of a list that comes whole. */
+export function rowsOf<Reply, Row>(
+  query: UseQueryResult<Reply, CallProblem>,
+  pick: (reply: Reply) => readonly Row[],
+): Rows<Row> {
+  return {
+    rows: query.data === undefined ? [] : pick(query.data),
+    isLoading: query.isPending,
+    problem: query.error,
+    retry: () => void query.refetch(),
+    hasOlder: false,
+    loadOlder: () => {},
+    isLoadingOlder: false,
+    isResting: false,
+    backToNewest: () => {},
+  }
+}
+
+/**
+ * Something that changes the world. What is on screen is asked again afterwards. When the server wants to know for
+ * sure who is there, the person is asked, and the act goes on.
+ */
+export function useAct<Name extends RouteName>(
+  name: Name,
+): UseMutationResult<ReplyFor<Name>, CallProblem, InputFor<Name>> {
+  const client = useQueryClient()
+  const proveIdentity = useProveIdentity()
+  return useMutation<ReplyFor<Name>, CallProblem, InputFor<Name>>({
+    mutationFn: async (input) => {
+      try {
+        return await call(name, input)
+      } catch (error) {
+        if (!(error instanceof CallProblem) || error.code !== 'step_up_required') throw error
+        if (!(await proveIdentity())) throw error
+        return await call(name, input)
+      }
+    },
+    onSuccess: () => client.invalidateQueries(),
+    meta: { route: name },
+  })
+}

@@ -1,0 +1,31 @@
+import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
+import { needsSignIn, type RouteName } from './call.ts'
+import { CallProblem } from './call-problem.ts'
+
+const RETRIES = 2
+
+/** `onSignedOut`: a call found that nobody is signed in, though it takes somebody. */
+export function createQueryClient(onSignedOut: () => void): QueryClient {
+  const watch = (error: Error, route: unknown) => {
+    const isSignedOut = error instanceof CallProblem && error.status === 401
+    if (isSignedOut && typeof route === 'string' && needsSignIn(route as RouteName)) onSignedOut()
+  }
+  return new QueryClient({
+    queryCache: new QueryCache({ onError: (error, query) => watch(error, query.queryKey[0]) }),
+    mutationCache: new MutationCache({ onError: (error, ...[, , mutation]) => watch(error, mutation.meta?.['route']) }),
+    defaultOptions: {
+      queries: {
+        // Long enough that going back shows what was there, short enough that it is asked again at once.
+        staleTime: 2_000,
+        refetchOnWindowFocus: true,
+        retry: (failures, error) => failures < RETRIES && isPassing(error),
+      },
+      // An act that may have been done is not done again without being asked for.
+      mutations: { retry: false },
+    },
+  })
+}
+
+function isPassing(error: Error): boolean {
+  return error instanceof CallProblem && (error.status === 0 || error.status >= 502)
+}

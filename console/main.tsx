@@ -1,0 +1,65 @@
+import '@fontsource-variable/inter/wght.css'
+import '@mantine/core/styles.css'
+import './shell/global.css'
+import { localStorageColorSchemeManager, MantineProvider } from '@mantine/core'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { createQueryClient } from './api/query-client.ts'
+import { StepUpProvider } from './parts/step-up.tsx'
+import { Told } from './parts/told.tsx'
+import { createConsoleRouter } from './routes.tsx'
+import { resolveVariables, theme } from './theme.ts'
+import { allowOnlyKnownHtml } from './trusted-html.ts'
+
+start()
+
+function start(): void {
+  allowOnlyKnownHtml()
+  const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''
+  // The package that stops the page from scrolling behind a dialog looks for the nonce of its style here.
+  Object.assign(globalThis, { __webpack_nonce__: nonce })
+  // Shapes are checked without making functions out of text: the page's policy forbids that, and would report the attempt.
+  const shapes = globalThis as { __zod_globalConfig?: { jitless?: boolean } }
+  shapes.__zod_globalConfig = Object.assign(shapes.__zod_globalConfig ?? {}, { jitless: true })
+  // Zod would try whether it may make code out of text. It may not here, and each try would be reported as an attack.
+  Object.assign(globalThis, { __zod_globalConfig: { jitless: true } })
+  const scheme = localStorageColorSchemeManager({ key: 'nuncio.colours' })
+  setSchemeBeforeFirstPaint(scheme.get('auto'))
+
+  const router = createConsoleRouter()
+  const client = createQueryClient(() => {
+    if (router.state.location.pathname.startsWith('/sign-in')) return
+    const to = location.pathname + location.search
+    // Everything that was read is forgotten: the next person at this browser must not see it.
+    client.clear()
+    void router.navigate({ to: '/sign-in', search: { to } as never })
+  })
+  const place = document.getElementById('root')
+  if (!place) throw new Error('The page has no place for the console')
+  createRoot(place).render(
+    <StrictMode>
+      <MantineProvider
+        theme={theme}
+        cssVariablesResolver={resolveVariables}
+        colorSchemeManager={scheme}
+        defaultColorScheme="auto"
+        getStyleNonce={() => nonce}
+      >
+        <QueryClientProvider client={client}>
+          <StepUpProvider>
+            <RouterProvider router={router} />
+          </StepUpProvider>
+        </QueryClientProvider>
+        <Told />
+      </MantineProvider>
+    </StrictMode>,
+  )
+}
+
+// Mantine's own script for this would be an inline one, which the page's policy forbids.
+function setSchemeBeforeFirstPaint(chosen: string): void {
+  const isDark = chosen === 'dark' || (chosen === 'auto' && matchMedia('(prefers-color-scheme: dark)').matches)
+  document.documentElement.setAttribute('data-mantine-color-scheme', isDark ? 'dark' : 'light')
+}

@@ -1,0 +1,39 @@
+import { Button, Paper, Stack, Text, ThemeIcon, Title } from '@mantine/core'
+import { Inbox, SearchX } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { ProblemNote } from './problem-note.tsx'
+
+type EmptyStateProps =
+  /** There is nothing yet: what it would be, and the next step, as one button or link. */
+  | { readonly kind: 'nothing-yet'; readonly title: string; readonly text: ReactNode; readonly action?: ReactNode }
+  /** There is something, but the filters match none of it. */
+  | { readonly kind: 'no-match'; readonly text: ReactNode; readonly onClear: () => void }
+  | { readonly kind: 'failed'; readonly problem: Error; readonly onRetry: () => void }
+
+/** What stands where a list would be. Says what to do next. */
+export function EmptyState(props: EmptyStateProps) {
+  if (props.kind === 'failed') return <ProblemNote problem={props.problem} onRetry={props.onRetry} />
+  const isFilter = props.kind === 'no-match'
+  return (
+    <Paper withBorder p="xl">
+      <Stack align="center" gap="sm" ta="center">
+        <ThemeIcon variant="light" size={48} radius="xl" aria-hidden>
+          {isFilter ? <SearchX /> : <Inbox />}
+        </ThemeIcon>
+        <Title order={2} size="h4">
+          {isFilter ? 'Nothing matches these filters' : props.title}
+        </Title>
+        <Text c="dimmed" size="sm" maw={520} component="div">
+          {props.text}
+        </Text>
+        {isFilter ? (
+          <Button variant="default" onClick={props.onClear}>
+            Clear filters
+          </Button>
+        ) : (
+          props.action
+        )}
+      </Stack>
+    </Paper>
+  )
+}

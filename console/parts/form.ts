@@ -1,0 +1,58 @@
+import { schemaResolver, type UseFormReturnType, useForm } from '@mantine/form'
+import { useState } from 'react'
+import type { z } from 'zod'
+import { CallProblem } from '../api/call-problem.ts'
+
+type FormOf<Shape extends z.ZodType<Record<string, unknown>, Record<string, unknown>>> = UseFormReturnType<
+  z.input<Shape>
+> & {
+  /** What could not be said about a single field: show it in a `ProblemNote` above the button. */
+  readonly problem: Error | null
+  /** Puts what the server found at its fields, and the focus on the first. Give it whatever was caught. */
+  readonly takeProblem: (problem: unknown) => void
+}
+
+/**
+ * A form whose rules are the contract's own: the shape of the route's body. Use `<form noValidate onSubmit={form.onSubmit(…)}>`
+ * and `{...form.getInputProps('name')}`. Names of fields are those of the body.
+ */
+export function useFormOf<Shape extends z.ZodType<Record<string, unknown>, Record<string, unknown>>>(
+  shape: Shape,
+  initialValues: z.input<Shape>,
+): FormOf<Shape> {
+  const [problem, setProblem] = useState<Error | null>(null)
+  const form = useForm<z.input<Shape>>({
+    mode: 'controlled',
+    initialValues,
+    validate: schemaResolver(shape, { sync: true }),
+    validateInputOnBlur: false,
+    clearInputErrorOnChange: true,
+    onSubmitPreventDefault: 'always',
+  })
+  const takeProblem = (caught: unknown) => {
+    const known = caught instanceof Error ? caught : new Error(String(caught))
+    const fields = known instanceof CallProblem ? known.fields : []
+    form.setErrors(Object.fromEntries(fields.map(({ field, message }) => [field, message])))
+    const first = fields[0]?.field
+    if (first !== undefined) focusField(form.getInputNode(first))
+    const isShownAtFields = fields.length > 0 && fields.every(({ field }) => form.getInputNode(field) !== null)
+    setProblem(isShownAtFields ? null : known)
+  }
+  const onSubmit: typeof form.onSubmit = (handle, handleFailure) => {
+    const submit = form.onSubmit(handle, (errors, values, event) => {
+      const [first] = Object.keys(errors)
+      if (first !== undefined) focusField(form.getInputNode(first))
+      handleFailure?.(errors, values, event)
+    })
+    return (event) => {
+      setProblem(null)
+      submit(event)
+    }
+  }
+  return { ...form, onSubmit, problem, takeProblem }
+}
+
+function focusField(node: HTMLElement | null): void {
+  // After the errors are drawn, so that a screen reader finds the one that belongs to the field.
+  setTimeout(() => node?.focus())
+}

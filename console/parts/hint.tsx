@@ -1,0 +1,46 @@
+import { lazy, type ReactNode, type RefObject, Suspense, useEffect, useRef, useState } from 'react'
+
+// What places a tooltip is a tenth of the first view's script, and most pages are left before anybody wants one.
+const Tooltip = lazy(() => import('./tooltip.tsx').then(({ Tooltip: Loaded }) => ({ default: Loaded })))
+
+interface Spot<Element extends HTMLElement> {
+  readonly ref: RefObject<Element | null>
+  readonly onPointerEnter: () => void
+  readonly onPointerLeave: () => void
+  readonly onFocus: () => void
+  readonly onBlur: () => void
+}
+
+interface HintProps<Element extends HTMLElement> {
+  readonly label: ReactNode
+  /** Draws the thing that the hint is about, with the given properties on it. */
+  readonly children: (spot: Spot<Element>) => ReactNode
+}
+
+/** A tooltip on hover and on focus; Esc hides it. For what is nice to know: on touch screens nobody sees it. */
+export function Hint<Element extends HTMLElement = HTMLElement>({ label, children }: HintProps<Element>) {
+  const ref = useRef<Element>(null)
+  const [isShown, setShown] = useState(false)
+  const [isWanted, setWanted] = useState(false)
+  const show = () => {
+    setWanted(true)
+    setShown(true)
+  }
+  const hide = () => setShown(false)
+  useEffect(() => {
+    if (!isShown) return
+    const onKey = ({ key }: KeyboardEvent) => key === 'Escape' && setShown(false)
+    document.addEventListener('keydown', onKey)
+    return () => document.removeEventListener('keydown', onKey)
+  }, [isShown])
+  return (
+    <>
+      {children({ ref, onPointerEnter: show, onPointerLeave: hide, onFocus: show, onBlur: hide })}
+      {isWanted ? (
+        <Suspense>
+          <Tooltip target={ref} opened={isShown} label={label} />
+        </Suspense>
+      ) : null}
+    </>
+  )
+}

@@ -1,0 +1,54 @@
+const DAY_MS = 86_400_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always', style: 'short' })
+const dateAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+
+/** "5 min. ago" or "in 3 hr." within a day of now, else the local date. */
+export function nearOrDate(at: number, now: number): string {
+  const distance = at - now
+  const size = Math.abs(distance)
+  if (size >= DAY_MS) return dateAndTime.format(at)
+  if (size < 5_000) return 'just now'
+  if (size < MINUTE_MS) return relative.format(Math.trunc(distance / 1_000), 'second')
+  if (size < HOUR_MS) return relative.format(Math.trunc(distance / MINUTE_MS), 'minute')
+  return relative.format(Math.trunc(distance / HOUR_MS), 'hour')
+}
+
+export function localDateTime(at: number): string {
+  return dateAndTime.format(at)
+}
+
+export function localClock(at: number): string {
+  return clock.format(at)
+}
+
+/** Local, to the millisecond, with its distance from UTC: "2026-11-21 18:04:05.123 +01:00". */
+export function exactLocal(at: number): string {
+  const offsetMinutes = -new Date(at).getTimezoneOffset()
+  const local = new Date(at + offsetMinutes * MINUTE_MS).toISOString().slice(0, -1).replace('T', ' ')
+  const hours = String(Math.trunc(Math.abs(offsetMinutes) / 60)).padStart(2, '0')
+  const minutes = String(Math.abs(offsetMinutes) % 60).padStart(2, '0')
+  return `${local} ${offsetMinutes < 0 ? '-' : '+'}${hours}:${minutes}`
+}
+
+export function exactUtc(at: number): string {
+  return `${new Date(at).toISOString().slice(0, -1).replace('T', ' ')} UTC`
+}
+
+/** "210 ms", "4.2 s", "6 min", "3 h 10 min", "2 d 4 h". */
+export function durationText(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  if (ms < 10_000) return `${(ms / 1_000).toFixed(1)} s`
+  if (ms < MINUTE_MS) return `${Math.round(ms / 1_000)} s`
+  if (ms < HOUR_MS) return `${Math.round(ms / MINUTE_MS)} min`
+  if (ms < DAY_MS) return twoParts(ms, [HOUR_MS, 'h', MINUTE_MS, 'min'])
+  return twoParts(ms, [DAY_MS, 'd', HOUR_MS, 'h'])
+}
+
+function twoParts(ms: number, [large, largeName, small, smallName]: readonly [number, string, number, string]): string {
+  const rest = Math.trunc((ms % large) / small)
+  return `${Math.trunc(ms / large)} ${largeName}${rest > 0 ? ` ${rest} ${smallName}` : ''}`
+}

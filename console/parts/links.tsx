@@ -1,0 +1,21 @@
+import { Anchor, type AnchorProps, Button, type ButtonProps, NavLink, type NavLinkProps } from '@mantine/core'
+import { createLink } from '@tanstack/react-router'
+import type { AnchorHTMLAttributes, Ref } from 'react'
+
+type Native<Props> = Omit<AnchorHTMLAttributes<HTMLAnchorElement>, keyof Props> & { ref?: Ref<HTMLAnchorElement> }
+
+/** Links to pages of ours: `<TextLink to="/a/$account/developer/tokens" params={{ account }}>`. */
+export const TextLink = createLink((props: AnchorProps & Native<AnchorProps>) => (
+  <Anchor underline="always" {...props} />
+))
+
+/** The one link of a row in a table; `j` and `k` walk over them. */
+export const RowLink = createLink((props: AnchorProps & Native<AnchorProps>) => (
+  <Anchor fw={500} {...props} data-row-link="" />
+))
+
+export const ButtonLink = createLink((props: ButtonProps & Native<ButtonProps>) => <Button component="a" {...props} />)
+
+export const NavItem = createLink((props: NavLinkProps & Native<NavLinkProps>) => (
+  <NavLink component="a" style={{ borderRadius: 'var(--mantine-radius-md)' }} {...props} />
+))

@@ -1,0 +1,76 @@
+import { Button, Group, Text } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
+import { Pause, Radio, RefreshCw } from 'lucide-react'
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useSyncExternalStore } from 'react'
+import { addressOf } from '../api/call.ts'
+import { type LiveStatus, LiveStream } from '../api/live.ts'
+import { localClock } from './instants.ts'
+
+const LiveContext = createContext<LiveStream | null>(null)
+const NOT_LIVE: LiveStatus = { state: 'paused', dataAsOf: null }
+
+interface LiveProviderProps {
+  readonly account: string
+  readonly onSignedOut: () => void
+  readonly children: ReactNode
+}
+
+/** Keeps what is on screen fresh: when the server says that something changed, it is asked again. */
+export function LiveProvider({ account, onSignedOut, children }: LiveProviderProps) {
+  const client = useQueryClient()
+  const stream = useMemo(() => {
+    const onChanged = () =>
+      void client.invalidateQueries({
+        predicate: ({ meta, state }) => meta?.['isLive'] !== false && !hasTooManyPages(state.data, meta?.['livePages']),
+      })
+    return new LiveStream(addressOf('watchAccount', { params: { account } }), { onChanged, onSignedOut })
+  }, [account, client, onSignedOut])
+  useEffect(() => {
+    stream.start()
+    return () => stream.stop()
+  }, [stream])
+  return <LiveContext value={stream}>{children}</LiveContext>
+}
+
+function hasTooManyPages(data: unknown, limit: unknown): boolean {
+  const pages = (data as { readonly pages?: readonly unknown[] } | undefined)?.pages
+  return typeof limit === 'number' && (pages?.length ?? 0) > limit
+}
+
+export function useLive(): LiveStatus & { readonly toggle: () => void } {
+  const stream = useContext(LiveContext)
+  const status = useSyncExternalStore(stream?.subscribe ?? subscribeToNothing, stream?.status ?? notLive)
+  return { ...status, toggle: () => stream?.toggle() }
+}
+
+const subscribeToNothing = () => () => {}
+const notLive = () => NOT_LIVE
+
+/** Live | Paused. Says so, and since when, while the line to the server is lost. */
+export function LiveSwitch() {
+  const { state, dataAsOf, toggle } = useLive()
+  const isPaused = state === 'paused'
+  return (
+    <Group gap="xs" wrap="nowrap">
+      <Text size="xs" role="status" visibleFrom="sm">
+        {dataAsOf === null ? '' : `Reconnecting… data as of ${localClock(dataAsOf)}`}
+      </Text>
+      <Button
+        variant="default"
+        size="compact-sm"
+        aria-pressed={!isPaused}
+        aria-label={state === 'reconnecting' ? 'Live updates, reconnecting' : 'Live updates'}
+        title={isPaused ? 'Start live updates' : 'Pause live updates'}
+        leftSection={<StateIcon state={state} />}
+        onClick={toggle}
+      >
+        {isPaused ? 'Paused' : state === 'reconnecting' ? 'Offline' : 'Live'}
+      </Button>
+    </Group>
+  )
+}
+
+function StateIcon({ state }: { readonly state: LiveStatus['state'] }) {
+  if (state === 'paused') return <Pause size={14} aria-hidden />
+  return state === 'reconnecting' ? <RefreshCw size={14} aria-hidden /> : <Radio size={14} aria-hidden />
+}

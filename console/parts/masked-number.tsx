@@ -1,0 +1,20 @@
+import { Text } from '@mantine/core'
+import { useHiddenNumbers } from './stored-setting.ts'
+
+const SHOWN_AT_START = 4
+const SHOWN_AT_END = 4
+
+/** A phone number; as `1415•••0100` where the person chose that others may look on. What the server masked stays so. */
+export function MaskedNumber({ number }: { readonly number: string }) {
+  const [isHidden] = useHiddenNumbers()
+  return (
+    <Text span inherit ff="monospace" style={{ whiteSpace: 'nowrap' }}>
+      {isHidden ? maskNumber(number) : number}
+    </Text>
+  )
+}
+
+export function maskNumber(number: string): string {
+  if (number.length <= SHOWN_AT_START + SHOWN_AT_END) return number
+  return `${number.slice(0, SHOWN_AT_START)}•••${number.slice(-SHOWN_AT_END)}`
+}

@@ -1,0 +1,40 @@
+import { Box, Group, Stack, Text, Title } from '@mantine/core'
+import { useDocumentTitle } from '@mantine/hooks'
+import type { ReactNode } from 'react'
+
+interface PageProps {
+  readonly title: string
+  /** What of many this page shows; for the tab of the browser, as in "API token · Checkout · Nuncio". */
+  readonly detail?: string | undefined
+  /** One line below the title. */
+  readonly about?: ReactNode
+  /** Right of the title: buttons. */
+  readonly actions?: ReactNode
+  /** Above the title: the way back, as a link. */
+  readonly back?: ReactNode
+  readonly children: ReactNode
+}
+
+/** Every page has one of these: its one h1, its title in the browser, its actions. */
+export function Page({ title, detail, about, actions, back, children }: PageProps) {
+  useDocumentTitle([title, detail, 'Nuncio'].filter(Boolean).join(' · '))
+  return (
+    <Stack gap="lg" maw={1280} mx="auto">
+      <Box>
+        {back}
+        <Group justify="space-between" align="flex-start" gap="sm">
+          <Title order={1} size="h2" tabIndex={-1} data-page-title>
+            {detail ?? title}
+          </Title>
+          {actions ? <Group gap="xs">{actions}</Group> : null}
+        </Group>
+        {about ? (
+          <Text c="dimmed" size="sm" mt={4} maw={760} component="div">
+            {about}
+          </Text>
+        ) : null}
+      </Box>
+      {children}
+    </Stack>
+  )
+}

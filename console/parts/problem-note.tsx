@@ -1,0 +1,39 @@
+import { Alert, Button, Code, Group, Text } from '@mantine/core'
+import { TriangleAlert } from 'lucide-react'
+import { CallProblem } from '../api/call-problem.ts'
+import { CopyButton } from './copy-button.tsx'
+
+interface ProblemNoteProps {
+  readonly problem: Error
+  /** What could not be done: "The tokens could not be loaded". */
+  readonly title?: string
+  readonly onRetry?: (() => void) | undefined
+}
+
+/** Something could not be loaded or done: why, what to do, and the id under which the server logged it. */
+export function ProblemNote({ problem, title = 'This could not be loaded', onRetry }: ProblemNoteProps) {
+  const requestId = problem instanceof CallProblem ? problem.requestId : null
+  return (
+    <Alert color="red" variant="light" icon={<TriangleAlert aria-hidden />} title={title} role="alert">
+      <Text size="sm">{sentenceOf(problem)}</Text>
+      <Group mt="xs" gap="sm">
+        {onRetry ? (
+          <Button size="compact-sm" variant="default" onClick={onRetry}>
+            Try again
+          </Button>
+        ) : null}
+        {requestId ? (
+          <Text size="xs" component="div">
+            Request <Code>{requestId}</Code> <CopyButton value={requestId} label="Copy the request's id" />
+          </Text>
+        ) : null}
+      </Group>
+    </Alert>
+  )
+}
+
+/** A fault of ours has a text that helps nobody who reads it here. */
+function sentenceOf(problem: Error): string {
+  if (problem instanceof CallProblem) return problem.message
+  return 'Something in this page went wrong. Load it again; if it stays, tell whoever runs this service.'
+}

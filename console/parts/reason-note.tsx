@@ -1,0 +1,36 @@
+import { Alert, Code, Stack, Text } from '@mantine/core'
+import { Info } from 'lucide-react'
+import type { ReactNode } from 'react'
+
+interface ReasonNoteProps {
+  /** Stable code, as in docs/reasons.md. */
+  readonly code: string
+  readonly meaning: string
+  readonly whatToDo?: string | null | undefined
+  /** What the channel itself said, word for word. */
+  readonly channelSaid?: string | null | undefined
+  readonly tone?: 'bad' | 'warn' | 'quiet'
+  readonly children?: ReactNode
+}
+
+const COLOURS = { bad: 'red', warn: 'yellow', quiet: 'gray' } as const
+
+/** Why something failed or waits: in plain words first, then what to do, then the code and the channel's own words. */
+export function ReasonNote({ code, meaning, whatToDo, channelSaid, tone = 'bad', children }: ReasonNoteProps) {
+  return (
+    <Alert color={COLOURS[tone]} variant="light" icon={<Info aria-hidden />} title={meaning}>
+      <Stack gap={6}>
+        {whatToDo ? <Text size="sm">{whatToDo}</Text> : null}
+        {channelSaid ? (
+          <Text size="sm">
+            The channel said: <Code>{channelSaid}</Code>
+          </Text>
+        ) : null}
+        <Text size="xs">
+          Reason <Code>{code}</Code>
+        </Text>
+        {children}
+      </Stack>
+    </Alert>
+  )
+}

@@ -1,0 +1,94 @@
+import { useNavigate } from '@tanstack/react-router'
+import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
+import { useLive } from './live.tsx'
+import { useShortcutSetting } from './stored-setting.ts'
+
+const ShortcutHelp = lazy(() => import('./shortcut-help.tsx').then(({ ShortcutHelp: Help }) => ({ default: Help })))
+
+/** `g`, then one of these. */
+const PLACES = {
+  o: '/a/$account',
+  t: '/a/$account/developer/tokens',
+  l: '/a/$account/developer/logs',
+  c: '/a/$account/connections',
+  s: '/a/$account/sandbox',
+} as const
+
+const SECOND_KEY_WITHIN_MS = 1_500
+
+interface ShortcutsProps {
+  readonly account: string | null
+  readonly children: (help: { readonly open: () => void }) => ReactNode
+}
+
+/** The keyboard of all pages. A page adds to it by marking what is there: `data-filters`, `data-row-link`, `data-copy-id`. */
+export function Shortcuts({ account, children }: ShortcutsProps) {
+  const [isHelpOpen, setHelpOpen] = useState(false)
+  useKeys(account, () => setHelpOpen(true))
+  return (
+    <>
+      {children({ open: () => setHelpOpen(true) })}
+      {isHelpOpen ? (
+        <Suspense>
+          <ShortcutHelp onClose={() => setHelpOpen(false)} />
+        </Suspense>
+      ) : null}
+    </>
+  )
+}
+
+function useKeys(account: string | null, openHelp: () => void): void {
+  const [isOn] = useShortcutSetting()
+  const navigate = useNavigate()
+  const { toggle } = useLive()
+  const goAt = useRef(0)
+  useEffect(() => {
+    const go = (key: string) => {
+      goAt.current = 0
+      if (account && key in PLACES) void navigate({ to: PLACES[key as keyof typeof PLACES], params: { account } })
+    }
+    const acts: Readonly<Record<string, () => void>> = {
+      '?': openHelp,
+      g: () => {
+        goAt.current = Date.now()
+      },
+      '/': focusFilters,
+      f: focusFilters,
+      j: () => walkRows(1),
+      k: () => walkRows(-1),
+      c: () => document.querySelector<HTMLElement>('main [data-copy-id]')?.click(),
+      '.': toggle,
+    }
+    const onKey = (event: KeyboardEvent) => {
+      if (!isOn || isTyping(event) || document.querySelector('[role="dialog"]')) return
+      const isSecond = Date.now() - goAt.current < SECOND_KEY_WITHIN_MS
+      const act = isSecond ? () => go(event.key) : acts[event.key]
+      if (!act) return
+      event.preventDefault()
+      act()
+    }
+    document.addEventListener('keydown', onKey)
+    return () => document.removeEventListener('keydown', onKey)
+  }, [account, isOn, navigate, openHelp, toggle])
+}
+
+function isTyping(event: KeyboardEvent): boolean {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return true
+  const { target } = event
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || target.matches('input, textarea, select, [role="textbox"]'))
+  )
+}
+
+function focusFilters(): void {
+  document.querySelector<HTMLElement>('[data-filters] :is(input, button)')?.focus()
+}
+
+function walkRows(step: 1 | -1): void {
+  const links = [...document.querySelectorAll<HTMLElement>('[data-row-link]')]
+  const here = links.indexOf(document.activeElement as HTMLElement)
+  const next = links[here < 0 ? (step === 1 ? 0 : links.length - 1) : here + step]
+  next?.focus()
+  next?.scrollIntoView({ block: 'nearest' })
+}

@@ -1,0 +1,114 @@
+import { Button, Group, Modal, PasswordInput, SegmentedControl, Stack, Text, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { call } from '../api/call.ts'
+import { ProblemNote } from './problem-note.tsx'
+
+type Means = 'password' | 'code'
+
+/** Password, code or passkey; the act that needed it goes on when it is right. */
+export function StepUpDialog({ onAnswer }: { readonly onAnswer: (proven: boolean) => void }) {
+  const [means, setMeans] = useState<Means>('password')
+  const [typed, setTyped] = useState('')
+  const { isBusy, problem, attempt } = useAttempt(() => onAnswer(true))
+  const submit = (event: { readonly preventDefault: () => void }) => {
+    event.preventDefault()
+    void attempt(() => call('stepUp', { body: means === 'password' ? { password: typed } : { code: typed } }))
+  }
+  const change = (next: string) => {
+    setMeans(next === 'code' ? 'code' : 'password')
+    setTyped('')
+  }
+  return (
+    <Modal
+      opened
+      onClose={() => onAnswer(false)}
+      title="Confirm that it is you"
+      centered
+      zIndex={400}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <form onSubmit={submit} noValidate>
+        <Stack>
+          <Text size="sm">This act is sensitive. Once confirmed, you are not asked again for some minutes.</Text>
+          <SegmentedControl
+            aria-label="Confirm with"
+            value={means}
+            onChange={change}
+            data={[
+              { value: 'password', label: 'Password' },
+              { value: 'code', label: 'Code' },
+            ]}
+          />
+          <Secret means={means} value={typed} onChange={setTyped} />
+          {problem ? <ProblemNote problem={problem} title="This was not confirmed" /> : null}
+          <Group justify="flex-end">
+            {'PublicKeyCredential' in window ? (
+              <Button variant="subtle" disabled={isBusy} onClick={() => void attempt(proveByPasskey)}>
+                Use a passkey
+              </Button>
+            ) : null}
+            <Button variant="default" onClick={() => onAnswer(false)}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={isBusy} disabled={typed === ''}>
+              Confirm
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  )
+}
+
+interface SecretProps {
+  readonly means: Means
+  readonly value: string
+  readonly onChange: (value: string) => void
+}
+
+function Secret({ means, value, onChange }: SecretProps) {
+  return means === 'password' ? (
+    <PasswordInput
+      key="password"
+      label="Password"
+      autoComplete="current-password"
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+      data-autofocus
+    />
+  ) : (
+    <TextInput
+      key="code"
+      label="Code of your app, or a recovery code"
+      autoComplete="one-time-code"
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    />
+  )
+}
+
+function useAttempt(onDone: () => void) {
+  const [isBusy, setBusy] = useState(false)
+  const [problem, setProblem] = useState<Error | null>(null)
+  const attempt = async (act: () => Promise<unknown>) => {
+    setBusy(true)
+    setProblem(null)
+    try {
+      await act()
+      onDone()
+    } catch (error) {
+      setProblem(error instanceof Error ? error : new Error(String(error)))
+    } finally {
+      setBusy(false)
+    }
+  }
+  return { isBusy, problem, attempt }
+}
+
+async function proveByPasskey(): Promise<void> {
+  const { startAuthentication } = await import('@simplewebauthn/browser')
+  const { ticket, options } = await call('askPasskeyStepUp', {})
+  const optionsJSON = options as unknown as Parameters<typeof startAuthentication>[0]['optionsJSON']
+  const answer = await startAuthentication({ optionsJSON })
+  await call('stepUpByPasskey', { body: { ticket, answer: { ...answer } } })
+}

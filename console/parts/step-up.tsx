@@ -1,0 +1,36 @@
+import { createContext, lazy, type ReactNode, Suspense, useContext, useState } from 'react'
+
+type ProveIdentity = () => Promise<boolean>
+
+const ProveContext = createContext<ProveIdentity>(() => Promise.resolve(false))
+
+const StepUpDialog = lazy(() =>
+  import('./step-up-dialog.tsx').then(({ StepUpDialog: Dialog }) => ({ default: Dialog })),
+)
+
+/** Asks, where an act is sensitive, whether it is really this person who sits there. */
+export function StepUpProvider({ children }: { readonly children: ReactNode }) {
+  const [answer, setAnswer] = useState<((proven: boolean) => void) | null>(null)
+  const prove: ProveIdentity = () =>
+    new Promise((resolve) => {
+      setAnswer(() => (proven: boolean) => {
+        setAnswer(null)
+        resolve(proven)
+      })
+    })
+  return (
+    <ProveContext value={prove}>
+      {children}
+      {answer ? (
+        <Suspense>
+          <StepUpDialog onAnswer={answer} />
+        </Suspense>
+      ) : null}
+    </ProveContext>
+  )
+}
+
+/** True: proven, ask again. False: the person gave up. */
+export function useProveIdentity(): ProveIdentity {
+  return useContext(ProveContext)
+}

@@ -1,0 +1,45 @@
+import { useEffect, useState } from 'react'
+import { Hint } from './hint.tsx'
+import { exactLocal, exactUtc, localDateTime, nearOrDate } from './instants.ts'
+import { useTimeDisplay } from './stored-setting.ts'
+import classes from './time-ago.module.css'
+
+/**
+ * A moment: relative within a day of now, else its date. The exact moment, local and in UTC, on hover and on focus.
+ * `isQuiet`: not in the order of the Tab key, for the second moment of a row and in long lists.
+ */
+export function TimeAgo({ at, isQuiet = false }: { readonly at: number; readonly isQuiet?: boolean }) {
+  const [display] = useTimeDisplay()
+  const now = useNow()
+  const words = display === 'relative' ? nearOrDate(at, now) : display === 'utc' ? exactUtc(at) : localDateTime(at)
+  return (
+    <Hint<HTMLTimeElement> label={<Exact at={at} />}>
+      {(spot) => (
+        // Who uses the keyboard must reach the exact moment too.
+        <time dateTime={new Date(at).toISOString()} className={classes['time']} {...spot} tabIndex={isQuiet ? -1 : 0}>
+          {words}
+        </time>
+      )}
+    </Hint>
+  )
+}
+
+function Exact({ at }: { readonly at: number }) {
+  return (
+    <>
+      <div>{exactLocal(at)}</div>
+      <div>{exactUtc(at)}</div>
+    </>
+  )
+}
+
+const EVERY_MS = 5_000
+
+function useNow(): number {
+  const [now, setNow] = useState(() => Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), EVERY_MS)
+    return () => clearInterval(timer)
+  }, [])
+  return now
+}

@@ -1,0 +1,187 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  type RouteComponent,
+} from '@tanstack/react-router'
+import { parseSearch, stringifySearch } from './parts/search-state.ts'
+import { FailedPage } from './shell/failed-page.tsx'
+import { Home } from './shell/home.tsx'
+import { NotFound } from './shell/not-found.tsx'
+import { RouteAnnouncer } from './shell/route-announcer.tsx'
+
+// A type of its own, because a page's type would hang on the links in it, and those on the types of all pages.
+function screen(load: () => Promise<object>, name: string): RouteComponent {
+  return lazyRouteComponent(load as () => Promise<Record<string, RouteComponent>>, name) as RouteComponent
+}
+
+const root = createRootRoute({
+  component: () => (
+    <>
+      <RouteAnnouncer />
+      <Outlet />
+    </>
+  ),
+})
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in',
+  component: screen(() => import('./screens/people/sign-in.tsx'), 'SignIn'),
+})
+const setUp = createRoute({
+  getParentRoute: () => root,
+  path: '/set-up/$link',
+  component: screen(() => import('./screens/people/set-up.tsx'), 'SetUp'),
+})
+const acceptInvitation = createRoute({
+  getParentRoute: () => root,
+  path: '/invitation/$link',
+  component: screen(() => import('./screens/people/accept-invitation.tsx'), 'AcceptInvitation'),
+})
+const resetPassword = createRoute({
+  getParentRoute: () => root,
+  path: '/reset-password/$link',
+  component: screen(() => import('./screens/people/reset-password.tsx'), 'ResetPassword'),
+})
+
+const shell = createRoute({
+  getParentRoute: () => root,
+  id: 'signed-in',
+  component: screen(() => import('./shell/shell.tsx'), 'Shell'),
+})
+const home = createRoute({ getParentRoute: () => shell, path: '/', component: Home })
+const me = createRoute({
+  getParentRoute: () => shell,
+  path: '/me',
+  component: screen(() => import('./screens/people/me.tsx'), 'Me'),
+})
+
+const account = createRoute({ getParentRoute: () => shell, path: '/a/$account' })
+const overview = createRoute({
+  getParentRoute: () => account,
+  path: '/',
+  component: screen(() => import('./screens/overview/overview.tsx'), 'Overview'),
+})
+const connections = createRoute({
+  getParentRoute: () => account,
+  path: '/connections',
+  component: screen(() => import('./screens/connections/connections.tsx'), 'Connections'),
+})
+const addConnection = createRoute({
+  getParentRoute: () => account,
+  path: '/connections/new',
+  component: screen(() => import('./screens/connections/add-connection.tsx'), 'AddConnection'),
+})
+const connection = createRoute({
+  getParentRoute: () => account,
+  path: '/connections/$id',
+  component: screen(() => import('./screens/connections/connection.tsx'), 'Connection'),
+})
+const tokens = createRoute({
+  getParentRoute: () => account,
+  path: '/developer/tokens',
+  component: screen(() => import('./screens/tokens/tokens.tsx'), 'Tokens'),
+})
+const newToken = createRoute({
+  getParentRoute: () => account,
+  path: '/developer/tokens/new',
+  component: screen(() => import('./screens/tokens/new-token.tsx'), 'NewToken'),
+})
+const token = createRoute({
+  getParentRoute: () => account,
+  path: '/developer/tokens/$id',
+  component: screen(() => import('./screens/tokens/token.tsx'), 'Token'),
+})
+const logs = createRoute({
+  getParentRoute: () => account,
+  path: '/developer/logs',
+  component: screen(() => import('./screens/logs/logs.tsx'), 'Logs'),
+})
+const log = createRoute({
+  getParentRoute: () => account,
+  path: '/developer/logs/$id',
+  component: screen(() => import('./screens/logs/log.tsx'), 'Log'),
+})
+const quickstart = createRoute({
+  getParentRoute: () => account,
+  path: '/developer/quickstart',
+  component: screen(() => import('./screens/quickstart/quickstart.tsx'), 'Quickstart'),
+})
+const sandbox = createRoute({
+  getParentRoute: () => account,
+  path: '/sandbox',
+  component: screen(() => import('./screens/sandbox/sandbox.tsx'), 'Sandbox'),
+})
+const accountSettings = createRoute({
+  getParentRoute: () => account,
+  path: '/settings/account',
+  component: screen(() => import('./screens/settings/account.tsx'), 'Account'),
+})
+const people = createRoute({
+  getParentRoute: () => account,
+  path: '/settings/people',
+  component: screen(() => import('./screens/settings/people.tsx'), 'People'),
+})
+const retention = createRoute({
+  getParentRoute: () => account,
+  path: '/settings/retention',
+  component: screen(() => import('./screens/settings/retention.tsx'), 'Retention'),
+})
+const audit = createRoute({
+  getParentRoute: () => account,
+  path: '/settings/audit',
+  component: screen(() => import('./screens/settings/audit.tsx'), 'Audit'),
+})
+
+const ofAccount = account.addChildren([
+  overview,
+  connections,
+  addConnection,
+  connection,
+  tokens,
+  newToken,
+  token,
+  logs,
+  log,
+  quickstart,
+  sandbox,
+  accountSettings,
+  people,
+  retention,
+  audit,
+])
+
+const tree = root.addChildren([
+  signIn,
+  setUp,
+  acceptInvitation,
+  resetPassword,
+  shell.addChildren([home, me, ofAccount]),
+])
+
+const SHOW_WAITING_AFTER_MS = 200
+
+export function createConsoleRouter() {
+  return createRouter({
+    routeTree: tree,
+    basepath: '/console',
+    parseSearch,
+    stringifySearch,
+    // The code of a page is there before the click is over.
+    defaultPreload: 'intent',
+    defaultPendingMs: SHOW_WAITING_AFTER_MS,
+    defaultPendingMinMs: 0,
+    defaultErrorComponent: FailedPage,
+    defaultNotFoundComponent: NotFound,
+    scrollRestoration: true,
+  })
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createConsoleRouter>
+  }
+}

@@ -1,0 +1,51 @@
+import { Text } from '@mantine/core'
+import { useState } from 'react'
+import type { ConnectionView } from '../../../src/contract/console/connections.ts'
+import { useAct } from '../../api/queries.ts'
+import { useAccount } from '../../parts/account.tsx'
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
+import { tell } from '../../parts/tell.ts'
+import { messages } from './connection-words.ts'
+
+interface CancelAllDialogProps {
+  readonly connection: ConnectionView
+  readonly isOpen: boolean
+  readonly onClose: () => void
+}
+
+/** Takes out all that waits, part by part, and says how far it has come. */
+export function CancelAllDialog({ connection, isOpen, onClose }: CancelAllDialogProps) {
+  const { id: account } = useAccount()
+  const [done, setDone] = useState<number | null>(null)
+  const cancel = useAct('cancelWaiting')
+  const { id, number, waiting } = connection
+  const params = { account, id }
+  const confirm = async () => {
+    let part = await cancel.mutateAsync({ params, body: { upTo: null } })
+    let cancelled = part.cancelled
+    while (part.upTo !== null) {
+      setDone(cancelled)
+      part = await cancel.mutateAsync({ params, body: { upTo: part.upTo } })
+      cancelled += part.cancelled
+    }
+    setDone(null)
+    tell(`Cancelled ${messages({ count: cancelled, isMore: false })} of ${number}.`)
+  }
+  return (
+    <ConfirmDialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title={`Cancel all that waits on ${number}?`}
+      confirmLabel="Cancel all"
+      onConfirm={confirm}
+    >
+      <Text size="sm">
+        {messages(waiting)} will not be sent. What is being handed over right now is brought to its end, and what is
+        accepted from now on stays. You can retry single ones from the API logs.
+      </Text>
+      <Text size="sm" mt="sm" mih={22} role="status">
+        {done === null ? '' : `${done.toLocaleString('en')} cancelled so far. Keep this page open.`}
+      </Text>
+    </ConfirmDialog>
+  )
+}

@@ -1,0 +1,58 @@
+import type { LogEntry } from '../../../src/contract/console/log.ts'
+
+export const TYPE_WORDS: Readonly<Record<string, string>> = {
+  message: 'Text',
+  image: 'Image',
+  document: 'Document',
+  video: 'Video',
+  audio: 'Audio',
+}
+
+export const STATE_WORDS = {
+  QUEUED: 'Queued',
+  SENDING: 'Sending',
+  PUBLISHED: 'Published',
+  DELIVERED: 'Delivered',
+  READ: 'Read',
+  FAILED: 'Failed',
+  UNCONFIRMED: 'Unconfirmed',
+  EXPIRED: 'Expired',
+  CANCELLED: 'Cancelled',
+} as const
+
+export const STATUS_WORDS = {
+  '200': '200 Accepted',
+  '4xx': '4xx Any refusal of what was sent',
+  '400': '400 Bad request',
+  '403': '403 Access denied',
+  '404': '404 Connection not found',
+  '429': '429 Too many requests',
+  '5xx': '5xx Our side',
+} as const
+
+/** What the list says of a row's state: a request that made no message was refused. */
+export function stateOf({ outcome, state }: LogEntry): string {
+  return outcome === 'refused' ? 'REFUSED' : (state ?? 'GONE')
+}
+
+/** In one line below the state: why. */
+export function whyOf({ outcome, errors, reason }: LogEntry): string | null {
+  if (outcome !== 'refused') return reason?.meaning ?? null
+  const [first, ...others] = errors
+  return first
+    ? `${first.field ?? 'request'}: ${first.code}${others.length > 0 ? ` and ${others.length} more` : ''}`
+    : null
+}
+
+export function offsetText(ms: number): string {
+  if (Math.abs(ms) < 1_000) return `${ms < 0 ? '' : '+'}${ms} ms`
+  const sign = ms < 0 ? '-' : '+'
+  const size = Math.abs(ms)
+  if (size < 60_000) return `${sign}${(size / 1_000).toFixed(1)} s`
+  return size < 3_600_000 ? `${sign}${(size / 60_000).toFixed(1)} min` : `${sign}${(size / 3_600_000).toFixed(1)} h`
+}
+
+export function sizeText(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} bytes`
+  return bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+}

@@ -1,0 +1,217 @@
+import { Alert, Button, Group, Skeleton, Stack, Tabs, Text, Title } from '@mantine/core'
+import { useHotkeys } from '@mantine/hooks'
+import { useNavigate, useParams } from '@tanstack/react-router'
+import { ArrowLeft, ArrowRight, EyeOff } from 'lucide-react'
+import type { LogDetail } from '../../../src/contract/console/log.ts'
+import { useAsk } from '../../api/queries.ts'
+import { useAccount } from '../../parts/account.tsx'
+import { CodeBlock } from '../../parts/code-block.tsx'
+import { TextLink } from '../../parts/links.tsx'
+import { Page } from '../../parts/page.tsx'
+import { ProblemNote } from '../../parts/problem-note.tsx'
+import { ReasonNote } from '../../parts/reason-note.tsx'
+import { useSearchState } from '../../parts/search-state.ts'
+import { HttpBadge, StateBadge } from '../../parts/state-badge.tsx'
+import { useShortcutSetting } from '../../parts/stored-setting.ts'
+import { TimeAgo } from '../../parts/time-ago.tsx'
+import { LogActions } from './log-actions.tsx'
+import { LogFacts, MediaFacts } from './log-facts.tsx'
+import { type LogSearch, logSearch } from './log-search.ts'
+import { LogTimeline } from './log-timeline.tsx'
+import { stateOf } from './log-words.ts'
+import { useLogRows } from './use-log-rows.ts'
+
+/** One request, or one message: what it was, what became of it, and what can be done about it. */
+export function Log() {
+  const { id: account } = useAccount()
+  const { id = '' } = useParams({ strict: false }) as { readonly id?: string }
+  const [search] = useSearchState(logSearch)
+  const { data: detail, error, refetch } = useAsk('showLogEntry', { params: { account, id } })
+  return (
+    <Page
+      title="API log"
+      detail={detail ? titleOf(detail) : id}
+      back={
+        <TextLink to="/a/$account/developer/logs" params={{ account }} search={search as never} size="sm">
+          All requests
+        </TextLink>
+      }
+      actions={<Neighbours id={id} search={search} />}
+    >
+      {error && !detail ? (
+        <ProblemNote problem={error} title="This entry could not be loaded" onRetry={() => void refetch()} />
+      ) : null}
+      {detail ? <Detail detail={detail} /> : error ? null : <Skeleton height={320} />}
+    </Page>
+  )
+}
+
+function titleOf({ entry }: LogDetail): string {
+  return entry.messageId === null ? `Request ${entry.requestId ?? entry.id}` : `Message ${entry.messageId}`
+}
+
+/** The entries before and after it in the list that it was opened from. */
+function Neighbours({ id, search }: { readonly id: string; readonly search: LogSearch }) {
+  const { id: account } = useAccount()
+  const navigate = useNavigate()
+  const [hasShortcuts] = useShortcutSetting()
+  const { source } = useLogRows(search)
+  const at = source.rows.findIndex((row) => row.id === id)
+  const newer = at > 0 ? source.rows[at - 1]?.id : undefined
+  const older = at >= 0 ? source.rows[at + 1]?.id : undefined
+  const open = (other: string | undefined) => {
+    if (other === undefined) return
+    const to = '/a/$account/developer/logs/$id'
+    void navigate({ to, params: { account, id: other }, search: search as never })
+  }
+  useHotkeys(
+    hasShortcuts
+      ? [
+          ['j', () => open(older)],
+          ['k', () => open(newer)],
+        ]
+      : [],
+  )
+  return (
+    <Group gap="xs">
+      <Button
+        variant="default"
+        leftSection={<ArrowLeft size={16} aria-hidden />}
+        disabled={newer === undefined}
+        onClick={() => open(newer)}
+      >
+        Newer
+      </Button>
+      <Button
+        variant="default"
+        rightSection={<ArrowRight size={16} aria-hidden />}
+        disabled={older === undefined}
+        onClick={() => open(older)}
+      >
+        Older
+      </Button>
+    </Group>
+  )
+}
+
+function Detail({ detail }: { readonly detail: LogDetail }) {
+  const { entry, message, media } = detail
+  return (
+    <Stack gap="lg">
+      <Stack gap="sm">
+        <Group gap="sm">
+          {entry.status === null ? null : <HttpBadge status={entry.status} />}
+          {stateOf(entry) === 'GONE' ? null : <StateBadge state={stateOf(entry)} />}
+        </Group>
+        <Text fw={500}>{detail.sentence}</Text>
+        <Reasons detail={detail} />
+        {message ? <LogActions message={message} /> : null}
+      </Stack>
+      {detail.isMasked ? (
+        <Alert icon={<EyeOff aria-hidden />} color="gray" title="Recipients and texts are hidden">
+          Your role in this account is viewer. A developer or an owner sees them.
+        </Alert>
+      ) : null}
+      <LogFacts detail={detail} />
+      {media ? <MediaFacts media={media} /> : null}
+      <Tabs defaultValue={message ? 'story' : 'request'} keepMounted={false}>
+        <Tabs.List aria-label="Details">
+          {message ? <Tabs.Tab value="story">Story</Tabs.Tab> : null}
+          {detail.request ? <Tabs.Tab value="request">Request</Tabs.Tab> : null}
+          {detail.reply ? <Tabs.Tab value="reply">Reply</Tabs.Tab> : null}
+          <Tabs.Tab value="raw">Raw JSON</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="story" pt="md">
+          <Title order={2} size="h5" mb="sm">
+            What happened
+          </Title>
+          <LogTimeline moments={detail.timeline} />
+        </Tabs.Panel>
+        <Tabs.Panel value="request" pt="md">
+          {detail.request ? <RequestPanel request={detail.request} /> : null}
+        </Tabs.Panel>
+        <Tabs.Panel value="reply" pt="md">
+          {detail.reply ? <ReplyPanel reply={detail.reply} /> : null}
+        </Tabs.Panel>
+        <Tabs.Panel value="raw" pt="md">
+          <CodeBlock code={JSON.stringify(detail, null, 2)} language="json" label="All of it as JSON" />
+        </Tabs.Panel>
+      </Tabs>
+    </Stack>
+  )
+}
+
+const BAD_STATES = new Set(['FAILED', 'EXPIRED', 'UNCONFIRMED'])
+
+function Reasons({ detail: { entry, message } }: { readonly detail: LogDetail }) {
+  const reason = message?.reason
+  const lane = message?.lane
+  return (
+    <>
+      {entry.errors.map(({ field, code, message: words }) => (
+        <ReasonNote
+          key={`${code} ${field ?? ''} ${words}`}
+          code={code}
+          meaning={`${field ?? 'The whole request'}: ${words}`}
+        />
+      ))}
+      {reason ? (
+        <ReasonNote
+          code={reason.code}
+          meaning={reason.meaning}
+          whatToDo={reason.nextStep}
+          channelSaid={reason.words}
+          tone={BAD_STATES.has(message.state) ? 'bad' : 'quiet'}
+        />
+      ) : null}
+      {lane ? (
+        <ReasonNote
+          code={lane.code}
+          meaning={`Its lane stands still. ${lane.meaning}`}
+          whatToDo={lane.nextStep}
+          channelSaid={lane.words}
+          tone="warn"
+        >
+          {lane.until === null ? null : (
+            <Text size="sm">
+              Goes on <TimeAgo at={lane.until} />
+            </Text>
+          )}
+        </ReasonNote>
+      ) : null}
+    </>
+  )
+}
+
+function RequestPanel({ request }: { readonly request: NonNullable<LogDetail['request']> }) {
+  return (
+    <Stack>
+      <CodeBlock
+        code={[`${request.method} ${request.url}`, ...headerLines(request.headers)].join('\n')}
+        label="Request line and headers that are kept"
+      />
+      {request.body === null ? (
+        <Text size="sm">The body is not kept, because it was not read or is no text.</Text>
+      ) : (
+        <CodeBlock code={request.body} language="json" label="Body as it came" maxHeight={480} />
+      )}
+      <CodeBlock code={request.curl} language="bash" label="The same as curl, with your token in $API_TOKEN" />
+    </Stack>
+  )
+}
+
+function ReplyPanel({ reply }: { readonly reply: NonNullable<LogDetail['reply']> }) {
+  return (
+    <Stack>
+      <CodeBlock
+        code={[`HTTP ${reply.status}`, ...headerLines(reply.headers)].join('\n')}
+        label="Status and headers of the reply"
+      />
+      <CodeBlock code={reply.body} language="json" label="Body of the reply" maxHeight={480} />
+    </Stack>
+  )
+}
+
+function headerLines(headers: readonly { readonly name: string; readonly value: string }[]): readonly string[] {
+  return headers.map(({ name, value }) => `${name}: ${value}`)
+}

@@ -1,0 +1,52 @@
+import type { OverviewRange, OverviewReply } from '../../../src/contract/console/overview.ts'
+
+export const RANGES: readonly { readonly value: OverviewRange; readonly label: string; readonly words: string }[] = [
+  { value: '1h', label: '1 h', words: 'in the last hour' },
+  { value: '24h', label: '24 h', words: 'in the last 24 hours' },
+  { value: '7d', label: '7 d', words: 'in the last 7 days' },
+  { value: '30d', label: '30 d', words: 'in the last 30 days' },
+]
+
+type Bar = OverviewReply['bars'][number]
+export type Result = Exclude<keyof Bar, 'at'>
+
+/** From the bottom of a bar upwards. What is well lies below, so that trouble stands out at the top. */
+export const RESULTS: readonly { readonly key: Result; readonly word: string }[] = [
+  { key: 'published', word: 'Published' },
+  { key: 'waiting', word: 'Waiting' },
+  { key: 'cancelled', word: 'Cancelled' },
+  { key: 'unconfirmed', word: 'Unconfirmed' },
+  { key: 'expired', word: 'Expired' },
+  { key: 'failed', word: 'Failed' },
+  { key: 'refused', word: 'Refused' },
+]
+
+/** Those that are shown always, and of the others those that there are any of. */
+export function shownResults(totals: OverviewReply['totals']): readonly (typeof RESULTS)[number][] {
+  return RESULTS.filter(({ key }) => key === 'published' || key === 'failed' || totals[key] > 0)
+}
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
+const dayAndClock = new Intl.DateTimeFormat(undefined, {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+})
+const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' })
+
+const DAY_MS = 86_400_000
+
+/** What to call the bar that begins at this moment. */
+export function barName(at: number, { range, barMs }: Pick<OverviewReply, 'range' | 'barMs'>): string {
+  if (barMs >= DAY_MS) return day.format(at)
+  return (range === '7d' ? dayAndClock : clock).format(at)
+}
+
+export function numberText(count: number): string {
+  return count.toLocaleString('en')
+}
+
+export function isNothing(totals: OverviewReply['totals']): boolean {
+  return totals.accepted === 0 && totals.refused === 0
+}

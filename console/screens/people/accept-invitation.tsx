@@ -1,0 +1,93 @@
+import { Button, Stack, Text, TextInput } from '@mantine/core'
+import { useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { peopleRoutes } from '../../../src/contract/console/people.ts'
+import { call, type ReplyFor } from '../../api/call.ts'
+import { useAct, useAsk } from '../../api/queries.ts'
+import { useFormOf } from '../../parts/form.ts'
+import { ButtonLink } from '../../parts/links.tsx'
+import { LinkGate } from './link-gate.tsx'
+import { NewPassword } from './new-password.tsx'
+import { SignInNote } from './sign-in-note.tsx'
+import { useEntry } from './use-entry.ts'
+
+export function AcceptInvitation() {
+  const { link = '' } = useParams({ strict: false })
+  return (
+    <LinkGate
+      kind="invitation"
+      link={link}
+      title="You are invited"
+      about={({ email, account, role }) => (
+        <>
+          To the account <b>{account}</b>, as {role}, with the e-mail <b>{email}</b>.
+        </>
+      )}
+      otherwise="Ask whoever invited you for a new link. If you have used it already, just sign in."
+    >
+      {(found) => (found.isKnown ? <Join link={link} /> : <AcceptForm link={link} email={found.email ?? ''} />)}
+    </LinkGate>
+  )
+}
+
+function AcceptForm({ link, email }: { readonly link: string; readonly email: string }) {
+  const form = useFormOf(peopleRoutes.acceptInvitation.body, { link, name: '', password: '' })
+  const [isBusy, setBusy] = useState(false)
+  const enter = useEntry()
+  const accept = form.onSubmit(async (body) => {
+    setBusy(true)
+    try {
+      await call('acceptInvitation', { body })
+      enter()
+    } catch (problem) {
+      form.takeProblem(problem)
+    } finally {
+      setBusy(false)
+    }
+  })
+  return (
+    <form onSubmit={accept} noValidate>
+      <Stack gap="sm">
+        <TextInput label="E-mail" type="email" autoComplete="username" readOnly value={email} />
+        <TextInput label="Your name" autoComplete="name" autoFocus {...form.getInputProps('name')} />
+        <NewPassword {...form.getInputProps('password')} />
+        <SignInNote problem={form.problem} />
+        <Button type="submit" loading={isBusy}>
+          Join
+        </Button>
+      </Stack>
+    </form>
+  )
+}
+
+/** Who is known already joins as themselves. */
+function Join({ link }: { readonly link: string }) {
+  const me = useAsk('sessionState', {}, { isLive: false })
+  const join = useAct('joinAccount')
+  const navigate = useNavigate()
+  if (!me.data) return null
+  if (!me.data.isSignedIn)
+    return (
+      <>
+        <Text size="sm">You are known here already. Sign in, and you come back to this page.</Text>
+        <ButtonLink to="/sign-in" search={{ to: `/console/invitation/${link}` } as never}>
+          Sign in
+        </ButtonLink>
+      </>
+    )
+  const accept = () =>
+    join.mutate(
+      { body: { link } },
+      {
+        onSuccess: ({ account }: ReplyFor<'joinAccount'>) => void navigate({ to: '/a/$account', params: { account } }),
+      },
+    )
+  return (
+    <>
+      <SignInNote problem={join.error} />
+      <Button loading={join.isPending} onClick={accept}>
+        Join
+      </Button>
+    </>
+  )
+}

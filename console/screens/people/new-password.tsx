@@ -1,0 +1,13 @@
+import { PasswordInput, type PasswordInputProps } from '@mantine/core'
+
+/** Password managers are welcome: nothing is typed twice, and pasting works. */
+export function NewPassword(props: PasswordInputProps) {
+  return (
+    <PasswordInput
+      label="Password"
+      description="At least 15 characters. Some words in a row are fine; 12 are enough with a second factor."
+      autoComplete="new-password"
+      {...props}
+    />
+  )
+}

@@ -1,0 +1,35 @@
+import { call } from '../../api/call.ts'
+
+/** Passkeys need a page that came by https or from this machine, and a host with a name: none belongs to an address. */
+export function hasPasskeys(): boolean {
+  const isAddress = /^[\d.]+$|:/.test(window.location.hostname)
+  return 'PublicKeyCredential' in window && !isAddress
+}
+
+export async function signInByPasskey(keep: boolean): Promise<void> {
+  const { startAuthentication } = await import('@simplewebauthn/browser')
+  const { ticket, options } = await call('askPasskeySignIn', {})
+  const optionsJSON = options as unknown as Parameters<typeof startAuthentication>[0]['optionsJSON']
+  const answer = await startAuthentication({ optionsJSON }).catch(explain)
+  await call('signInByPasskey', { body: { ticket, answer: { ...answer }, keep } })
+}
+
+/** What the device made of the question, for the server to check. */
+export async function createPasskey(options: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>> {
+  const { startRegistration } = await import('@simplewebauthn/browser')
+  const optionsJSON = options as unknown as Parameters<typeof startRegistration>[0]['optionsJSON']
+  return { ...(await startRegistration({ optionsJSON }).catch(explain)) }
+}
+
+/** Browsers say in many words, and none for people, that nothing came of it. */
+export class PasskeyNotGiven extends Error {}
+
+function explain(cause: unknown): never {
+  const isKnown = cause instanceof Error && cause.name === 'InvalidStateError'
+  throw new PasskeyNotGiven(
+    isKnown
+      ? 'This device has a passkey for you already.'
+      : 'No passkey was given: the question was cancelled, or took too long. Try again, or use another way.',
+    { cause },
+  )
+}

@@ -1,0 +1,66 @@
+import { Button, Stack, TextInput } from '@mantine/core'
+import { useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { peopleRoutes } from '../../../src/contract/console/people.ts'
+import { call } from '../../api/call.ts'
+import { useFormOf } from '../../parts/form.ts'
+import { LinkGate } from './link-gate.tsx'
+import { NewPassword } from './new-password.tsx'
+import { SignInNote } from './sign-in-note.tsx'
+import { useEntry } from './use-entry.ts'
+
+/** The first person, who owns the installation's first account. */
+export function SetUp() {
+  const { link = '' } = useParams({ strict: false })
+  return (
+    <LinkGate
+      kind="set-up"
+      link={link}
+      title="Set up Nuncio"
+      about={() => 'You are the first here. You become the owner; others you invite later.'}
+      otherwise={
+        <>
+          If nobody has signed in yet, run <code>nuncio user set-up-link</code> on the machine for a new link.
+        </>
+      }
+    >
+      {() => <SetUpForm link={link} />}
+    </LinkGate>
+  )
+}
+
+function SetUpForm({ link }: { readonly link: string }) {
+  const form = useFormOf(peopleRoutes.setUp.body, { link, name: '', email: '', password: '' })
+  const [isBusy, setBusy] = useState(false)
+  const enter = useEntry()
+  const setUp = form.onSubmit(async (body) => {
+    setBusy(true)
+    try {
+      await call('setUp', { body })
+      enter()
+    } catch (problem) {
+      form.takeProblem(problem)
+    } finally {
+      setBusy(false)
+    }
+  })
+  return (
+    <form onSubmit={setUp} noValidate>
+      <Stack gap="sm">
+        <TextInput label="Your name" autoComplete="name" autoFocus {...form.getInputProps('name')} />
+        <TextInput
+          label="E-mail"
+          description="What you sign in with. Nothing is sent to it."
+          type="email"
+          autoComplete="username"
+          {...form.getInputProps('email')}
+        />
+        <NewPassword {...form.getInputProps('password')} />
+        <SignInNote problem={form.problem} />
+        <Button type="submit" loading={isBusy}>
+          Become the owner
+        </Button>
+      </Stack>
+    </form>
+  )
+}

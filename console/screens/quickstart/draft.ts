@@ -1,0 +1,46 @@
+import { parseSendMessage } from '../../../src/contract/send-message.ts'
+import type { Json } from './snippets.ts'
+
+export const TYPES = [
+  { value: 'message', label: 'Text' },
+  { value: 'image', label: 'Image' },
+  { value: 'document', label: 'Document' },
+  { value: 'video', label: 'Video' },
+  { value: 'audio', label: 'Audio' },
+] as const
+export type MessageKind = (typeof TYPES)[number]['value']
+
+export interface Draft {
+  readonly from: string
+  readonly to: string
+  readonly text: string
+  readonly url: string
+  readonly name: string
+  readonly caption: string
+}
+
+export const FIRST_DRAFT: Draft = {
+  from: '',
+  // Of a range that belongs to nobody; the sandbox takes it for an ordinary recipient.
+  to: '15551234567',
+  text: 'Hello from Nuncio',
+  url: '',
+  name: '',
+  caption: '',
+}
+
+/** The body of the call. Audio has no caption, and an empty one says nothing. */
+export function bodyOf(type: MessageKind, { from, to, text, url, name, caption }: Draft): Json {
+  if (type === 'message') return { from, to, message: { type, message: text } }
+  const hasCaption = type !== 'audio' && caption !== ''
+  return { from, to, message: { type, media: { name, url, ...(hasCaption ? { caption } : {}) } } }
+}
+
+export type FieldProblems = Readonly<Record<string, string>>
+
+/** What the server would find wrong with it, by field: the rules are the same. */
+export function problemsOf(body: Json): FieldProblems {
+  const parsed = parseSendMessage(body)
+  if (parsed.ok) return {}
+  return Object.fromEntries(parsed.errors.map(({ field, message }) => [field ?? '', message]))
+}

@@ -1,0 +1,55 @@
+/** In plain words what is known by its action alone. */
+const WORDS: Readonly<Record<string, string>> = {
+  'sign-in': 'Signed in',
+  'sign-in.failed': 'Failed to sign in: wrong password',
+  'sign-in.code-wrong': 'Failed to sign in: wrong code',
+  'sign-out': 'Signed out',
+  'step-up': 'Confirmed that it is them',
+  'step-up.failed': 'Failed to confirm that it is them',
+  'session.end': 'Ended a session',
+  'session.end-others': 'Ended all other sessions',
+  'password.change': 'Changed a password',
+  'person.add': 'Came to this installation',
+  'person.rename': 'Changed their name',
+  'member.add': 'Joined the account',
+  'member.remove': 'Removed a person',
+  'member.change-role': 'Changed a role',
+  'link.create.invitation': 'Invited a person',
+  'link.create.reset-password': 'Made a link to reset a password',
+  'link.create.set-up': 'Made a set-up link',
+  'invitation.withdraw': 'Withdrew an invitation',
+  'second-factor.add-code-app': 'Set up an app for codes',
+  'second-factor.remove-code-app': 'Removed an app for codes',
+  'second-factor.remove-all': 'Removed all second factors',
+  'passkey.add': 'Added a passkey',
+  'passkey.rename': 'Renamed a passkey',
+  'passkey.remove': 'Removed a passkey',
+  'recovery-codes.replace': 'Made recovery codes',
+  'recovery-codes.use': 'Used a recovery code',
+  'account.create': 'Made the account',
+  'account.rename': 'Renamed the account',
+  'account.require-second-factor': 'Began to require a second factor',
+  'account.stop-requiring-second-factor': 'Stopped requiring a second factor',
+  'token.create': 'Created a token',
+  'token.delete': 'Deleted a token',
+  'token.rename': 'Renamed a token',
+  'token.rotate': 'Rotated a token',
+  'connection.add': 'Added a connection',
+  'connection.change': 'Changed a connection',
+  'connection.pause': 'Paused a connection',
+  'connection.resume': 'Resumed a connection',
+  'connection.remove': 'Removed a connection',
+  'message.cancel': 'Cancelled a message',
+  'message.retry': 'Sent a message again',
+  'message.resolve': 'Resolved an unconfirmed message',
+  'log.export': 'Took a copy of the API log',
+  'hold.place': 'Held all lanes',
+  'hold.release': 'Released all lanes',
+}
+
+export function auditWords(action: string): string {
+  const known = WORDS[action]
+  if (known) return known
+  const words = action.replaceAll(/[.-]/g, ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}

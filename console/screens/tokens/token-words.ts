@@ -1,0 +1,46 @@
+import type { TokenRowReply } from '../../../src/contract/console/tokens.ts'
+
+const DAY_MS = 86_400_000
+const SOON_MS = 14 * DAY_MS
+const IDLE_MS = 30 * DAY_MS
+
+// The contract's own table is the server's; these are what people read.
+const EVENT_WORDS: Readonly<Record<string, string>> = { 'messaging.send_message': 'Messaging > Send Message' }
+
+export function eventWords(event: string): string {
+  return EVENT_WORDS[event] ?? event
+}
+
+/** As much of a token as is kept. */
+export function tokenStart(prefix: string): string {
+  return `nco_${prefix}…`
+}
+
+/** What it is bound to, in a few words. */
+export function limitWords({ connections, sourceRanges }: Pick<TokenRowReply, 'connections' | 'sourceRanges'>): string {
+  const parts = [
+    connections && (connections.length === 1 ? (connections[0]?.number ?? '') : `${connections.length} connections`),
+    sourceRanges && (sourceRanges.length === 1 ? (sourceRanges[0] ?? '') : `${sourceRanges.length} address ranges`),
+  ]
+  return parts.filter((part) => part !== null).join(', ') || 'None'
+}
+
+export type Standing = 'deleted' | 'expired' | 'ends-today' | 'ends-soon' | 'active'
+
+export function standingOf({ deletedAt, expiresAt }: Pick<TokenRowReply, 'deletedAt' | 'expiresAt'>): Standing {
+  if (deletedAt !== null) return 'deleted'
+  const left = expiresAt - Date.now()
+  if (left <= 0) return 'expired'
+  if (left < DAY_MS) return 'ends-today'
+  return left < SOON_MS ? 'ends-soon' : 'active'
+}
+
+/** Not used for so long that perhaps nobody needs it. */
+export function isIdle({ lastUsedAt, createdAt, deletedAt }: TokenRowReply): boolean {
+  return deletedAt === null && (lastUsedAt ?? createdAt) < Date.now() - IDLE_MS
+}
+
+/** “1 request”, “214 requests”. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`
+}

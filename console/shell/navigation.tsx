@@ -1,0 +1,76 @@
+import { Text } from '@mantine/core'
+import {
+  Activity,
+  Archive,
+  BookOpen,
+  Inbox,
+  KeyRound,
+  LayoutDashboard,
+  type LucideIcon,
+  ScrollText,
+  Settings,
+  Smartphone,
+  Users,
+} from 'lucide-react'
+import type { Role } from '../../src/contract/console/route.ts'
+import { NavItem } from '../parts/links.tsx'
+
+interface Place {
+  readonly to: string
+  readonly label: string
+  readonly icon: LucideIcon
+  readonly isExact?: boolean
+}
+
+const WORK: readonly Place[] = [
+  { to: '/a/$account', label: 'Overview', icon: LayoutDashboard, isExact: true },
+  { to: '/a/$account/sandbox', label: 'Sandbox inbox', icon: Inbox },
+  { to: '/a/$account/connections', label: 'Connections', icon: Smartphone },
+]
+const DEVELOPER: readonly Place[] = [
+  { to: '/a/$account/developer/tokens', label: 'API tokens', icon: KeyRound },
+  { to: '/a/$account/developer/logs', label: 'API logs', icon: Activity },
+  { to: '/a/$account/developer/quickstart', label: 'Quickstart', icon: BookOpen },
+]
+const PEOPLE: Place = { to: '/a/$account/settings/people', label: 'People', icon: Users }
+const AUDIT: Place = { to: '/a/$account/settings/audit', label: 'Audit log', icon: ScrollText }
+
+export function Navigation({ account, role }: { readonly account: string; readonly role: Role }) {
+  const settings: readonly Place[] = [
+    { to: '/a/$account/settings/account', label: 'Account', icon: Settings },
+    ...(role === 'owner' ? [PEOPLE] : []),
+    { to: '/a/$account/settings/retention', label: 'Retention', icon: Archive },
+    ...(role === 'owner' ? [AUDIT] : []),
+  ]
+  return (
+    <>
+      <Places account={account} places={WORK} />
+      <Heading>Developer</Heading>
+      <Places account={account} places={DEVELOPER} />
+      <Heading>Settings</Heading>
+      <Places account={account} places={settings} />
+    </>
+  )
+}
+
+function Heading({ children }: { readonly children: string }) {
+  return (
+    <Text size="xs" fw={600} c="dimmed" px="sm" mt="md" mb={4}>
+      {children}
+    </Text>
+  )
+}
+
+function Places({ account, places }: { readonly account: string; readonly places: readonly Place[] }) {
+  return places.map(({ to, label, icon: Icon, isExact = false }) => (
+    <NavItem
+      key={to}
+      to={to as '/a/$account'}
+      params={{ account }}
+      activeOptions={{ exact: isExact, includeSearch: false }}
+      activeProps={{ active: true, 'aria-current': 'page' }}
+      label={label}
+      leftSection={<Icon size={18} aria-hidden />}
+    />
+  ))
+}

@@ -1,0 +1,127 @@
+import { expect, type Page } from '@playwright/test'
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import { skipNote } from '../support/black-box/skip-note.ts'
+import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { type OpenConsole, openConsole } from '../support/browser/open-console.ts'
+
+const obstacle = whyNoBrowser()
+
+describe.skipIf(obstacle !== null)(`the console by keyboard${skipNote(obstacle)}`, () => {
+  let opened: OpenConsole
+  let page: Page
+
+  beforeAll(async () => {
+    opened = await openConsole()
+    page = opened.page
+    await opened.visit('')
+  })
+
+  // It throws when any page failed or broke its policy.
+  afterAll(() => opened?.close())
+
+  it('skips to the content with the first two keys', async () => {
+    await opened.visit('')
+    await page.keyboard.press('Tab')
+    await expect(page.getByRole('link', { name: 'Skip to the content' })).toBeFocused()
+
+    await page.keyboard.press('Enter')
+
+    await expect(page.locator('main')).toBeFocused()
+  })
+
+  it.each([
+    ['t', 'API tokens'],
+    ['l', 'API logs'],
+    ['c', 'Connections'],
+    ['s', 'Sandbox inbox'],
+    ['o', 'Overview'],
+  ])('goes with g and %s to %s', async (key, title) => {
+    await page.keyboard.press('g')
+    await page.keyboard.press(key)
+
+    await expect(page.locator('h1')).toHaveText(title)
+    await expect(page).toHaveTitle(`${title} · Nuncio`)
+    await expect(page.locator('nav [aria-current="page"]')).toHaveCount(1)
+  })
+
+  it('walks all pages of the menu with Tab and Enter', async () => {
+    const links = page.locator('nav a')
+    const count = await links.count()
+    expect(count).toBeGreaterThanOrEqual(10)
+    for (let place = 0; place < count; place += 1) {
+      const name = (await links.nth(place).innerText()).trim()
+      await tabTo(page, name)
+      await page.keyboard.press('Enter')
+      await expect(links.nth(place)).toHaveAttribute('aria-current', 'page')
+      await expect(page.locator('h1')).toHaveCount(1)
+    }
+  })
+
+  it('shows its keys with a question mark, and can be told to leave single keys alone', async () => {
+    await page.keyboard.press('Shift+?')
+    const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
+    await expect(help).toBeVisible()
+    expect(await opened.axe()).toEqual([])
+
+    await help.getByRole('switch').press('Space')
+    await page.keyboard.press('Escape')
+    await expect(help).toBeHidden()
+    await page.keyboard.press('Shift+?')
+    await expect(help).toBeHidden()
+
+    await page.evaluate(`localStorage.removeItem('nuncio.shortcuts')`)
+    await page.reload()
+  })
+
+  it('pauses live updates with a dot, and goes on with another', async () => {
+    const live = page.getByRole('button', { name: 'Live updates' })
+    await expect(live).toHaveAttribute('aria-pressed', 'true')
+
+    await page.keyboard.press('.')
+    await expect(live).toHaveAttribute('aria-pressed', 'false')
+    await page.keyboard.press('.')
+    await expect(live).toHaveAttribute('aria-pressed', 'true')
+  })
+
+  it('opens the menu of the person, and closes it with Esc', async () => {
+    const button = page.getByRole('button', { name: /^You:/ })
+    await button.focus()
+    await page.keyboard.press('Enter')
+    await expect(page.getByRole('menuitem', { name: 'Your profile' })).toBeVisible()
+    expect(await opened.axe()).toEqual([])
+
+    await page.keyboard.press('Escape')
+
+    await expect(page.getByRole('menuitem', { name: 'Your profile' })).toBeHidden()
+  })
+
+  it('changes its colours for good', async () => {
+    const button = page.getByRole('button', { name: /^Colours:/ })
+    await button.press('Enter')
+    await button.press('Enter')
+    await expect(page.locator('html')).toHaveAttribute('data-mantine-color-scheme', 'dark')
+
+    await page.reload()
+
+    await expect(page.locator('html')).toHaveAttribute('data-mantine-color-scheme', 'dark')
+    await button.press('Enter')
+  })
+
+  it('says that a page is not there, in the account and outside of it', async () => {
+    await page.goto(`/console/a/${opened.account}/no-such-page`)
+    await expect(page.locator('h1')).toHaveText('Not found')
+    await page.goto('/console/a/acc_unknown/developer/tokens')
+    await expect(page.locator('h1')).toHaveText('Not found')
+    expect(await opened.axe()).toEqual([])
+  })
+})
+
+/** Presses Tab until the link of that name has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let presses = 0; presses < 80; presses += 1) {
+    await page.keyboard.press('Tab')
+    const focused = await page.evaluate<string>(`document.activeElement?.textContent ?? ''`)
+    if (focused.trim() === name) return
+  }
+  throw new Error(`Tab never reached "${name}"`)
+}

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'vitest'
+import { ROOT } from '../../scripts/source-tree.ts'
+import { scriptsOf, wireBytes } from '../support/browser/first-view.ts'
+
+const DIST = join(ROOT, 'console/dist')
+
+// What a slow phone line carries in about a second. What is not needed to see a page comes later, by `lazy`.
+const FIRST_VIEW_BYTES = 190_000
+
+describe('the built console', () => {
+  it.each([
+    ['the overview', ['shell/shell.tsx', 'screens/overview/overview.tsx']],
+    ['the sign-in', ['screens/people/sign-in.tsx']],
+  ])('shows %s with at most 190 KB of script', (_, sources) => {
+    const scripts = scriptsOf(DIST, ['index.html', ...sources])
+    const bytes = wireBytes(DIST, scripts)
+
+    assert.ok(bytes <= FIRST_VIEW_BYTES, `${bytes} bytes in ${scripts.join(', ')}`)
+  })
+
+  it('has every script and style compressed beside it', () => {
+    const scripts = scriptsOf(DIST, ['index.html'])
+
+    for (const script of scripts) assert.ok(existsSync(join(DIST, `${script}.gz`)) || wireBytes(DIST, [script]) < 1_024)
+  })
+
+  it('has no script in its page, and a place for the nonce', () => {
+    const page = readFileSync(join(DIST, 'index.html'), 'utf8')
+
+    assert.doesNotMatch(page, /<script(?![^>]* src=)/)
+    assert.match(page, /<meta property="csp-nonce" nonce="__NONCE__"/)
+  })
+})

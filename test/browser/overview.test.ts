@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import type { Page } from '@playwright/test'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { skipNote } from '../support/black-box/skip-note.ts'
+import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { ENGINES, type OpenConsole, openConsole } from '../support/browser/open-console.ts'
+import { addPerson, signInAs } from '../support/browser/person.ts'
+
+const obstacle = whyNoBrowser()
+const NEWCOMER = { name: 'Nora New', email: 'nora@example.com', password: 'copper lantern drift bonnet' }
+
+let opened: OpenConsole
+let page: Page
+
+describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(obstacle)}`, (engine) => {
+  beforeEach(async () => {
+    opened = await openConsole({ engine })
+    page = opened.page
+  })
+  afterEach(() => opened.close())
+
+  it('leads a new account to its first message, and ticks off each step as it is done', async () => {
+    await opened.cli.json('account', 'create', 'Newcomers')
+    const account = await addPerson(opened.cli, NEWCOMER, { account: 'Newcomers' })
+    await (await signedIn()).goto(`/console/a/${account}`)
+    await stepsDone([])
+    assert.deepEqual(await opened.axe(page), [])
+
+    await cli('connection', 'add', '15550002000', '--channel', 'sandbox', '--account', 'Newcomers')
+    await stepsDone(['connection'])
+    await cli('token', 'create', '--name', 'first', '--expires', '7d', '--account', 'Newcomers')
+    await stepsDone(['connection', 'token'])
+    await page.getByRole('link', { name: 'Open the quickstart' }).click()
+    await sendFromQuickstart(await createToken('Newcomers'))
+    await page.getByRole('link', { name: 'Overview' }).click()
+
+    await stepsDone(['connection', 'token', 'message'])
+    await page.getByRole('heading', { name: 'Your first message is on its way' }).waitFor()
+    await page.reload()
+    await page.locator('[data-tile="Accepted"]').waitFor()
+    assert.equal(await page.locator('[data-step]').count(), 0)
+  })
+
+  it('shows figures, the chart and its table, and what needs attention, without a reload', async () => {
+    const token = await createToken()
+    await opened.visit('')
+    await post(token, '15550001000', '15551234567')
+    // The sandbox refuses this recipient for ever.
+    await post(token, '15550001000', '15550100001')
+    await post(token, '15550001000', 'nobody')
+
+    await total('published', '1')
+    await total('failed', '1')
+    await total('refused', '1')
+    await page.locator('.recharts-surface').first().waitFor()
+    await page.getByRole('link', { name: /^1 × / }).waitFor()
+    assert.deepEqual(await opened.axe(), [])
+
+    await page.getByRole('button', { name: 'Show as table' }).click()
+    await page.getByRole('columnheader', { name: 'Refused' }).waitFor()
+    assert.deepEqual(await opened.axe(), [])
+    for (const range of ['1 h', '7 d', '30 d']) {
+      await page.getByText(range, { exact: true }).click()
+      await total('published', '1')
+    }
+    assert.match(page.url(), /range=30d/)
+    await page.getByRole('link', { name: /^1 × / }).click()
+    await page.waitForURL(/developer\/logs\?.*state=FAILED/)
+  })
+})
+
+describe.skipIf(obstacle !== null)(`the overview and its neighbours${skipNote(obstacle)}`, () => {
+  beforeEach(async () => {
+    opened = await openConsole()
+    page = opened.page
+  })
+  afterEach(() => opened.close())
+
+  it('shows the last step done to whoever watches', async () => {
+    await opened.cli.json('account', 'create', 'Newcomers')
+    const account = await addPerson(opened.cli, NEWCOMER, { account: 'Newcomers' })
+    await cli('connection', 'add', '15550002000', '--channel', 'sandbox', '--account', 'Newcomers')
+    const token = await createToken('Newcomers')
+    await (await signedIn()).goto(`/console/a/${account}`)
+    await stepsDone(['connection', 'token'])
+
+    await post(token, '15550002000', '15551234567')
+
+    await stepsDone(['connection', 'token', 'message'])
+    await page.getByRole('heading', { name: 'Your first message is on its way' }).waitFor()
+  })
+
+  it('tells that all lanes are held, and what to do', async () => {
+    await opened.visit('')
+    await cli('hold', '--because', 'restored the backup of Monday')
+
+    await page.getByText('All messages are held back').waitFor()
+    assert.deepEqual(await opened.axe(), [])
+  })
+
+  it('writes the call of each type in each language, and says at the field what is wrong', async () => {
+    await opened.visit('/developer/quickstart')
+    await page.getByText('Send', { exact: true }).click()
+    await page.getByText('Paste a token that may send messages').waitFor()
+    await page.getByText('Audio', { exact: true }).click()
+    assert.equal(await page.getByLabel('Caption').count(), 0)
+    await page.getByText('Image', { exact: true }).click()
+    await page.getByLabel('API token').fill(await createToken())
+    await page.getByLabel('Address of the file').fill('ftp://files.example.com/a.png')
+    await page.getByLabel('File name').fill('a.png')
+    await page.getByLabel('Caption').fill("it's here")
+    await page.getByText('Send', { exact: true }).click()
+
+    await page.getByText('must be absolute and start with http').waitFor()
+    for (const language of ['curl', 'Node', 'Python', 'PHP']) {
+      await page.getByRole('tab', { name: language }).click()
+      const code = await page.getByRole('group', { name: `The call in ${language}` }).innerText()
+      assert.match(code, /a\.png/)
+      assert.doesNotMatch(code, /nco_/)
+    }
+    assert.match(page.url(), /type=image&language=php/)
+    assert.deepEqual(await opened.axe(), [])
+  })
+
+  it('says what is kept, and that nothing is deleted by itself', async () => {
+    await post(await createToken(), '15550001000', '15551234567')
+    await opened.visit('/settings/retention')
+
+    await page.getByText('Nothing is deleted by itself yet').waitFor()
+    await page.getByRole('row', { name: /^Messages 1 / }).waitFor()
+    await page.getByRole('row', { name: /^The database .*B$/ }).waitFor()
+    assert.deepEqual(await opened.axe(), [])
+  })
+})
+
+/** A page of the newcomer, who has one account only. */
+async function signedIn(): Promise<Page> {
+  page = await (await opened.openContext()).newPage()
+  await signInAs(page, NEWCOMER)
+  return page
+}
+
+async function stepsDone(expected: readonly string[]): Promise<void> {
+  await page.locator('[data-step]').first().waitFor()
+  await expect
+    .poll(() => page.locator('[data-done="true"]').evaluateAll((steps) => steps.map((step) => step.dataset['step'])), {
+      timeout: 20_000,
+    })
+    .toEqual(expected)
+}
+
+async function total(result: string, count: string): Promise<void> {
+  await page.locator(`[data-total="${result}"]`).getByText(count, { exact: true }).waitFor({ timeout: 40_000 })
+}
+
+async function sendFromQuickstart(token: string): Promise<void> {
+  await page.getByLabel('API token').fill(token)
+  await page.getByText('Send', { exact: true }).click()
+  await page.getByText('200 OK').waitFor()
+  await page.getByRole('link', { name: 'Open in the API log' }).waitFor()
+  assert.deepEqual(await opened.axe(page), [])
+}
+
+async function cli(...words: string[]): Promise<void> {
+  const { code, stderr } = await opened.cli.run(...words)
+  assert.equal(code, 0, stderr)
+}
+
+async function createToken(account?: string): Promise<string> {
+  const of = account === undefined ? [] : ['--account', account]
+  const words = ['token', 'create', '--name', `browser ${account ?? ''}`.trim(), '--expires', '7d', ...of]
+  return (await opened.cli.json<{ token: string }>(...words)).token
+}
+
+async function post(token: string, from: string, to: string): Promise<void> {
+  await fetch(`${opened.url}/chat/api/v1/public/message/send`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': token },
+    body: JSON.stringify({ from, to, message: { type: 'message', message: 'Hello' } }),
+  })
+}

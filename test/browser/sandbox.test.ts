@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import type { Page } from '@playwright/test'
+import { afterEach, beforeEach, describe, it } from 'vitest'
+import { ENGINES, type OpenConsole, openConsole } from '../support/browser/open-console.ts'
+import { serveFiles, tinyPng } from '../support/journey/serve-files.ts'
+
+const ANNA = '15551234567'
+const LOST = '15550100004'
+const PICTURE = `document.querySelector('article img')`
+const PDF = Buffer.from('%PDF-1.4\n%%EOF\n')
+
+let opened: OpenConsole
+let page: Page
+
+describe.each(ENGINES)('the sandbox inbox, on %s', (engine) => {
+  beforeEach(async () => {
+    const environment = { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' }
+    opened = await openConsole({ engine, environment })
+    page = opened.page
+  })
+  afterEach(() => opened.close())
+
+  it('shows what was sent live and in order, from the form to the API log', async () => {
+    const files = await serveFiles({
+      '/a.png': { body: tinyPng(), type: 'image/png' },
+      '/a.pdf': { body: PDF, type: 'application/pdf' },
+    })
+    await opened.visit('/sandbox')
+    await page.getByText('Nothing was delivered yet').waitFor()
+    assert.deepEqual(await opened.axe(), [])
+    await page.getByLabel('API token').fill(await createToken())
+
+    await sendText(ANNA, 'Your parcel is here: https://files.example.com/not-fetched')
+    await bubbles(1)
+    await sendFile('Picture', { url: `${files}/a.png`, name: 'a.png', caption: 'Look' })
+    await bubbles(2)
+    await sendFile('Document', { url: `${files}/a.pdf`, name: 'letter.pdf', caption: '' })
+    await bubbles(3)
+
+    const [text, picture, document] = await page.locator('article').all()
+    assert.match((await text?.innerText()) ?? '', /Your parcel is here/)
+    assert.match((await picture?.innerText()) ?? '', /Look/)
+    assert.match((await document?.innerText()) ?? '', /letter\.pdf\s+Document · application\/pdf · 15 B/)
+    assert.equal(await page.evaluate(`${PICTURE}.decode().then(() => ${PICTURE}.naturalWidth)`), 1)
+    const download = page.waitForEvent('download')
+    await document?.getByRole('link', { name: 'Download' }).click()
+    assert.equal((await download).suggestedFilename(), 'letter.pdf')
+    await page.getByRole('link', { name: /15551234567 .*letter\.pdf 3 delivered/ }).waitFor()
+    assert.deepEqual(await opened.axe(), [])
+
+    await text?.getByRole('button', { name: 'Details' }).click()
+    const drawer = page.getByRole('dialog')
+    await drawer.getByText('"Your parcel is here: https://files.example.com/not-fetched"').waitFor()
+    assert.deepEqual(await opened.axe(), [])
+    await drawer.getByRole('link', { name: 'Open in the API log' }).click()
+    await page.waitForURL(/developer\/logs\//)
+    await page.getByText('Your parcel is here').first().waitFor()
+  })
+
+  it('shows the story of a recipient that fails on request, at one click', async () => {
+    await opened.visit('/sandbox')
+    await page.getByLabel('API token').fill(await createToken())
+
+    await page.getByRole('button', { name: `Send to ${LOST}` }).click()
+
+    const note = page.getByRole('group', { name: `Sent to ${LOST}` })
+    await note.getByText('200 OK').waitFor()
+    await note.getByText('Unconfirmed').waitFor()
+    await page.getByText('the line breaks, and it was not delivered. How it ends: UNCONFIRMED').waitFor()
+    assert.equal(await page.locator('article').count(), 0)
+    assert.deepEqual(await opened.axe(), [])
+  })
+
+  it('says at the field what the endpoint refused, and asks for a token where there is none', async () => {
+    await opened.visit('/sandbox')
+    const form = page.getByRole('region', { name: 'Send a message' })
+
+    await form.getByRole('button', { name: 'Send' }).click()
+    await page.getByText('Paste a token that may send messages').waitFor()
+    await page.getByLabel('API token').fill(await createToken())
+    await page.getByLabel('To', { exact: true }).fill('+1 555')
+    await form.getByRole('button', { name: 'Send' }).click()
+
+    await form.getByRole('paragraph').getByText('A number is its country code and digits only').waitFor()
+    assert.equal(await page.getByLabel('To', { exact: true }).getAttribute('aria-invalid'), 'true')
+  })
+
+  it('fits a phone: first the chats, then one of them, and back', async () => {
+    const token = await createToken()
+    await post(token, ANNA, 'Hello')
+    await page.setViewportSize({ width: 360, height: 740 })
+    await opened.visit('/sandbox')
+
+    await page.getByRole('link', { name: new RegExp(ANNA) }).click()
+    await bubbles(1)
+    await post(token, ANNA, 'And hello again')
+    await bubbles(2)
+
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true)
+    assert.deepEqual(await opened.axe(), [])
+    await page.getByRole('link', { name: 'All chats' }).click()
+    await page.getByRole('link', { name: new RegExp(ANNA) }).waitFor()
+  })
+})
+
+async function createToken(): Promise<string> {
+  const words = ['token', 'create', '--name', 'browser', '--expires', '7d']
+  return (await opened.cli.json<{ token: string }>(...words)).token
+}
+
+async function sendText(to: string, text: string): Promise<void> {
+  await page.getByLabel('To', { exact: true }).fill(to)
+  await page.getByLabel('Text').fill(text)
+  await pressSend()
+}
+
+async function sendFile(
+  type: string,
+  { url, name, caption }: Record<'url' | 'name' | 'caption', string>,
+): Promise<void> {
+  await page.getByLabel('Type').selectOption(type)
+  await page.getByLabel('Address of the file').fill(url)
+  await page.getByLabel('File name').fill(name)
+  await page.getByLabel('Caption').fill(caption)
+  await pressSend()
+}
+
+async function pressSend(): Promise<void> {
+  await page.getByRole('region', { name: 'Send a message' }).getByRole('button', { name: 'Send', exact: true }).click()
+}
+
+/** Waits until so many are there. Nobody has loaded the page again. */
+async function bubbles(count: number): Promise<void> {
+  await page
+    .locator('article')
+    .nth(count - 1)
+    .waitFor()
+}
+
+async function post(token: string, to: string, text: string): Promise<void> {
+  const response = await fetch(`${opened.url}/chat/api/v1/public/message/send`, {
+    method: 'POST',
+    headers: { 'x-api-key': token, 'content-type': 'application/json' },
+    body: JSON.stringify({ from: '15550001000', to, message: { type: 'message', message: text } }),
+  })
+  assert.equal(response.status, 200)
+}
