@@ -2,6 +2,7 @@ import type { Bench } from './bench.ts'
 import { ENGINES, type EngineName } from './engine.ts'
 import type { Figure, PlacedFigure } from './figure.ts'
 import { measureAcceptAndDeliver } from './parts/accept-and-deliver.ts'
+import { measureConsole } from './parts/console.ts'
 import { measureDispatch } from './parts/dispatch.ts'
 import { measureDurableAccepts } from './parts/durable-accepts.ts'
 import { measureIdleLatency } from './parts/idle-latency.ts'
@@ -62,6 +63,13 @@ export const PARTS: readonly Part[] = [
     isForQuick: true,
     engines: ENGINES,
     measure: measureLogPages,
+  },
+  {
+    name: 'console',
+    what: 'accepting while people look',
+    isForQuick: true,
+    engines: ENGINES,
+    measure: measureConsole,
   },
   { name: 'rows', what: 'a database with many rows', isForQuick: false, engines: ENGINES, measure: measureManyRows },
 ]
