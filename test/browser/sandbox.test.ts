@@ -54,7 +54,9 @@ describe.each(ENGINES)('the sandbox inbox, on %s', (engine) => {
     assert.deepEqual(await opened.axe(), [])
     await drawer.getByRole('link', { name: 'Open in the API log' }).click()
     await page.waitForURL(/developer\/logs\//)
-    await page.getByText('Your parcel is here').first().waitFor()
+    await page.getByText('Accepted and stored').waitFor()
+    await page.getByRole('tab', { name: 'Request' }).click()
+    await page.getByRole('tabpanel').getByText('Your parcel is here').waitFor()
   })
 
   it('shows the story of a recipient that fails on request, at one click', async () => {
