@@ -56,7 +56,7 @@ describe.each(ENGINES)('the sandbox inbox, on %s', (engine) => {
     await page.waitForURL(/developer\/logs\//)
     await page.getByText('Accepted and stored').waitFor()
     await page.getByRole('tab', { name: 'Request' }).click()
-    await page.getByRole('tabpanel').getByText('Your parcel is here').waitFor()
+    await page.getByRole('tabpanel').getByText('Your parcel is here').first().waitFor()
   })
 
   it('shows the story of a recipient that fails on request, at one click', async () => {
