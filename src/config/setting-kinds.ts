@@ -70,7 +70,7 @@ export const baseUrl: SettingKind<string | null> = kind(
 )
 
 export const cidrList: SettingKind<readonly string[]> = list(
-  'address ranges such as 10.0.0.0/8 or fd00::/8, separated by commas',
+  'address ranges such as 10.0.0.0/8 or fd00::/8, with zeros behind the prefix, separated by commas',
   parseCidr,
 )
 

@@ -53,7 +53,7 @@ export function parseSources(given: readonly string[] | undefined): readonly str
     if (!range)
       throw new Refusal(
         'argument_invalid',
-        `“${text}” is no address range. Write it like 203.0.113.0/24 or 2001:db8::/32.`,
+        `“${text}” is no address range. Write it like 203.0.113.0/24 or 2001:db8::/32, with zeros behind the prefix.`,
         '--from-address',
       )
     return range
