@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import type { CDPSession, Page } from '@playwright/test'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { totpCode } from '../../src/http/console/people/totp.ts'
 import { skipNote } from '../support/black-box/skip-note.ts'
-import { waitUntil } from '../support/black-box/wait-until.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
 import { ENGINES, type OpenConsole, openConsole } from '../support/browser/open-console.ts'
+import { readSetUpLink } from '../support/browser/set-up-link.ts'
 
 const PASSWORD = 'violet tractor napkin orbit'
 const NEW_PASSWORD = 'purple anvil drizzle seven'
@@ -44,19 +44,6 @@ async function confirmIdentity(page: Page, fill: () => Promise<void>): Promise<v
   await page.getByRole('dialog', { name: 'Confirm that it is you' }).waitFor()
   await fill()
   await page.getByRole('button', { name: 'Confirm', exact: true }).click()
-}
-
-/** The service writes it as soon as it serves. */
-function readSetUpLink({ service }: OpenConsole): Promise<string> {
-  const file = join(service.settings.dataDir, 'set-up-link')
-  return waitUntil(
-    'the set-up link is there',
-    async () => existsSync(file) && (readFileSync(file, 'utf8').trim() || null),
-    {
-      deadlineMs: 10_000,
-      everyMs: 50,
-    },
-  )
 }
 
 /** As if the last proof were long ago. */

@@ -177,9 +177,10 @@ describe.each(ENGINES)('connections on $name', ({ name, start: startNuncio }) =>
       { deadlineMs: 10_000 },
     )
 
-    // On PostgreSQL others accept too, so what waits is counted now and then, not for each message.
+    // On PostgreSQL others accept too, so what waits is counted now and then: the limit is off, either way, by what came
+    // within a second.
     if (name === 'SQLite') assert.equal(statuses.length, 3)
-    assert.ok(statuses.length > 2)
+    assert.ok(statuses.length > 1, statuses.join())
     assert.deepEqual([refused.status, refused.body.code], [429, 'HC-7'])
     assert.ok(Number(refused.headers.get('retry-after')) > 0)
   })

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { expect } from '@playwright/test'
+import { describe, it } from 'vitest'
+import { skipNote } from '../support/black-box/skip-note.ts'
+import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { ENGINES, type OpenConsole, openConsole } from '../support/browser/open-console.ts'
+import { readSetUpLink } from '../support/browser/set-up-link.ts'
+
+const obstacle = whyNoBrowser()
+
+/** As a program of a customer: over HTTP, with nothing but the token. */
+async function send({ url }: OpenConsole, token: string): Promise<Response> {
+  return fetch(`${url}/chat/api/v1/public/message/send`, {
+    method: 'POST',
+    headers: { 'x-api-key': token, 'content-type': 'application/json' },
+    body: JSON.stringify({ from: '15550001000', to: '15551234567', message: { type: 'message', message: 'Hello' } }),
+  })
+}
+
+describe.skipIf(obstacle !== null).each(ENGINES)(`a newcomer to the console, on %s${skipNote(obstacle)}`, (engine) => {
+  it('comes from the link of the first start to a message, sees it published, and takes the token away again', {
+    timeout: 180_000,
+  }, async () => {
+    const opened = await openConsole({ engine, hasPerson: false })
+    try {
+      const { page } = opened
+      await page.goto(await readSetUpLink(opened))
+      await page.getByLabel('Your name').fill('Olivia Owner')
+      await page.getByLabel('E-mail').fill('olivia@example.com')
+      await page.getByRole('textbox', { name: 'Password' }).fill('violet tractor napkin orbit')
+      await page.getByRole('button', { name: 'Become the owner' }).click()
+      await expect(page.getByRole('heading', { level: 1 })).toHaveText('Overview')
+
+      await page.getByRole('link', { name: 'API tokens' }).click()
+      await page.getByRole('link', { name: 'Create API Token' }).first().click()
+      await page.getByLabel('API key name').fill('shop')
+      await page.getByRole('button', { name: 'Create token' }).click()
+      const token = await page.getByRole('group', { name: 'The token' }).innerText()
+      const accepted = await send(opened, token)
+      assert.equal(accepted.status, 200)
+      await page.getByRole('button', { name: 'Copy token' }).click()
+      await page.getByRole('button', { name: 'Done' }).click()
+
+      await page.getByRole('link', { name: 'API logs' }).click()
+      const row = page.getByRole('row', { name: /15551234567/ })
+      await expect(row).toContainText('200 OK')
+      await expect(row).toContainText('Published')
+
+      await page.getByRole('link', { name: 'API tokens' }).click()
+      await page.getByRole('link', { name: 'shop', exact: true }).click()
+      await page.getByRole('button', { name: 'Delete' }).click()
+      await page.getByLabel('Type "shop" to confirm').fill('shop')
+      await page.getByRole('button', { name: 'Delete token' }).click()
+      await expect(page.getByRole('dialog')).toBeHidden()
+      assert.equal((await send(opened, token)).status, 401)
+    } finally {
+      await opened.close()
+    }
+  })
+})

@@ -1,0 +1,14 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { waitUntil } from '../black-box/wait-until.ts'
+import type { OpenConsole } from './open-console.ts'
+
+/** By which the first owner comes in. The service writes it as soon as it serves. */
+export function readSetUpLink({ service }: Pick<OpenConsole, 'service'>): Promise<string> {
+  const file = join(service.settings.dataDir, 'set-up-link')
+  return waitUntil(
+    'the set-up link is there',
+    async () => existsSync(file) && (readFileSync(file, 'utf8').trim() || null),
+    { deadlineMs: 10_000, everyMs: 50 },
+  )
+}
