@@ -85,14 +85,18 @@ export class Nuncio {
   async offerSetUp(): Promise<SetUpOffer | null> {
     const [started, console, storage] = [await this.#started, this.#console, this.#storage]
     if (!started || !console || !storage) return null
-    const { offerSetUp } = await import('./offer-set-up.ts')
+    const { offerSetUp, warnOfSetUp } = await import('./offer-set-up.ts')
     const people = {
       // At most starts there are people, and then the console's store need not begin to work.
       hasPeople: () => storage.hasPeople(),
       createLink: (...given: Parameters<typeof console.store.people.createLink>) =>
         console.store.people.createLink(...given),
     }
-    return offerSetUp(people, { dataDir: this.#settings.dataDir, url: started.url })
+    return offerSetUp(people, {
+      dataDir: this.#settings.dataDir,
+      url: started.url,
+      onTrouble: (error) => warnOfSetUp(this.#parts.logger, error),
+    })
   }
 
   reportMetrics(): Promise<MetricsReport> {

@@ -9,6 +9,10 @@ import { offerSetUp } from './offer-set-up.ts'
 
 let world: AdministrationWorld
 
+function onTrouble(error: unknown): never {
+  throw error
+}
+
 function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'nuncio-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
@@ -26,7 +30,7 @@ describe('the set-up link of the first start', () => {
     const file = join(dataDir, 'set-up-link')
     writeFileSync(file, 'an older one', { mode: 0o644 })
 
-    const offer = await offerSetUp(createPeople(world.store), { dataDir, url: 'http://here' })
+    const offer = await offerSetUp(createPeople(world.store), { dataDir, url: 'http://here', onTrouble })
 
     assert.match(offer?.url ?? '', /^http:\/\/here\/console\/set-up\/[\w-]{43}$/)
     assert.equal(readFileSync(file, 'utf8'), `${offer?.url}\n`)
@@ -39,10 +43,24 @@ describe('the set-up link of the first start', () => {
     const dataDir = temporaryFolder()
     const people = createPeople(world.store)
     const accountId = await world.account()
-    await offerSetUp(people, { dataDir, url: 'http://here' })
+    await offerSetUp(people, { dataDir, url: 'http://here', onTrouble })
     await people.addPerson({ email: 'a@b', name: 'Anna', passwordHash: 'x' }, { accountId, role: 'owner' }, 'test')
 
-    assert.equal(await offerSetUp(people, { dataDir, url: 'http://here' }), null)
+    assert.equal(await offerSetUp(people, { dataDir, url: 'http://here', onTrouble }), null)
     assert.equal(existsSync(join(dataDir, 'set-up-link')), false)
+  })
+
+  it('G11: ends no service when it cannot be made, as on a full disk', async () => {
+    const troubles: unknown[] = []
+    const full = new Error('the disk is full')
+    const people = { hasPeople: async () => false, createLink: () => Promise.reject(full) }
+    const place = {
+      dataDir: temporaryFolder(),
+      url: 'http://here',
+      onTrouble: (error: unknown) => troubles.push(error),
+    }
+
+    assert.equal(await offerSetUp(people, place), null)
+    assert.deepEqual(troubles, [full])
   })
 })

@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Logger } from 'pino'
 import type { People } from '../core/ports/console/people.ts'
 import { Refusal } from '../core/refusals.ts'
 
@@ -12,13 +13,33 @@ export interface SetUpOffer {
   readonly file: string | null
 }
 
+export interface SetUpPlace {
+  readonly dataDir: string
+  readonly url: string
+  /** It could not be made; another is made at the next start, or by the command line. */
+  readonly onTrouble: (error: unknown) => void
+}
+
 /**
  * While there is no person: a link by which the first one comes in, printed at the start and kept in a file that only
- * our user can read, for services whose output nobody sees. The database keeps its hash alone.
+ * our user can read, for services whose output nobody sees. The database keeps its hash alone. Never rejects: a service
+ * that takes messages does not end for want of it, such as on a full disk (G11).
  */
 export async function offerSetUp(
   people: Pick<People, 'hasPeople' | 'createLink'>,
-  { dataDir, url }: { readonly dataDir: string; readonly url: string },
+  place: SetUpPlace,
+): Promise<SetUpOffer | null> {
+  try {
+    return await makeOffer(people, place)
+  } catch (error) {
+    place.onTrouble(error)
+    return null
+  }
+}
+
+async function makeOffer(
+  people: Pick<People, 'hasPeople' | 'createLink'>,
+  { dataDir, url }: SetUpPlace,
 ): Promise<SetUpOffer | null> {
   const file = join(dataDir, 'set-up-link')
   // Written anew, because the rights of a file are set only when it is made.
@@ -32,6 +53,10 @@ export async function offerSetUp(
     () => false,
   )
   return { url: setUpUrl, file: isWritten ? file : null }
+}
+
+export function warnOfSetUp(logger: Logger, error: unknown): void {
+  logger.warn({ err: error }, 'The link by which the first owner comes in could not be made: nuncio user set-up-link')
 }
 
 /** Null when somebody else has just become the first person. */

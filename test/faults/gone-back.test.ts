@@ -65,7 +65,8 @@ describe('a SQLite database that was put back from a backup', () => {
         'sent twice': repeated.length,
       })
       assert.deepEqual(repeated, [])
-      assert.ok(lost > 0 && cancelled > 0, 'Nothing was forgotten, so nothing was shown')
+      const spared = cancelled + (states['UNCONFIRMED'] ?? 0)
+      assert.ok(lost > 0 && spared > 0, 'Nothing was forgotten, so nothing was shown')
     } finally {
       await world.close()
     }

@@ -37,7 +37,8 @@ export async function runProcesses(
   const atOnce = () => void group.kill().then(() => process.exit(1))
   const stopped = untilStopped({ inOrder: () => group.stop(), atOnce }, logger)
   const url = await group.start()
-  if (url !== null) process.stdout.write(greeting({ url, first, setUp: await findSetUp(settings, url) }, settings))
+  if (url !== null)
+    process.stdout.write(greeting({ url, first, setUp: await findSetUp(settings, url, logger) }, settings))
   await stopped
 }
 
@@ -47,14 +48,18 @@ async function prepareFirst(settings: Settings): Promise<FirstStart | null> {
 }
 
 /** By the parent, because each of its children would make a link of its own. */
-async function findSetUp(settings: Settings, url: string): Promise<SetUpOffer | null> {
+async function findSetUp(settings: Settings, url: string, logger: Logger): Promise<SetUpOffer | null> {
   if (!settings.roles.includes('console')) return null
-  const { openAdministration } = await import('../open-administration.ts')
-  const { people, close } = await openAdministration(settings, { create: false })
+  const { offerSetUp, warnOfSetUp } = await import('../offer-set-up.ts')
+  const onTrouble = (error: unknown) => warnOfSetUp(logger, error)
   try {
-    const { offerSetUp } = await import('../offer-set-up.ts')
-    return await offerSetUp(people, { dataDir: settings.dataDir, url })
-  } finally {
+    const { openAdministration } = await import('../open-administration.ts')
+    const { people, close } = await openAdministration(settings, { create: false })
+    const offer = await offerSetUp(people, { dataDir: settings.dataDir, url, onTrouble })
     await close()
+    return offer
+  } catch (error) {
+    onTrouble(error)
+    return null
   }
 }

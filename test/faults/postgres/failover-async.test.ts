@@ -52,7 +52,8 @@ describe('a failover to an asynchronous standby', () => {
 async function failOver(world: ReplicatedCluster, roundSeed: number): Promise<void> {
   const { client, connections, databaseUrl } = world.cluster
   const timed = new TimedClient(client)
-  const load = new Load({ client: timed, connections, pauseMs: 120, keyedShare: 0.3, seed: roundSeed })
+  // So much that most lanes have an attempt open, or a message waiting, when the standby falls behind.
+  const load = new Load({ client: timed, connections, pauseMs: 40, keyedShare: 0.3, seed: roundSeed })
   load.start()
   await setTimeout(RUN_IN_MS)
   world.replication.blackHole()
@@ -88,5 +89,6 @@ async function failOver(world: ReplicatedCluster, roundSeed: number): Promise<vo
     answers: JSON.stringify(load.answers),
   })
   assert.deepEqual(repeated, [])
-  assert.ok(lost > 0 && cancelled > 0, 'Nothing was lost, so nothing was shown')
+  const spared = cancelled + (states['UNCONFIRMED'] ?? 0)
+  assert.ok(lost > 0 && spared > 0, 'Nothing was lost, so nothing was shown')
 }

@@ -68,6 +68,7 @@ describe('PostgreSQL that was put back to an older copy', () => {
           assert.deepEqual(findSentTwice(truth, input.inbox), [])
         }
         const { counts, states } = await judgeRun(cluster, requests)
+        const spared = cancelled + (states['UNCONFIRMED'] ?? 0)
         printTable('PostgreSQL put back to an older copy', {
           rounds,
           seed,
@@ -77,7 +78,7 @@ describe('PostgreSQL that was put back to an older copy', () => {
           'sent, and waiting in the copy': cancelled,
           answers: JSON.stringify(load.answers),
         })
-        assert.ok(lost > 0 && cancelled > 0, 'Nothing was forgotten, so nothing was shown')
+        assert.ok(lost > 0 && spared > 0, 'Nothing was forgotten, so nothing was shown')
       } finally {
         await close()
       }
