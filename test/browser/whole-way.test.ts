@@ -31,7 +31,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`a newcomer to the console, on 
       await page.getByRole('button', { name: 'Become the owner' }).click()
       await expect(page.getByRole('heading', { level: 1 })).toHaveText('Overview')
 
-      await page.getByRole('link', { name: 'API tokens' }).click()
+      await page.getByRole('navigation').getByRole('link', { name: 'API tokens' }).click()
       await page.getByRole('link', { name: 'Create API Token' }).first().click()
       await page.getByLabel('API key name').fill('shop')
       await page.getByRole('button', { name: 'Create token' }).click()
@@ -41,12 +41,12 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`a newcomer to the console, on 
       await page.getByRole('button', { name: 'Copy token' }).click()
       await page.getByRole('button', { name: 'Done' }).click()
 
-      await page.getByRole('link', { name: 'API logs' }).click()
+      await page.getByRole('navigation').getByRole('link', { name: 'API logs' }).click()
       const row = page.getByRole('row', { name: /15551234567/ })
       await expect(row).toContainText('200 OK')
       await expect(row).toContainText('Published')
 
-      await page.getByRole('link', { name: 'API tokens' }).click()
+      await page.getByRole('navigation').getByRole('link', { name: 'API tokens' }).click()
       await page.getByRole('link', { name: 'shop', exact: true }).click()
       await page.getByRole('button', { name: 'Delete' }).click()
       await page.getByLabel('Type "shop" to confirm').fill('shop')
