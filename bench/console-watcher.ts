@@ -22,7 +22,7 @@ export class ConsoleWatcher {
   /** Makes a person who may look, and signs them in at a service that is running. */
   static async signIn(data: MadeData, workDir: string, port: number): Promise<ConsoleWatcher> {
     const { dataDir, environment } = data
-    const email = `watcher-${port}@example.org`
+    const email = `watcher-${Date.now()}@example.org`
     const cli = new NuncioCli({ dataDir, workDir, environment })
     const { code, stderr } = await cli.runWith(`${PASSWORD}\n`, 'user', 'add', email, '--password-stdin')
     if (code !== 0) throw new Error(`nuncio user add ended with ${code}: ${stderr}`)
