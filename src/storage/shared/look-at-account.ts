@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { AccountId } from '../../core/ids.ts'
-import type { ApiLog, LogFilter } from '../../core/ports/console/api-log.ts'
+import { type ApiLog, NO_FILTER } from '../../core/ports/console/api-log.ts'
 import type { Store } from './store.ts'
 
 // A screen of them.
@@ -18,20 +18,6 @@ export async function lookAtAccount(store: Store, apiLog: ApiLog, accountId: Acc
       fn.max('lane.wait_until').as('until'),
     ])
     .executeTakeFirst()
-  const newest = apiLog.readPage(accountId, { filter: EVERYTHING, cursor: null, limit: NEWEST })
+  const newest = apiLog.readPage(accountId, { filter: NO_FILTER, cursor: null, limit: NEWEST })
   return hash('sha256', JSON.stringify(await Promise.all([lanes, newest])), 'base64url')
-}
-
-const EVERYTHING: LogFilter = {
-  view: 'all',
-  state: null,
-  statuses: null,
-  connection: null,
-  tokenId: null,
-  type: null,
-  recipient: null,
-  since: null,
-  until: null,
-  text: null,
-  id: null,
 }

@@ -25,6 +25,21 @@ export interface LogFilter {
   readonly id: string | null
 }
 
+/** Lets everything pass. */
+export const NO_FILTER: LogFilter = {
+  view: 'all',
+  state: null,
+  statuses: null,
+  connection: null,
+  tokenId: null,
+  type: null,
+  recipient: null,
+  since: null,
+  until: null,
+  text: null,
+  id: null,
+}
+
 export interface LogEntryView
   extends Omit<RequestView, 'account' | 'token' | 'requestId' | 'outcome' | 'status' | 'code'> {
   /** The id of the message where it made one, else that of the request. */

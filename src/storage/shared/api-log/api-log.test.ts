@@ -8,23 +8,9 @@ import {
   NOON,
 } from '../../../../test/support/administration-world/open-administration-world.ts'
 import type { AccountId, ConnectionId, MessageId, TokenId } from '../../../core/ids.ts'
-import type { ApiLog, LogEntryView, LogFilter } from '../../../core/ports/console/api-log.ts'
+import { type ApiLog, type LogEntryView, type LogFilter, NO_FILTER } from '../../../core/ports/console/api-log.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { createApiLog } from './api-log.ts'
-
-const ALL: LogFilter = {
-  view: 'all',
-  state: null,
-  statuses: null,
-  connection: null,
-  tokenId: null,
-  type: null,
-  recipient: null,
-  since: null,
-  until: null,
-  text: null,
-  id: null,
-}
 
 let world: AdministrationWorld
 let log: ApiLog
@@ -64,7 +50,7 @@ async function read(filter: Partial<LogFilter> = {}, limit = 50, accountId = acm
   const entries: LogEntryView[] = []
   let cursor: string | null = null
   do {
-    const page = await log.readPage(accountId, { filter: { ...ALL, ...filter }, cursor, limit })
+    const page = await log.readPage(accountId, { filter: { ...NO_FILTER, ...filter }, cursor, limit })
     assert.ok(page.entries.length <= limit)
     entries.push(...page.entries)
     cursor = page.next
@@ -88,7 +74,7 @@ describe.each(ENGINES)('the API log of the console, on %s', (engine) => {
   beforeEach(() => open(engine))
 
   it('is empty at first', async () => {
-    assert.deepEqual(await log.readPage(acme, { filter: ALL, cursor: null, limit: 50 }), {
+    assert.deepEqual(await log.readPage(acme, { filter: NO_FILTER, cursor: null, limit: 50 }), {
       entries: [],
       next: null,
       lookedBackTo: null,
@@ -141,7 +127,7 @@ describe.each(ENGINES)('the API log of the console, on %s', (engine) => {
     let cursor: string | null = null
     let more = 0
     do {
-      const page = await log.readPage(acme, { filter: ALL, cursor, limit: 7 })
+      const page = await log.readPage(acme, { filter: NO_FILTER, cursor, limit: 7 })
       found.push(...page.entries.map(({ id }) => id))
       cursor = page.next
       await world.accept({ connectionId, acceptedAt: NOON + 10_000 })
@@ -265,7 +251,7 @@ describe.each(ENGINES)('the API log of the console, on %s', (engine) => {
   it('looks through a part of a long log at a time and goes on from there', async () => {
     const oldest = await world.accept({ connectionId, type: 'image', acceptedAt: NOON - 1_000 })
     await world.acceptMany(15_000, connectionId)
-    const filter = { ...ALL, type: 'image' as const }
+    const filter = { ...NO_FILTER, type: 'image' as const }
 
     const first = await log.readPage(acme, { filter, cursor: null, limit: 50 })
     const second = await log.readPage(acme, { filter, cursor: first.next, limit: 50 })
@@ -296,7 +282,7 @@ describe.each(ENGINES)('the API log of the console, on %s', (engine) => {
   })
 
   it('refuses a place that it never named, and notes that somebody took a copy', async () => {
-    const refusal = await refusalOf(log.readPage(acme, { filter: ALL, cursor: 'nonsense', limit: 50 }))
+    const refusal = await refusalOf(log.readPage(acme, { filter: NO_FILTER, cursor: 'nonsense', limit: 50 }))
     await log.noteExport(acme, { format: 'csv', filter: 'state=FAILED' }, 'anna')
 
     assert.equal(refusal.code, 'argument_invalid')

@@ -1,6 +1,6 @@
 import type { AccountId, MessageId } from '../../../core/ids.ts'
 import type { MessageStory } from '../../../core/ports/administration.ts'
-import type { LogFilter, LogMedia, LogStory } from '../../../core/ports/console/api-log.ts'
+import { type LogMedia, type LogStory, NO_FILTER } from '../../../core/ports/console/api-log.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { explainMessage } from '../message-story.ts'
 import { type Reader, readingOf, type Store } from '../store.ts'
@@ -8,25 +8,11 @@ import { type FoundEntry, readMessageEntry } from './message-half.ts'
 import { readPage } from './read-page.ts'
 import { readRequestEntry } from './request-half.ts'
 
-const EVERYTHING: LogFilter = {
-  view: 'all',
-  state: null,
-  statuses: null,
-  connection: null,
-  tokenId: null,
-  type: null,
-  recipient: null,
-  since: null,
-  until: null,
-  text: null,
-  id: null,
-}
-
 export async function readEntry(store: Store, accountId: AccountId, id: string): Promise<LogStory> {
   const found = (await ofMessage(store, accountId, id)) ?? (await ofRequest(store, accountId, id))
   if (found) return found
   // An accepted request is found by its own id only by looking: an index would cost every acceptance more.
-  const { entries } = await readPage(store, accountId, { filter: { ...EVERYTHING, id }, cursor: null, limit: 1 })
+  const { entries } = await readPage(store, accountId, { filter: { ...NO_FILTER, id }, cursor: null, limit: 1 })
   const accepted = entries[0]?.messageId ? await ofMessage(store, accountId, entries[0].messageId) : null
   if (accepted) return accepted
   throw new Refusal(
