@@ -14,7 +14,8 @@ type FormOf<Shape extends z.ZodType<Record<string, unknown>, Record<string, unkn
 
 /**
  * A form whose rules are the contract's own: the shape of the route's body. Use `<form noValidate onSubmit={form.onSubmit(…)}>`
- * and `{...form.getInputProps('name')}`. Names of fields are those of the body.
+ * and `{...form.getInputProps('name')}`. Names of fields are those of the body. What is submitted may return a promise: until
+ * it is settled `form.submitting` is true, and what it rejects with is taken as a problem.
  */
 export function useFormOf<Shape extends z.ZodType<Record<string, unknown>, Record<string, unknown>>>(
   shape: Shape,
@@ -39,7 +40,11 @@ export function useFormOf<Shape extends z.ZodType<Record<string, unknown>, Recor
     setProblem(isShownAtFields ? null : known)
   }
   const onSubmit: typeof form.onSubmit = (handle, handleFailure) => {
-    const submit = form.onSubmit(handle, (errors, values, event) => {
+    const send: typeof handle = (values, event) => {
+      const sent = handle(values, event)
+      return sent instanceof Promise ? sent.catch(takeProblem) : sent
+    }
+    const submit = form.onSubmit(send, (errors, values, event) => {
       const [first] = Object.keys(errors)
       if (first !== undefined) focusField(form.getInputNode(first))
       handleFailure?.(errors, values, event)

@@ -1,6 +1,5 @@
 import { Button, Stack, Text, TextInput } from '@mantine/core'
 import { useNavigate, useParams } from '@tanstack/react-router'
-import { useState } from 'react'
 import { peopleRoutes } from '../../../src/contract/console/people.ts'
 import { call, type ReplyFor } from '../../api/call.ts'
 import { useAct, useAsk } from '../../api/queries.ts'
@@ -32,18 +31,10 @@ export function AcceptInvitation() {
 
 function AcceptForm({ link, email }: { readonly link: string; readonly email: string }) {
   const form = useFormOf(peopleRoutes.acceptInvitation.body, { link, name: '', password: '' })
-  const [isBusy, setBusy] = useState(false)
   const enter = useEntry()
   const accept = form.onSubmit(async (body) => {
-    setBusy(true)
-    try {
-      await call('acceptInvitation', { body })
-      enter()
-    } catch (problem) {
-      form.takeProblem(problem)
-    } finally {
-      setBusy(false)
-    }
+    await call('acceptInvitation', { body })
+    enter()
   })
   return (
     <form onSubmit={accept} noValidate>
@@ -52,7 +43,7 @@ function AcceptForm({ link, email }: { readonly link: string; readonly email: st
         <TextInput label="Your name" autoComplete="name" autoFocus {...form.getInputProps('name')} />
         <NewPassword {...form.getInputProps('password')} />
         <SignInNote problem={form.problem} />
-        <Button type="submit" loading={isBusy}>
+        <Button type="submit" loading={form.submitting}>
           Join
         </Button>
       </Stack>

@@ -45,17 +45,9 @@ interface ResetFormProps {
 
 function ResetForm({ link, email, onDone }: ResetFormProps) {
   const form = useFormOf(peopleRoutes.resetPassword.body, { link, password: '' })
-  const [isBusy, setBusy] = useState(false)
   const reset = form.onSubmit(async (body) => {
-    setBusy(true)
-    try {
-      await call('resetPassword', { body })
-      onDone()
-    } catch (problem) {
-      form.takeProblem(problem)
-    } finally {
-      setBusy(false)
-    }
+    await call('resetPassword', { body })
+    onDone()
   })
   return (
     <form onSubmit={reset} noValidate>
@@ -64,7 +56,7 @@ function ResetForm({ link, email, onDone }: ResetFormProps) {
         <input type="hidden" name="username" autoComplete="username" value={email} readOnly />
         <NewPassword label="New password" autoFocus {...form.getInputProps('password')} />
         <SignInNote problem={form.problem} />
-        <Button type="submit" loading={isBusy}>
+        <Button type="submit" loading={form.submitting}>
           Change password
         </Button>
       </Stack>

@@ -1,6 +1,5 @@
 import { Button, Stack, TextInput } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
-import { useState } from 'react'
 import { peopleRoutes } from '../../../src/contract/console/people.ts'
 import { call } from '../../api/call.ts'
 import { useFormOf } from '../../parts/form.ts'
@@ -31,18 +30,10 @@ export function SetUp() {
 
 function SetUpForm({ link }: { readonly link: string }) {
   const form = useFormOf(peopleRoutes.setUp.body, { link, name: '', email: '', password: '' })
-  const [isBusy, setBusy] = useState(false)
   const enter = useEntry()
   const setUp = form.onSubmit(async (body) => {
-    setBusy(true)
-    try {
-      await call('setUp', { body })
-      enter()
-    } catch (problem) {
-      form.takeProblem(problem)
-    } finally {
-      setBusy(false)
-    }
+    await call('setUp', { body })
+    enter()
   })
   return (
     <form onSubmit={setUp} noValidate>
@@ -57,7 +48,7 @@ function SetUpForm({ link }: { readonly link: string }) {
         />
         <NewPassword {...form.getInputProps('password')} />
         <SignInNote problem={form.problem} />
-        <Button type="submit" loading={isBusy}>
+        <Button type="submit" loading={form.submitting}>
           Become the owner
         </Button>
       </Stack>

@@ -1,19 +1,8 @@
-import {
-  Button,
-  Group,
-  NativeSelect,
-  PasswordInput,
-  SegmentedControl,
-  Stack,
-  Text,
-  Textarea,
-  TextInput,
-} from '@mantine/core'
+import { Button, Group, NativeSelect, SegmentedControl, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { Send } from 'lucide-react'
 import { CAPTION_MAX_CHARACTERS, TEXT_MAX_CHARACTERS } from '../../../src/contract/field-rules.ts'
-import { useAccount } from '../../parts/account.tsx'
-import { TextLink } from '../../parts/links.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
+import { TokenField } from '../../parts/token-field.tsx'
 import { type Draft, type MessageKind, TYPES } from './draft.ts'
 import type { Composing } from './use-composing.ts'
 
@@ -40,7 +29,7 @@ export function ComposeForm({ composing, senders, onType }: ComposeFormProps) {
       }}
     >
       <Stack gap="sm">
-        <TokenField composing={composing} />
+        <TokenField token={composing.token} error={problemAt('token')} onToken={composing.setToken} data-path="token" />
         <NativeSelect
           label="From"
           value={draft.from}
@@ -73,30 +62,6 @@ export function ComposeForm({ composing, senders, onType }: ComposeFormProps) {
         </Group>
       </Stack>
     </form>
-  )
-}
-
-function TokenField({ composing }: { readonly composing: Composing }) {
-  const { id: account } = useAccount()
-  return (
-    <PasswordInput
-      label="API token"
-      description={
-        <>
-          Stays in the memory of this tab, and nowhere else. None at hand?{' '}
-          <TextLink to="/a/$account/developer/tokens/new" params={{ account }} size="xs">
-            Create one
-          </TextLink>
-        </>
-      }
-      placeholder="nco_…"
-      autoComplete="off"
-      value={composing.token ?? ''}
-      error={composing.problemAt('token')}
-      data-path="token"
-      onChange={({ currentTarget }) => composing.setToken(currentTarget.value.trim())}
-      visibilityToggleButtonProps={{ 'aria-label': 'Show the token' }}
-    />
   )
 }
 

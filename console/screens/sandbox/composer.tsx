@@ -1,22 +1,10 @@
-import {
-  Alert,
-  Button,
-  Group,
-  NativeSelect,
-  Paper,
-  PasswordInput,
-  Stack,
-  Text,
-  Textarea,
-  TextInput,
-  Title,
-} from '@mantine/core'
+import { Alert, Button, Group, NativeSelect, Paper, Stack, Text, Textarea, TextInput, Title } from '@mantine/core'
 import { Send } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import type { Sandbox } from '../../../src/contract/console/sandbox.ts'
 import { useAccount } from '../../parts/account.tsx'
 import { CodeBlock } from '../../parts/code-block.tsx'
-import { TextLink } from '../../parts/links.tsx'
+import { TokenField } from '../../parts/token-field.tsx'
 import { useTokenInHand } from '../../parts/token-in-hand.ts'
 import { bodyOf, curlOf, type Draft, type SendReply, send } from './send-request.ts'
 import { type Sent, SentNote } from './sent-note.tsx'
@@ -68,7 +56,12 @@ export function Composer({ connection, to, order, onSent }: ComposerProps) {
               {NOT_ACTIVE[connection.state]}
             </Alert>
           )}
-          <TokenField composing={composing} />
+          <TokenField
+            ref={composing.tokenField}
+            token={composing.token}
+            error={composing.tokenError}
+            onToken={composing.setToken}
+          />
           <Group grow align="flex-start" gap="sm">
             <TextInput
               label="To"
@@ -112,30 +105,6 @@ export function Composer({ connection, to, order, onSent }: ComposerProps) {
 }
 
 type Composing = ReturnType<typeof useComposing>
-
-function TokenField({ composing }: { readonly composing: Composing }) {
-  const { id: account } = useAccount()
-  return (
-    <PasswordInput
-      ref={composing.tokenField}
-      label="API token"
-      description={
-        <>
-          Stays in the memory of this tab, and nowhere else. None at hand?{' '}
-          <TextLink to="/a/$account/developer/tokens/new" params={{ account }} size="xs">
-            Create one
-          </TextLink>
-        </>
-      }
-      placeholder="nco_…"
-      autoComplete="off"
-      value={composing.token ?? ''}
-      error={composing.tokenError}
-      onChange={({ currentTarget }) => composing.setToken(currentTarget.value.trim())}
-      visibilityToggleButtonProps={{ 'aria-label': 'Show the token' }}
-    />
-  )
-}
 
 function Content({ draft, composing }: { readonly draft: Draft; readonly composing: Composing }) {
   const { fieldError, write } = composing
