@@ -41,8 +41,8 @@ export function closeUncalled(begun: Begun, now: Instant): Closing {
 
 /** What the channel is asked about an attempt whose fate is unknown. */
 export function question({ message, number }: Begun): OpenQuestion {
-  const { id, connectionId, recipient } = message
-  return { messageId: id, connectionId, to: recipient, attemptNumber: number }
+  const { id, accountId, connectionId, recipient } = message
+  return { messageId: id, accountId, connectionId, to: recipient, attemptNumber: number }
 }
 
 /** What the channel is handed. A damaged message never gets this far: `decideHead` drops it. */

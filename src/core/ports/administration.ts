@@ -9,6 +9,14 @@ export interface AccountView {
   readonly createdAt: Instant
 }
 
+/** How a connection hangs on its network. The sandbox has none. */
+export interface NetworkLink {
+  /** What the network knows the number by: unique in the installation among connections that are not removed. */
+  readonly networkKey: string
+  /** The last part of the address for the network's callbacks; connections of an account may share it. Null without callbacks. */
+  readonly callbackApp: string | null
+}
+
 export type ConnectionState = 'active' | 'paused' | 'removed'
 
 export interface ConnectionView {
@@ -27,7 +35,9 @@ export interface ConnectionView {
   readonly reasonWords: string | null
   readonly reasonUntil: Instant | null
   readonly policy: LanePolicy
+  /** Secrets sealed. */
   readonly channelSettings: Readonly<Record<string, unknown>>
+  readonly link: NetworkLink | null
 }
 
 export interface TokenView {
@@ -212,13 +222,17 @@ export interface Administration {
   createAccount(name: string, actor: Actor): Promise<AccountView>
   listAccounts(): Promise<readonly AccountView[]>
 
+  /** Refuses with `network_key_taken` when any account has a connection with the same link. */
   addConnection(
     wanted: {
+      /** Made by the caller where secrets are sealed for it; else a new one. */
+      id?: ConnectionId
       accountId: AccountId
       number: string
       channel: string
       policy: LanePolicy
       channelSettings: Record<string, unknown>
+      link?: NetworkLink | null
     },
     actor: Actor,
   ): Promise<ConnectionView>
@@ -227,12 +241,13 @@ export interface Administration {
   /** Refuses with `connection_unknown` or, over several accounts, `connection_ambiguous`. Never a removed one. */
   findConnection(number: string, accountId: AccountId | null): Promise<ConnectionView>
   setConnectionState(id: ConnectionId, state: 'active' | 'paused', actor: Actor): Promise<ConnectionView>
+  /** What is left out stays as it is. Refuses as `addConnection` does. */
   changeConnection(
     id: ConnectionId,
-    change: { policy: LanePolicy; channelSettings: Record<string, unknown> },
+    change: { policy: LanePolicy; channelSettings: Record<string, unknown>; link?: NetworkLink },
     actor: Actor,
   ): Promise<ConnectionView>
-  /** Cancels what waits if `cancelWaiting`, else refuses when anything does. The open attempt is let finish. Returns how many were cancelled. */
+  /** Forgets its secrets. Cancels what waits if `cancelWaiting`, else refuses when anything does. The open attempt is let finish. Returns how many were cancelled. */
   removeConnection(id: ConnectionId, cancelWaiting: boolean, actor: Actor): Promise<number>
 
   createToken(token: NewToken, actor: Actor): Promise<TokenView>

@@ -5,8 +5,10 @@ export interface SettingDescription {
   readonly label: string
   /** One sentence: what it does. */
   readonly help: string
-  /** A secret is written and never shown. */
-  readonly kind: 'duration' | 'text' | 'secret'
+  /** A secret is written and never shown. A switch is `on` or `off`. */
+  readonly kind: 'duration' | 'text' | 'secret' | 'switch'
+  /** A connection cannot be added without it. */
+  readonly isRequired: boolean
   /** What it is when it is left out, as one would write it. */
   readonly unset: string
 }
@@ -18,6 +20,8 @@ export interface ChannelDescription {
   /** One sentence: what becomes of what is sent there. */
   readonly description: string
   readonly settings: readonly SettingDescription[]
-  /** Stored settings of a connection as the texts that `parseSettings` reads back as the same, secrets too. */
+  /** Which of the stored settings are secrets, by the names under which `parseSettings` returns them. */
+  readonly secretKeys: readonly string[]
+  /** Stored settings of a connection as the texts that `parseSettings` reads back as the same; secrets as they are sealed. */
   writeSettings(stored: Readonly<Record<string, unknown>>): Readonly<Record<string, string>>
 }

@@ -72,6 +72,7 @@ export type Evidence =
 /** The attempt that a channel is asked about. */
 export interface OpenQuestion {
   readonly messageId: MessageId
+  readonly accountId: AccountId
   readonly connectionId: ConnectionId
   readonly to: string
   readonly attemptNumber: number
@@ -79,22 +80,51 @@ export interface OpenQuestion {
 
 /** A report of the network about a message it took earlier. */
 export interface Receipt {
-  readonly messageId: MessageId
-  readonly kind: 'delivered' | 'read' | 'failed'
+  /** Whose message it must be: a report about another's is as one about none. */
+  readonly connectionId: ConnectionId
+  /** Null: the network names only its own id, and `networkId` says which message it is. */
+  readonly messageId: MessageId | null
+  /** The attempt that it speaks of; null when nobody knows. That an earlier one failed says nothing of a later one. */
+  readonly attemptNumber: number | null
+  /** `sent`: the network has taken it, which an answer that was lost did not tell. */
+  readonly kind: 'sent' | 'delivered' | 'read' | 'failed'
   readonly at: Instant
+  /** The network's own id of the message; null when it names none. */
+  readonly networkId: string | null
   /** For `failed`: a stable code of core/reasons.ts, and the network's words. */
   readonly code: string | null
   readonly words: string | null
 }
 
+/** `too-early`: the attempt that it speaks of is still open, so the report must be brought again later. */
+export type ReceiptEnd = 'applied' | 'too-early' | 'message-unknown'
+
 /** What a channel may tell the service on its own account. */
 export interface ChannelEvents {
-  /** Resolves once the receipt is committed. */
+  /** Resolves once the receipt is committed, however long the attempt that it speaks of stays open. */
   receipt(receipt: Receipt): Promise<void>
+  /** Tries once. Rejects when nothing could be committed. */
+  offerReceipt(receipt: Receipt): Promise<ReceiptEnd>
+  /**
+   * Puts a new message at the end of the line that repeats one which FAILED, and links the two. Resolves with its id; null
+   * when that message is not FAILED, was sent again already, or its connection is gone. Harmless twice.
+   */
+  sendAgain(failed: { readonly connectionId: ConnectionId; readonly messageId: MessageId }): Promise<MessageId | null>
 }
 
 /** Whether no other worker can have taken the lane of this call. */
 export type StillHolds = () => boolean
+
+/** What came of getting a message ready. */
+export type Prepared = { readonly kind: 'ready' } | { readonly kind: 'failed'; readonly failure: Failure }
+
+/** Until when the network wants nothing of this message's kind, so that it is not even tried. */
+export interface NetworkRest {
+  readonly until: Instant
+  /** A code of core/reasons.ts. */
+  readonly reason: string
+  readonly words: string | null
+}
 
 export interface Channel {
   readonly name: string
@@ -107,6 +137,17 @@ export interface Channel {
   start(events: ChannelEvents): Promise<void>
   /** Harmless twice or before start. */
   stop(): Promise<void>
+  /**
+   * Gets a message with an attachment ready, before its attempt is opened: uploads, so that only the small last call can
+   * end unknown. Repeating it is harmless, and quick when it was done before. Left out where nothing needs getting
+   * ready. Never throws; ends soon when `signal` aborts, with any failure.
+   */
+  prepare?(handover: Handover, signal: AbortSignal): Promise<Prepared>
+  /**
+   * Until when the pace of the network lets this message rest; null when it may go now. Asked right before each attempt
+   * is opened, so it must be quick and answer from memory. Left out where the network sets no pace.
+   */
+  restOf?(next: Pick<Handover, 'accountId' | 'connectionId' | 'to' | 'content' | 'settings'>, now: Instant): NetworkRest | null
   /**
    * One wire attempt. Never throws and never repeats by itself. When `signal` aborts it must end soon; what it
    * returns then says whether the message may have left.

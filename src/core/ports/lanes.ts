@@ -1,7 +1,7 @@
 import type { LanePolicy } from '../connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant, WorkerId } from '../ids.ts'
 import type { QueuedMessage, Sequence, SettledState } from '../message/message.ts'
-import type { Receipt } from './channel.ts'
+import type { Receipt, ReceiptEnd } from './channel.ts'
 
 /** Why and until when a lane stands still. The reason is a code of core/reasons.ts. */
 export interface LaneWait {
@@ -163,9 +163,9 @@ export interface Lanes {
   /**
    * Applies a report of the network. Moves a message only forward; a contrary report is kept and flagged. The same
    * report brought again, by anybody, changes nothing and is not told of twice, also when two bring it at once.
-   * `too-early`: the attempt it speaks of is still open, so it must be brought again later.
+   * `message-unknown`: there is none, or it is of another connection.
    */
-  applyReceipt(receipt: Receipt): Promise<'applied' | 'too-early' | 'message-unknown'>
+  applyReceipt(receipt: Receipt): Promise<ReceiptEnd>
 }
 
 /** Thrown when storage could not commit. `unknown` when it may have committed after all. */

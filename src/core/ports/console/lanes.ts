@@ -1,7 +1,7 @@
 import type { LanePolicy } from '../../connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant, MessageId } from '../../ids.ts'
 import type { MessageType } from '../../message/message.ts'
-import type { Actor, MessageView } from '../administration.ts'
+import type { Actor, MessageView, NetworkLink } from '../administration.ts'
 
 /** Exact while it is small. `isMore`: at least so many. */
 export interface BoundedCount {
@@ -35,7 +35,9 @@ export interface LaneOverview {
   readonly channel: string
   readonly state: 'active' | 'paused'
   readonly policy: LanePolicy
+  /** Secrets sealed. */
   readonly channelSettings: Readonly<Record<string, unknown>>
+  readonly link: NetworkLink | null
   readonly createdAt: Instant
   readonly waiting: BoundedCount
   readonly oldestWaitingAt: Instant | null
@@ -113,7 +115,7 @@ export interface LaneViews {
   /** What is left out stays as it is. */
   changeSettings(
     of: OfConnection,
-    change: { policy?: LanePolicy; channelSettings?: Readonly<Record<string, unknown>> },
+    change: { policy?: LanePolicy; channelSettings?: Readonly<Record<string, unknown>>; link?: NetworkLink },
     actor: Actor,
   ): Promise<void>
   /**

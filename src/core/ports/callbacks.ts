@@ -1,0 +1,29 @@
+/** A request of a network to the address that it was given for callbacks. */
+export interface CallbackRequest {
+  readonly method: 'GET' | 'POST'
+  /** The last part of the path: whose callback it claims to be. */
+  readonly callbackApp: string
+  readonly query: URLSearchParams
+  /** By lower-case name; one that came twice is left out. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Byte for byte; empty for GET. */
+  readonly body: Uint8Array
+}
+
+export interface CallbackReply {
+  readonly status: number
+  /** Plain text. */
+  readonly body: string
+}
+
+/** The part of a channel that takes callbacks. It works without the channel being started, in any process that serves HTTP. */
+export interface CallbackReceiver {
+  /** The part of the path that stands for the channel. */
+  readonly channel: string
+  readonly maxBodyBytes: number
+  /**
+   * Answers once what the request tells is stored durably; applying it comes later. Rejects with `StorageUnavailable` when
+   * it could not be stored: then the network is told to come again.
+   */
+  receive(request: CallbackRequest): Promise<CallbackReply>
+}

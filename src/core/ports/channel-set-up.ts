@@ -1,0 +1,53 @@
+/** Something that the network says of a connection, in words for people. */
+export interface ConnectionFact {
+  readonly label: string
+  readonly value: string
+  /** `warning`: it works, and something should be looked at. */
+  readonly tone: 'plain' | 'good' | 'warning' | 'bad'
+}
+
+/** What a network showed when it was asked with a connection's settings. */
+export interface ConnectionProof {
+  /** What the network knows the number by: only one connection of the installation may have it. */
+  readonly networkKey: string
+  readonly facts: readonly ConnectionFact[]
+  /** The settings to store: the given ones, with what the network added to them. */
+  readonly settings: Readonly<Record<string, unknown>>
+}
+
+/** A message form that the network has approved beforehand. */
+export interface TemplateView {
+  readonly name: string
+  readonly language: string
+  /** As the network words it, such as APPROVED. */
+  readonly status: string
+  readonly category: string
+  /** What it begins with: `text`, `image`, `document`, `video`, `location`; null when it has no header. */
+  readonly header: string | null
+  readonly body: string
+  /** Which setting of the connection it could be named in, such as `template_text`; null when in none, and then why not. */
+  readonly fits: string | null
+  readonly why: string | null
+}
+
+/**
+ * What a channel with an account of its own at a network does when people add, change or look at a connection. It needs no
+ * running service: the CLI and the console call it. Settings are given with their secrets open.
+ */
+export interface ChannelSetUp {
+  /**
+   * Asks the network whether these settings work for this sender number. Refuses with `connection_not_proven` and the
+   * field of the setting that is to be mended, in one sentence; with `network_unreachable` when it did not answer.
+   */
+  prove(wanted: {
+    readonly number: string
+    readonly settings: Readonly<Record<string, unknown>>
+  }): Promise<ConnectionProof>
+  /** Newest first, all of them; refuses as `prove` does. */
+  listTemplates(settings: Readonly<Record<string, unknown>>): Promise<readonly TemplateView[]>
+  /**
+   * The secret by which callbacks of the network are known: connections of an account with the same one share an address
+   * for them. Null when these settings name none.
+   */
+  callbackSecretOf(settings: Readonly<Record<string, unknown>>): string | null
+}
