@@ -4,13 +4,14 @@ import { useAsk } from '../../api/queries.ts'
 import { Page } from '../../parts/page.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
 import { CodeApp } from './code-app.tsx'
+import { DisplaySettings } from './display-settings.tsx'
 import { NameForm } from './name-form.tsx'
 import { OwnSessions } from './own-sessions.tsx'
 import { Passkeys } from './passkeys.tsx'
 import { PasswordForm } from './password-form.tsx'
 import { RecoveryCodes } from './recovery-codes.tsx'
 
-/** Everything about oneself: name, password, second factors, sessions. */
+/** Everything about oneself: name, password, second factors, sessions, and how things are shown. */
 export function Me() {
   const me = useAsk('whoAmI', {})
   const factors = useAsk('readFactors', {})
@@ -49,6 +50,9 @@ export function Me() {
         about="Where you are signed in. End what you do not recognise, then change your password."
       >
         <OwnSessions />
+      </Section>
+      <Section title="Display" about="How this browser shows things; other browsers of yours keep their own.">
+        <DisplaySettings />
       </Section>
     </Page>
   )
