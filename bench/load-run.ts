@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Caller } from './caller.ts'
 import { LatencyHistogram } from './latency-histogram.ts'
-import { sendRequest } from './send-request.ts'
+import { recipientAt, sendRequest } from './send-request.ts'
 
 export interface LoadJob {
   readonly port: number
@@ -14,6 +14,8 @@ export interface LoadJob {
   readonly token: string
   /** Sender numbers, used in turn. */
   readonly numbers: readonly string[]
+  /** How many recipients each of them has, used in turn; 1 when left out. */
+  readonly recipients?: number
 }
 
 export interface LoadResult {
@@ -49,7 +51,9 @@ export class LoadRun {
 
   constructor(job: LoadJob) {
     this.#job = job
-    this.#requests = job.numbers.map((from) => sendRequest({ token: job.token, from }))
+    this.#requests = Array.from({ length: job.recipients ?? 1 }, (_, place) =>
+      job.numbers.map((from) => sendRequest({ token: job.token, from, to: recipientAt(place) })),
+    ).flat()
   }
 
   async run(): Promise<LoadResult> {

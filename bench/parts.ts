@@ -2,6 +2,7 @@ import type { Bench } from './bench.ts'
 import { ENGINES, type EngineName } from './engine.ts'
 import type { Figure, PlacedFigure } from './figure.ts'
 import { measureAcceptAndDeliver } from './parts/accept-and-deliver.ts'
+import { measureCallbacks } from './parts/callbacks.ts'
 import { measureConsole } from './parts/console.ts'
 import { measureDispatch } from './parts/dispatch.ts'
 import { measureDurableAccepts } from './parts/durable-accepts.ts'
@@ -70,6 +71,13 @@ export const PARTS: readonly Part[] = [
     isForQuick: true,
     engines: ENGINES,
     measure: measureConsole,
+  },
+  {
+    name: 'callbacks',
+    what: 'reports of the network at three times the sending rate',
+    isForQuick: true,
+    engines: ENGINES,
+    measure: measureCallbacks,
   },
   { name: 'rows', what: 'a database with many rows', isForQuick: false, engines: ENGINES, measure: measureManyRows },
 ]

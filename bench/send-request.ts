@@ -1,23 +1,29 @@
 export const SEND_PATH = '/chat/api/v1/public/message/send'
 
-const RECIPIENT = '15551234567'
+const FIRST_RECIPIENT = 15_551_234_567
 // About as long as a usual notice: 100 characters.
 const TEXT = 'Your order has left our house and should be with you tomorrow between nine and twelve. Thank you all!'
+
+export function recipientAt(place: number): string {
+  return String(FIRST_RECIPIENT + place)
+}
 
 export interface SendRequest {
   readonly token: string
   readonly from: string
+  /** The first of all recipients when left out. */
+  readonly to?: string
   /** Null sends a text. */
   readonly documentUrl?: string
 }
 
 /** The JSON body of a message. */
-export function sendBody({ from, documentUrl }: Omit<SendRequest, 'token'>): string {
+export function sendBody({ from, to = recipientAt(0), documentUrl }: Omit<SendRequest, 'token'>): string {
   const message =
     documentUrl === undefined
       ? { type: 'message', message: TEXT }
       : { type: 'document', media: { name: 'file.bin', url: documentUrl } }
-  return JSON.stringify({ from, to: RECIPIENT, message })
+  return JSON.stringify({ from, to, message })
 }
 
 /** A whole request, ready to be written to a socket. */

@@ -26,6 +26,7 @@ const FOLDERS: ImportRules['folders'] = {
   'channels/*': { mayImport: ['core'], mayUseNode: true },
   media: { mayImport: ['core'], mayUseNode: true },
   notify: { mayImport: ['core'], mayUseNode: true },
+  secrets: { mayImport: ['core'], mayUseNode: true },
 
   // The files directly in http put its areas together and hold what they share.
   http: { mayImport: ['core', 'contract', 'http/*'], mayUseNode: true },
@@ -33,7 +34,7 @@ const FOLDERS: ImportRules['folders'] = {
 
   // The one place that knows all parts. Nobody but cli may import it.
   app: {
-    mayImport: ['contract', 'core', 'config', 'storage/*', 'channels/*', 'media', 'notify', 'http', 'http/*'],
+    mayImport: ['contract', 'core', 'config', 'secrets', 'storage/*', 'channels/*', 'media', 'notify', 'http', 'http/*'],
     mayUseNode: true,
   },
 
@@ -55,8 +56,9 @@ const PACKAGES: ImportRules['packages'] = {
   pino: ['app'],
   // app owns the registry, http answers with its text.
   'prom-client': ['app', 'http', 'http/*'],
-  // The guarded client for addresses that others give us. Whoever else needs it gets it through a port.
-  undici: ['media'],
+  // The guarded client for addresses that others give us; whoever else needs that gets it through a port. And the client
+  // of a network whose address the operator gives.
+  undici: ['media', 'channels/whatsapp-cloud'],
   // Shapes of what comes from outside: requests and settings.
   zod: ['contract', 'config'],
 

@@ -7,7 +7,7 @@ import type { MessageType } from '../core/message/message.ts'
 import type { Channel } from '../core/ports/channel.ts'
 import type { Journal } from '../core/ports/journal.ts'
 import { createMediaFetcher } from '../media/create-media-fetcher.ts'
-import { deliverReceipt } from './deliver-receipt.ts'
+import { createChannelEvents } from './channel-events.ts'
 import { spoolFolder } from './spool-folder.ts'
 import type { Storage } from './storage.ts'
 import { toRanges } from './to-ranges.ts'
@@ -62,7 +62,7 @@ export class Dispatching {
   }
 
   async start(): Promise<void> {
-    const events = { receipt: deliverReceipt(this.#storage.lanes, this.#storage.clock) }
+    const events = createChannelEvents(this.#storage)
     for (const channel of this.#channels.values()) await channel.start(events)
     // The heartbeat comes first: whoever shares our spool would take our files for those of a dead worker.
     await this.#dispatcher.start()

@@ -13,15 +13,20 @@ function levelOf(event: JournalEvent): Level {
     case 'lane.claimed':
     case 'lane.lost':
     case 'media.fetched':
+    case 'callback.applied':
       return 'debug'
+    case 'callback.received':
+      return event.outcome === 'stored' || event.outcome === 'nothing-of-ours' ? 'debug' : 'info'
     case 'message.dropped':
     case 'messages.expired':
     case 'media.failed':
+    case 'callback.ignored':
       return 'info'
     case 'attempt.recovered':
     case 'claim.expired':
     case 'media.stalled':
     case 'media.lost':
+    case 'network.code_unknown':
     case 'storage.unavailable':
       return 'warn'
     case 'fault':

@@ -36,6 +36,36 @@ export class Metrics implements HttpObserver {
     buckets: SECONDS,
     registers: [this.#registry],
   })
+  readonly #callbackReplies = new Counter({
+    name: 'nuncio_callback_replies_total',
+    help: 'Callbacks of networks, by the HTTP status that they were answered with.',
+    labelNames: ['status'],
+    registers: [this.#registry],
+  })
+  readonly #callbackSeconds = new Histogram({
+    name: 'nuncio_callback_seconds',
+    help: 'From the arrival of a callback until its reply was written.',
+    buckets: SECONDS,
+    registers: [this.#registry],
+  })
+  readonly #callbacks = new Counter({
+    name: 'nuncio_callbacks_total',
+    help: 'Callbacks of networks, by channel and by what became of them.',
+    labelNames: ['channel', 'outcome'],
+    registers: [this.#registry],
+  })
+  readonly #reports = new Counter({
+    name: 'nuncio_callback_reports_total',
+    help: 'Reports about messages in callbacks, by channel, kind and what became of them.',
+    labelNames: ['channel', 'kind', 'end'],
+    registers: [this.#registry],
+  })
+  readonly #ignored = new Counter({
+    name: 'nuncio_callback_parts_ignored_total',
+    help: 'Parts of callbacks that say nothing to us, by channel and reason.',
+    labelNames: ['channel', 'reason'],
+    registers: [this.#registry],
+  })
   readonly #accepted = this.#requests.labels('200', 'accepted')
   readonly #refusalsNotLogged = this.#counter(
     'nuncio_refusals_not_logged_total',
@@ -104,6 +134,11 @@ export class Metrics implements HttpObserver {
     this.#consoleSeconds.observe(tookMs / 1000)
   }
 
+  callbackReplied(status: number, tookMs: number): void {
+    this.#callbackReplies.labels(String(status)).inc()
+    this.#callbackSeconds.observe(tookMs / 1000)
+  }
+
   refusalNotLogged(): void {
     this.#refusalsNotLogged.inc()
   }
@@ -113,12 +148,23 @@ export class Metrics implements HttpObserver {
   }
 
   record(event: JournalEvent): void {
-    if (event.event !== 'attempt.finished') {
-      this.#events.labels(event.event).inc()
-      return
+    switch (event.event) {
+      case 'attempt.finished':
+        this.#attempts.labels(event.channel, event.outcome).inc()
+        this.#attemptSeconds.labels(event.channel).observe(event.tookMs / 1000)
+        break
+      case 'callback.received':
+        this.#callbacks.labels(event.channel, event.outcome).inc()
+        break
+      case 'callback.applied':
+        this.#reports.labels(event.channel, event.kind, event.end).inc()
+        break
+      case 'callback.ignored':
+        this.#ignored.labels(event.channel, event.reason).inc(event.count)
+        break
+      default:
+        this.#events.labels(event.event).inc()
     }
-    this.#attempts.labels(event.channel, event.outcome).inc()
-    this.#attemptSeconds.labels(event.channel).observe(event.tookMs / 1000)
   }
 
   #counter(name: string, help: string): Counter {

@@ -8,9 +8,11 @@ import type { ConnectionId, WorkerId } from '../core/ids.ts'
 import type { MessageType } from '../core/message/message.ts'
 import type { Channel } from '../core/ports/channel.ts'
 import type { Journal } from '../core/ports/journal.ts'
+import type { Secrets } from '../core/ports/secrets.ts'
 import { Refusal } from '../core/refusals.ts'
 import type { ConsoleSettings } from '../http/console/console-parts.ts'
 import { createHttpServer, type HttpServer } from '../http/http-server.ts'
+import type { HttpServerDeps } from '../http/http-server-deps.ts'
 import { createChannels } from './create-channels.ts'
 import { Dispatching } from './dispatching.ts'
 import type { FirstStart } from './first-start.ts'
@@ -18,6 +20,7 @@ import { createJournal } from './journal.ts'
 import { Metrics, type MetricsReport } from './metrics.ts'
 import type { SetUpOffer } from './offer-set-up.ts'
 import type { ConsoleStorage } from './open-console-store.ts'
+import { openSecrets } from './open-secrets.ts'
 import { openStorage } from './open-storage.ts'
 import type { Storage } from './storage.ts'
 import { toRanges } from './to-ranges.ts'
@@ -107,20 +110,23 @@ export class Nuncio {
     const channels = new Map<string, Channel>()
     const storage = await this.#openStorage(channels)
     this.#storage = storage
+    // Before anything is served: with a wrong key ring it would seal what nobody could open again.
+    const secrets = await openSecrets(this.#settings, { facts: await storage.readKeyFacts() })
     const others = this.#parts.channels ?? []
     const dropClaim = (id: ConnectionId) => this.#dispatching?.dropClaim(id)
-    for (const [name, channel] of createChannels({ settings: this.#settings, storage, others, dropClaim }))
-      channels.set(name, channel)
+    const settings = this.#settings
+    const made = createChannels({ settings, storage, secrets, journal: this.#journal, others, dropClaim })
+    for (const [name, channel] of made.byName) channels.set(name, channel)
     if (this.#does('dispatch')) this.#dispatching = this.#createDispatching(storage, channels)
-    const console = this.#does('console') ? await this.#openConsole(storage) : null
-    this.#http = this.#createHttp(storage, console)
+    const console = this.#does('console') ? await this.#openConsole(storage, secrets) : null
+    this.#http = this.#createHttp(storage, { console, callbacks: this.#does('api') ? made.receivers : [] })
 
     const first = this.#does('api') && (await storage.isEmpty()) ? await this.#prepareFirst(storage) : null
     await storage.start({
       lanesChanged: (ids) => this.#dispatching?.changed(ids),
       lanesWoken: (ids) => this.#dispatching?.woken(ids),
     })
-    const { host, port } = this.#settings
+    const { host, port } = settings
     const address = await this.#http.listen({ host, port })
     await this.#dispatching?.start()
     this.#console?.start()
@@ -164,11 +170,13 @@ export class Nuncio {
   }
 
   /** Loaded only where it is served. */
-  async #openConsole(storage: Storage): Promise<ConsoleSettings> {
+  async #openConsole(storage: Storage, secrets: Secrets): Promise<ConsoleSettings> {
     const { openConsole } = await import('./open-console.ts')
     const { storage: opened, settings } = await openConsole({
       settings: this.#settings,
       clock: storage.clock,
+      secrets,
+      channelMemory: (channel) => storage.channelMemory(channel),
       onTrouble: (error) =>
         this.#journal.record(
           error instanceof Refusal
@@ -180,11 +188,11 @@ export class Nuncio {
     return { ...settings, checksReplies: this.#parts.checksConsoleReplies ?? false }
   }
 
-  #createHttp(storage: Storage, console: ConsoleSettings | null): HttpServer {
+  #createHttp(storage: Storage, served: Pick<HttpServerDeps, 'console' | 'callbacks'>): HttpServer {
     const settings = this.#settings
     return createHttpServer({
       intake: this.#does('api') ? wakeOnAccept(storage.intake, (id, type) => this.#accepted(id, type)) : null,
-      console,
+      ...served,
       clock: storage.clock,
       log: this.#parts.logger,
       observer: this.#metrics,

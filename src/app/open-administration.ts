@@ -2,11 +2,17 @@ import { type InboxRecord, readInboxEntry } from '../channels/sandbox/inbox.ts'
 import type { Settings } from '../config/read-settings.ts'
 import type { AccountId, Instant } from '../core/ids.ts'
 import type { Administration } from '../core/ports/administration.ts'
+import type { ChannelDescription } from '../core/ports/channel-description.ts'
+import type { Connecting } from '../core/ports/connecting.ts'
 import type { People } from '../core/ports/console/people.ts'
-import type { RememberedEntry, WantedMemory } from '../storage/shared/list-channel-memory.ts'
+import type { SecretStore, Secrets } from '../core/ports/secrets.ts'
+import type { RememberedEntry } from '../storage/shared/list-channel-memory.ts'
 import { createPeople } from '../storage/shared/people/people.ts'
-import type { Store } from '../storage/shared/store.ts'
-import { CHANNEL_NAMES, parseChannelSettings } from './channel-settings.ts'
+import { createSetUps } from './channel-set-ups.ts'
+import { CHANNELS } from './channel-settings.ts'
+import { createConnecting } from './connecting.ts'
+import type { KeyRingAdministration } from './key-ring-administration.ts'
+import { openEngine } from './open-engine.ts'
 import { systemClock } from './system-clock.ts'
 
 /** One delivery of the sandbox. */
@@ -37,23 +43,16 @@ export interface AdministrationSession {
   readonly people: People
   /** For a password that is set without the console. */
   readonly hashPassword: (password: string) => Promise<string>
-  readonly channels: readonly string[]
-  /** Checks settings of a connection given as text. Refuses with a sentence that names the setting. */
-  readonly parseChannelSettings: (
-    channel: string,
-    pairs: Readonly<Record<string, string>>,
-  ) => Readonly<Record<string, unknown>>
+  /** Those by which a connection can be added. */
+  readonly channels: readonly ChannelDescription[]
+  /** Asks networks and seals secrets. What it prepares is stored through `administration`. */
+  readonly connecting: Connecting
   /** What the sandbox delivered, in order of delivery. A null filters nothing. */
   readonly inbox: (filter: InboxFilter) => AsyncIterable<InboxEntry>
+  readonly openKeyRing: () => Promise<KeyRingAdministration>
+  /** Only for what needs the secrets themselves: it refuses without the right key ring. */
+  readonly openSecrets: () => Promise<Secrets>
   readonly close: () => Promise<void>
-}
-
-/** What an engine gives to a short visitor. */
-interface OpenEngine {
-  readonly administration: Administration
-  readonly store: Store
-  listChannelMemory(wanted: WantedMemory): AsyncIterable<RememberedEntry>
-  close(): void | Promise<void>
 }
 
 /** `create` makes the data when there are none, instead of refusing. */
@@ -62,6 +61,15 @@ export async function openAdministration(
   { create }: { readonly create: boolean },
 ): Promise<AdministrationSession> {
   const storage = await openEngine(settings, create)
+  let secretStore: SecretStore | null = null
+  const openSecretStore = () => (secretStore ??= storage.openSecretStore())
+  let secrets: Promise<Secrets> | null = null
+  const openSecretsOnce = async (): Promise<Secrets> => {
+    const { openSecrets } = await import('./open-secrets.ts')
+    const store = openSecretStore()
+    secrets ??= store.readKeyFacts().then((facts) => openSecrets(settings, { facts, store }))
+    return secrets
+  }
   return {
     administration: storage.administration,
     people: createPeople(storage.store),
@@ -69,8 +77,12 @@ export async function openAdministration(
       const { PasswordHasher } = await import('../http/console/people/password-hasher.ts')
       return new PasswordHasher().hash(password)
     },
-    channels: CHANNEL_NAMES,
-    parseChannelSettings,
+    channels: CHANNELS,
+    connecting: createConnecting({
+      setUps: createSetUps({ settings, clock: systemClock }),
+      openSecrets: openSecretsOnce,
+      publicUrl: settings.publicUrl,
+    }),
     async *inbox({ accountId, number, limit }) {
       let left = limit ?? Number.POSITIVE_INFINITY
       for await (const entry of storage.listChannelMemory({ kind: 'sandbox.inbox', accountId, number })) {
@@ -80,20 +92,16 @@ export async function openAdministration(
         yield toInboxEntry(entry, record)
       }
     },
+    async openKeyRing() {
+      const { createKeyRingAdministration } = await import('./key-ring-administration.ts')
+      const { administration } = storage
+      return createKeyRingAdministration({ settings, store: openSecretStore(), administration, now: () => systemClock.now() })
+    },
+    openSecrets: openSecretsOnce,
     async close() {
       await storage.close()
     },
   }
-}
-
-/** Only the engine that was chosen is loaded, with the packages it needs. */
-async function openEngine({ database }: Settings, create: boolean): Promise<OpenEngine> {
-  if (database.engine === 'postgres') {
-    const { openAdministration: openPostgres } = await import('../storage/postgres/open-administration.ts')
-    return openPostgres(database, { create })
-  }
-  const { openAdministration: openSqlite } = await import('../storage/sqlite/open-administration.ts')
-  return openSqlite(database.path, { create, now: () => systemClock.now() })
 }
 
 function toInboxEntry({ connection, key, at }: RememberedEntry, record: InboxRecord): InboxEntry {

@@ -2,21 +2,29 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import packageFile from '../../package.json' with { type: 'json' }
 import type { Settings } from '../config/read-settings.ts'
+import type { ChannelMemory } from '../core/ports/channel-memory.ts'
 import type { Clock } from '../core/ports/clock.ts'
+import type { Secrets } from '../core/ports/secrets.ts'
 import type { ConsoleSettings } from '../http/console/console-parts.ts'
-import { CHANNELS, parseChannelSettings } from './channel-settings.ts'
+import { createSetUps } from './channel-set-ups.ts'
+import { CHANNELS } from './channel-settings.ts'
+import { createConnecting } from './connecting.ts'
+import { createLastFacts } from './create-last-facts.ts'
 import { createSandboxShow } from './create-sandbox-show.ts'
 import { type ConsoleStorage, openConsoleStore } from './open-console-store.ts'
 
 export interface ConsoleWanted {
   readonly settings: Settings
   readonly clock: Clock
+  readonly secrets: Secrets
+  /** Of the service itself: what channels remember of networks is shown. */
+  readonly channelMemory: (channel: string) => ChannelMemory
   /** What went wrong in the background; it goes on by itself. */
   readonly onTrouble: (error: unknown) => void
 }
 
 /** Opens the console's store, and gathers what serving the console takes besides. */
-export async function openConsole({ settings, clock, onTrouble }: ConsoleWanted): Promise<{
+export async function openConsole({ settings, clock, secrets, channelMemory, onTrouble }: ConsoleWanted): Promise<{
   readonly storage: ConsoleStorage
   readonly settings: ConsoleSettings
 }> {
@@ -26,8 +34,14 @@ export async function openConsole({ settings, clock, onTrouble }: ConsoleWanted)
     settings: {
       store: storage.store,
       randomBytes,
+      secrets,
       channels: CHANNELS,
-      parseChannelSettings,
+      connecting: createConnecting({
+        setUps: createSetUps({ settings, clock }),
+        openSecrets: async () => secrets,
+        publicUrl: settings.publicUrl,
+        readLastFacts: createLastFacts({ channelMemory, clock }),
+      }),
       dataDir: settings.dataDir,
       sandbox: createSandboxShow(join(settings.dataDir, 'sandbox-media')),
       version: packageFile.version,

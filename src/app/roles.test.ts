@@ -10,6 +10,8 @@ import type { ConnectionId, MessageId, WorkerId } from '../core/ids.ts'
 import type { Administration } from '../core/ports/administration.ts'
 import type { Channel, Handover } from '../core/ports/channel.ts'
 import { createToken, tokenPrefix } from '../core/token/token-format.ts'
+import { KeyRingFile } from '../secrets/key-ring-file.ts'
+import { openKeyRing } from '../secrets/open-key-ring.ts'
 import { SqliteStorage } from '../storage/sqlite/index.ts'
 import { openAdministration } from '../storage/sqlite/open-administration.ts'
 import { Nuncio } from './nuncio.ts'
@@ -53,8 +55,11 @@ class SharedStorage {
       // So that nothing moves by itself, but only because somebody told of it.
       pollEveryMs: 3_600_000,
       channelMemory: (channel) => sqlite.channelMemory(channel),
+      channelConnections: (channel) => sqlite.channelConnections(channel),
+      sendAgain: (failed) => sqlite.sendAgain(failed),
       isEmpty: () => sqlite.isEmpty(),
       hasPeople: () => sqlite.hasPeople(),
+      readKeyFacts: () => sqlite.readKeyFacts(),
       start: async (events) => void this.#events.push(events),
       tellOthers: (ids) => {
         this.told.push(...ids)
@@ -106,9 +111,12 @@ let shared: SharedStorage
 let administration: Administration
 let token: string
 let connectionId: ConnectionId
+let keyRingFile: string
 
 beforeEach(async () => {
-  const path = join(temporaryFolder(), 'nuncio.db')
+  const folder = temporaryFolder()
+  const path = join(folder, 'nuncio.db')
+  keyRingFile = join(folder, 'key-ring.json')
   shared = new SharedStorage(path)
   const visitor = openAdministration(path, { create: false, now: () => Date.now() })
   onTestFinished(async () => {
@@ -116,6 +124,13 @@ beforeEach(async () => {
     await shared.sqlite.close()
   })
   administration = visitor.administration
+  const secretStore = visitor.openSecretStore()
+  await openKeyRing({
+    file: new KeyRingFile(keyRingFile),
+    facts: await secretStore.readKeyFacts(),
+    withStore: (work) => work(secretStore),
+    now: Date.now(),
+  })
   const { id: accountId } = await administration.createAccount('Acme', 'test')
   const wanted = { accountId, number: SENDER, channel: 'text-only', policy: DEFAULT_LANE_POLICY, channelSettings: {} }
   connectionId = (await administration.addConnection(wanted, 'test')).id
@@ -141,6 +156,7 @@ async function start(roles: string) {
     environment: {
       NUNCIO_DATABASE_URL: 'postgres://nobody@nowhere.invalid/nuncio',
       NUNCIO_DATA_DIR: temporaryFolder(),
+      NUNCIO_KEY_RING_FILE: keyRingFile,
       NUNCIO_PORT: '0',
       NUNCIO_ROLES: roles,
     },

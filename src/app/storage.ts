@@ -1,10 +1,13 @@
-import type { ConnectionId, WorkerId } from '../core/ids.ts'
+import type { ConnectionId, MessageId, WorkerId } from '../core/ids.ts'
 import type { MessageType } from '../core/message/message.ts'
+import type { ChannelEvents } from '../core/ports/channel.ts'
+import type { ChannelConnections } from '../core/ports/channel-connections.ts'
 import type { ChannelMemory } from '../core/ports/channel-memory.ts'
 import type { Clock } from '../core/ports/clock.ts'
 import type { Intake } from '../core/ports/intake.ts'
 import type { Lanes } from '../core/ports/lanes.ts'
 import type { MediaQueue } from '../core/ports/media-queue.ts'
+import type { KeyFacts } from '../core/ports/secrets.ts'
 import type { RefusalCode } from '../core/refusals.ts'
 
 /** What an engine is told about the process that opens it. */
@@ -45,10 +48,16 @@ export interface Storage {
   /** How often to look for lanes that nobody told of, in milliseconds. */
   readonly pollEveryMs: number
   channelMemory(channel: string): ChannelMemory
+  /** The connections of one channel that hang on a network. */
+  channelConnections(channel: string): ChannelConnections
+  /** See `ChannelEvents`. The lane is woken. Rejects with `StorageUnavailable`. */
+  sendAgain(failed: Parameters<ChannelEvents['sendAgain']>[0]): Promise<MessageId | null>
   /** True as long as nobody has made an account. */
   isEmpty(): Promise<boolean>
   /** False as long as nobody can sign in to the console. */
   hasPeople(): Promise<boolean>
+  /** What a start must know of the secrets that are kept. */
+  readKeyFacts(): Promise<KeyFacts>
   /** Begins to watch what others do, and its own housekeeping. To be called once. */
   start(events: StorageEvents): Promise<void>
   /**

@@ -1,60 +1,22 @@
-import type { AdministrationSession } from '../app/open-administration.ts'
-import { DEFAULT_LANE_POLICY } from '../core/connection/lane-policy.ts'
 import type { ConnectionView } from '../core/ports/administration.ts'
 import { explainReason } from '../core/reasons.ts'
-import { Refusal } from '../core/refusals.ts'
 import { ACTOR, type Cli } from './cli.ts'
+import { WHOSE, withConnection } from './connection-argument.ts'
+import { addConnectionNetworkCommands } from './connection-network-commands.ts'
+import { addConnectionSettingsCommands } from './connection-settings-commands.ts'
 import { connectionJson } from './json-shapes.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
-import { collect, parseNumber } from './parse/argument.ts'
-import { changePolicy, LANE_SETTINGS_HELP, policyText, splitSettings } from './parse/connection-settings.ts'
-import { findAccount, findAccountOrAll } from './parse/find-account.ts'
+import { findAccountOrAll } from './parse/find-account.ts'
 import { relativeTime } from './print/times.ts'
-
-const WHOSE = 'the account it belongs to; needed when several have this number'
 
 export function addConnectionCommands(program: NuncioCommand, cli: Cli): void {
   const group = program.group('connection', 'connections: the numbers that messages are sent from')
-  addAdd(group, cli)
+  addConnectionSettingsCommands(group, cli)
+  addConnectionNetworkCommands(group, cli)
   addList(group, cli)
   addPause(group, cli)
   addResume(group, cli)
-  addSet(group, cli)
   addRemove(group, cli)
-}
-
-function addAdd(group: NuncioCommand, cli: Cli): void {
-  group
-    .command('add')
-    .description('connect a number')
-    .argument('<number>', 'country code and digits only, such as 15550001000')
-    .requiredOption('--channel <name>', 'the network it is reached through, such as sandbox')
-    .withAccount('the account it will belong to; needed when there are several')
-    .option('--set <key=value>', 'a setting of the connection (repeatable), see below', collect)
-    .withJson('the connection')
-    .addHelpText('after', `\n${LANE_SETTINGS_HELP}`)
-    .withExamples(
-      'nuncio connection add 15550001000 --channel sandbox',
-      'nuncio connection add 15550001001 --channel sandbox --set latency=200ms --set least_gap=1s',
-    )
-    .action(async (given: string, options: CommonOptions & { channel: string; set?: readonly string[] }) => {
-      const number = parseNumber(given)
-      const { lane, channel: pairs } = splitSettings(options.set ?? [])
-      const policy = changePolicy(DEFAULT_LANE_POLICY, lane)
-      await cli.withAdministration(async (session) => {
-        const channel = findChannel(session, options.channel)
-        const channelSettings = parseChannelSettings(session, channel, pairs)
-        const { id: accountId } = await findAccount(session.administration, options.account)
-        const added = await session.administration.addConnection(
-          { accountId, number, channel, policy, channelSettings },
-          ACTOR,
-        )
-        await tell(cli, options, {
-          connection: added,
-          sentence: `Connected ${number} (${channel}) for the account “${added.account}”.`,
-        })
-      })
-    })
 }
 
 function addList(group: NuncioCommand, cli: Cli): void {
@@ -124,30 +86,6 @@ function addResume(group: NuncioCommand, cli: Cli): void {
     )
 }
 
-function addSet(group: NuncioCommand, cli: Cli): void {
-  group
-    .command('set')
-    .description('change settings of a connection; those not named stay as they are')
-    .argument('<number>', 'the number of the connection')
-    .argument('<key=value...>', 'settings, see below')
-    .withAccount(WHOSE)
-    .withJson('the connection')
-    .addHelpText('after', `\n${LANE_SETTINGS_HELP}`)
-    .withExamples('nuncio connection set 15550001000 least_gap=2s gap_jitter=1s')
-    .action(async (number: string, given: readonly string[], options: CommonOptions) => {
-      const { lane, channel: pairs } = splitSettings(given)
-      await withConnection(cli, { number, options }, async (session, before) => {
-        const policy = changePolicy(before.policy, lane)
-        const channelSettings = { ...before.channelSettings, ...parseChannelSettings(session, before.channel, pairs) }
-        const connection = await session.administration.changeConnection(before.id, { policy, channelSettings }, ACTOR)
-        await tell(cli, options, {
-          connection,
-          sentence: `Changed ${number}. Its settings are now: ${settingsText(connection)}`,
-        })
-      })
-    })
-}
-
 function addRemove(group: NuncioCommand, cli: Cli): void {
   group
     .command('remove')
@@ -165,37 +103,6 @@ function addRemove(group: NuncioCommand, cli: Cli): void {
         await cli.say(`Removed ${number}. ${cancelledSentence(cancelled)}`)
       }),
     )
-}
-
-async function withConnection(
-  cli: Cli,
-  { number, options }: { readonly number: string; readonly options: CommonOptions },
-  work: (session: AdministrationSession, connection: ConnectionView) => Promise<void>,
-): Promise<void> {
-  parseNumber(number)
-  await cli.withAdministration(async (session) => {
-    const account = await findAccountOrAll(session.administration, options.account)
-    await work(session, await session.administration.findConnection(number, account?.id ?? null))
-  })
-}
-
-/** A setting that a channel refuses is a mistake on the command line here. */
-function parseChannelSettings(
-  session: AdministrationSession,
-  channel: string,
-  pairs: Readonly<Record<string, string>>,
-): Record<string, unknown> {
-  try {
-    return { ...session.parseChannelSettings(channel, pairs) }
-  } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== 'setting_invalid') throw error
-    throw new Refusal('argument_invalid', error.message, error.field, { cause: error })
-  }
-}
-
-function findChannel({ channels }: AdministrationSession, name: string): string {
-  if (channels.includes(name)) return name
-  throw new Refusal('channel_unknown', `There is no channel “${name}”. There is: ${channels.join(', ')}.`, '--channel')
 }
 
 function tell(
@@ -217,10 +124,4 @@ function waitingSentence({ waiting }: ConnectionView): string {
 function cancelledSentence(cancelled: number): string {
   if (cancelled === 0) return 'Nothing waited on it.'
   return cancelled === 1 ? '1 message was cancelled.' : `${cancelled} messages were cancelled.`
-}
-
-/** Only the names of the channel's settings: their values may be credentials. */
-function settingsText({ policy, channelSettings }: ConnectionView): string {
-  const names = Object.keys(channelSettings)
-  return [policyText(policy), ...(names.length === 0 ? [] : [`of the channel: ${names.join(', ')}`])].join('; ')
 }

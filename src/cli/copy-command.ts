@@ -43,7 +43,11 @@ export function addCopyCommand(program: NuncioCommand, cli: Cli): void {
         now: cli.surroundings.now,
       })
       if (options.json) return cli.json(counts)
-      await tellResult(cli, counts, { from: describeDatabase(from), to: describeDatabase(database) })
+      await tellResult(cli, counts, {
+        from: describeDatabase(from),
+        to: describeDatabase(database),
+        keyRing: settings.keyRingFile,
+      })
     })
 }
 
@@ -67,7 +71,7 @@ function tellNowAndThen(cli: Cli): (progress: CopyProgress) => void {
 async function tellResult(
   cli: Cli,
   counts: readonly CopiedCount[],
-  { from, to }: { readonly from: string; readonly to: string },
+  { from, to, keyRing }: { readonly from: string; readonly to: string; readonly keyRing: string },
 ): Promise<void> {
   await cli.table({
     columns: ['TABLE', 'ROWS', 'CHECKSUM'],
@@ -79,5 +83,8 @@ Copied from ${from} to ${to}; every row was compared.
 
 Serve with NUNCIO_DATABASE_URL from now on. Attachments that were fetched already are used by processes with the same
 data folder, others fetch them again. In the old database all lanes are held: should you want to go back to it, release
-them there with nuncio hold --release, but never while the new one is served.`)
+them there with nuncio hold --release, but never while the new one is served.
+
+Secrets were copied as they are sealed, so the key ring ${keyRing} goes with it: every machine that serves the
+new database needs it.`)
 }

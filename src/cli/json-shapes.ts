@@ -12,6 +12,8 @@ import type {
   TokenView,
   WorkerView,
 } from '../core/ports/administration.ts'
+import type { ConnectionFact, TemplateView } from '../core/ports/channel-set-up.ts'
+import type { CallbackAddress } from '../core/ports/connecting.ts'
 import { explainReason } from '../core/reasons.ts'
 import { isoTime } from './print/times.ts'
 
@@ -24,6 +26,21 @@ export function accountJson({ id, name, createdAt }: AccountView) {
 export function connectionJson(view: ConnectionView) {
   const { id, number, account, channel, state, waiting, oldestWaitingAt, reason } = view
   return { id, number, account, channel, state, waiting, oldestWaitingAt: isoTime(oldestWaitingAt), reason }
+}
+
+/** Of a connection that has a network. */
+export function networkJson({
+  facts,
+  callback,
+}: {
+  readonly facts: readonly ConnectionFact[]
+  readonly callback: CallbackAddress | null
+}) {
+  return { facts: facts.map(({ label, value, tone }) => ({ label, value, tone })), callback }
+}
+
+export function templateJson({ name, language, status, category, header, body, fits, why }: TemplateView) {
+  return { name, language, status, category, header, body, fits, why }
 }
 
 export function tokenJson(view: TokenView) {

@@ -10,6 +10,7 @@ import { addLogCommands } from './log-commands.ts'
 import { addMessageCommands } from './message-commands.ts'
 import { NuncioCommand } from './nuncio-command.ts'
 import { addSandboxCommands } from './sandbox-commands.ts'
+import { addSecretsCommands } from './secrets-commands.ts'
 import { addSendCommand } from './send-command.ts'
 import { addServiceCommands } from './service-commands.ts'
 import { addTokenCommands } from './token-commands.ts'
@@ -45,6 +46,7 @@ export function createProgram(cli: Cli): NuncioCommand {
   addWorkersCommand(program, cli)
   addSandboxCommands(program, cli)
   addHoldCommand(program, cli)
+  addSecretsCommands(program, cli)
   addConfigCommand(program, cli)
   return program
 }

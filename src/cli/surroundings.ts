@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { styleText } from 'node:util'
 import type { CopiedCount, CopyRequest } from '../app/copy.ts'
@@ -26,6 +27,10 @@ export interface Surroundings {
   readonly copy: (request: CopyRequest) => Promise<readonly CopiedCount[]>
   /** All of it, for what must not stand on the command line. */
   readonly readInput: () => Promise<string>
+  /** As text. Rejects as Node does. */
+  readonly readFile: (path: string) => Promise<string>
+  /** Asks whoever sits at the terminal; null when nobody does. */
+  readonly ask: ((asked: { readonly question: string; readonly isHidden: boolean }) => Promise<string>) | null
   readonly fetch: (url: string, request: RequestInit) => Promise<Response>
 }
 
@@ -62,6 +67,18 @@ export function openSurroundings(): Surroundings {
       return copyInstallation(request)
     },
     readInput: () => text(process.stdin),
+    readFile: (path) => readFile(path, 'utf8'),
+    ask: createAsking(),
     fetch: (url, request) => fetch(url, request),
+  }
+}
+
+/** Questions go to stderr, so that stdout carries nothing but answers. */
+function createAsking(): Surroundings['ask'] {
+  const { stdin, stderr } = process
+  if (!stdin.isTTY || !stderr.isTTY) return null
+  return async (asked) => {
+    const { askOnTerminal } = await import('./ask-on-terminal.ts')
+    return askOnTerminal({ input: stdin, output: stderr }, asked)
   }
 }

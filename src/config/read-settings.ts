@@ -6,8 +6,9 @@ import { ROLES } from './setting-kinds.ts'
 import { SETTINGS, type Setting, type SettingKey, type SettingValues } from './settings.ts'
 
 /** Every setting as the service uses it. */
-export type Settings = Omit<SettingValues, DatabaseKey | 'publicUrl'> & {
+export type Settings = Omit<SettingValues, DatabaseKey | 'publicUrl' | 'keyRingFile'> & {
   readonly database: DatabaseSettings
+  readonly keyRingFile: string
   readonly publicUrl: string
 }
 
@@ -161,10 +162,11 @@ function findNeedsOfPostgres(values: Partial<SettingValues>): SettingProblem[] {
 }
 
 function complete(values: SettingValues): Settings {
-  const { databaseUrl, databaseListenUrl, databaseMigrateUrl, publicUrl, ...others } = values
+  const { databaseUrl, databaseListenUrl, databaseMigrateUrl, publicUrl, keyRingFile, ...others } = values
   return {
     ...others,
     database: completeDatabase(values),
+    keyRingFile: keyRingFile ?? join(values.dataDir, 'keys', 'key-ring.json'),
     publicUrl: publicUrl ?? localUrl(others.host, others.port),
   }
 }
@@ -184,6 +186,7 @@ export function localUrl(host: string, port: number): string {
 
 function derivedText(key: SettingKey, settings: Settings | null): string {
   if (key === 'publicUrl') return settings?.publicUrl ?? ''
+  if (key === 'keyRingFile') return settings?.keyRingFile ?? ''
   if (key === 'databaseUrl' && settings?.database.engine === 'sqlite') return `sqlite:${settings.database.path}`
   return ''
 }

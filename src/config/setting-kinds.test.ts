@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { parseCidr } from './cidr.ts'
-import { baseUrl, dnsServerList, host, wholeNumber } from './setting-kinds.ts'
+import { baseUrl, dnsServerList, host, networkUrl, wholeNumber } from './setting-kinds.ts'
 
 describe('a CIDR range', () => {
   it.each([
@@ -58,5 +58,31 @@ describe('kinds of settings', () => {
 
   it.each(['-x', 'a b', 'a..b', 'http://a'])('%j is no host', (text) => {
     assert.ok('wrong' in host.parse(text))
+  })
+})
+
+describe('where a network is', () => {
+  it.each([
+    ['https://graph.facebook.com', 'https://graph.facebook.com'],
+    ['https://proxy.example/meta/', 'https://proxy.example/meta'],
+    ['http://127.0.0.1:4010', 'http://127.0.0.1:4010'],
+    ['http://[::1]:4010/', 'http://[::1]:4010'],
+    ['http://localhost:4010', 'http://localhost:4010'],
+  ])('may be %s', (text, value) => {
+    assert.deepEqual(networkUrl.parse(text), { value })
+  })
+
+  it.each([
+    '',
+    'graph.facebook.com',
+    'http://graph.facebook.com',
+    'http://10.0.0.1',
+    'http://127.0.0.1.example',
+    'http://localhost.example',
+    'https://user:secret@graph.facebook.com',
+    'https://graph.facebook.com/?a=b',
+    'ftp://127.0.0.1',
+  ])('may not be %s, because tokens would go there in the clear', (text) => {
+    assert.ok('wrong' in networkUrl.parse(text))
   })
 })

@@ -55,6 +55,11 @@ export const folder: SettingKind<string> = kind('the path of a folder', (text) =
   text.includes('\0') ? null : resolve(text),
 )
 
+/** The same for a file; null when nothing is given. */
+export const file: SettingKind<string | null> = kind('the path of a file', (text) =>
+  text.includes('\0') || text.endsWith('/') ? null : resolve(text),
+)
+
 export const host: SettingKind<string> = kind('an IP address or a host name of this machine', (text) =>
   isIP(text) > 0 || /^(?!-)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*$/i.test(text) ? text : null,
 )
@@ -68,6 +73,21 @@ export const baseUrl: SettingKind<string | null> = kind(
     return url.href.replace(/\/+$/, '')
   },
 )
+
+/** Where a network is spoken to. Without TLS only on this machine, where a simulator of it may stand. */
+export const networkUrl: SettingKind<string> = kind(
+  'an absolute https:// URL, or an http:// URL of this machine (127.0.0.1, [::1] or localhost), without user name, query or fragment',
+  (text) => {
+    const url = baseUrl.parse(text)
+    if (!('value' in url) || url.value === null) return null
+    const { protocol, hostname } = new URL(url.value)
+    return protocol === 'https:' || isThisMachine(hostname) ? url.value : null
+  },
+)
+
+function isThisMachine(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || (isIP(hostname) === 4 && hostname.startsWith('127.'))
+}
 
 export const cidrList: SettingKind<readonly string[]> = list(
   'address ranges such as 10.0.0.0/8 or fd00::/8, with zeros behind the prefix, separated by commas',

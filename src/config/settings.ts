@@ -3,9 +3,11 @@ import {
   baseUrl,
   cidrList,
   dnsServerList,
+  file,
   folder,
   host,
   megabytes,
+  networkUrl,
   oneOf,
   ROLES,
   roleList,
@@ -56,6 +58,15 @@ export const SETTINGS = {
     kind: folder,
     default: './data',
     purpose: 'The folder that holds the database and the media that wait to be sent.',
+  }),
+  keyRingFile: setting({
+    name: 'NUNCIO_KEY_RING_FILE',
+    kind: file,
+    default: '',
+    whenUnset: null,
+    otherwise: '`keys/key-ring.json` in the data folder',
+    purpose:
+      'The file with the keys that secrets in the database are sealed with; made at the first start. Without it they cannot be opened: back it up, and apart from the database.',
   }),
   databaseUrl: setting({
     name: 'NUNCIO_DATABASE_URL',
@@ -193,6 +204,17 @@ export const SETTINGS = {
     default: '0',
     purpose:
       'How many messages one account may send in a second before further ones are answered with 429; processes that accept on one database share it evenly; 0 means no limit.',
+  }),
+  whatsappCloudUrl: setting({
+    name: 'NUNCIO_WHATSAPP_CLOUD_URL',
+    kind: networkUrl,
+    default: 'https://graph.facebook.com',
+    purpose:
+      'Where connections of the channel whatsapp-cloud reach Meta’s Graph API; another one than Meta’s own is for a simulator of it.',
+    warning: (url) =>
+      url.startsWith('https://')
+        ? null
+        : `NUNCIO_WHATSAPP_CLOUD_URL sends to ${url} and not to Meta: messages reach nobody, and access tokens go there unencrypted.`,
   }),
   sandboxMayCrash: setting({
     name: 'NUNCIO_SANDBOX_MAY_CRASH',

@@ -1,3 +1,5 @@
+import { WHATSAPP_CLOUD_REASONS } from './reasons/whatsapp-cloud.ts'
+
 /**
  * Why a message waits or how it ended, with the plain sentence and what to do. The codes are stable: people filter by
  * them. docs/reasons.md is printed from this table.
@@ -12,6 +14,7 @@ export const REASONS = {
     'Nothing yet: it becomes PUBLISHED or UNCONFIRMED by itself.',
   ],
   media_pending: ['Its media has not been fetched yet.', 'Nothing; see the timeline if it takes long.'],
+  media_uploading: ['Its media is being uploaded to the network.', 'Nothing; it is sent as soon as that is done.'],
   retrying: ['The last attempt certainly did not send it; the next one comes by itself.', 'Nothing, or cancel it.'],
   connection_away: [
     'The connection cannot reach its network right now.',
@@ -95,6 +98,14 @@ export const REASONS = {
     'Ask the recipient, then: nuncio message resolve ID --arrived or --send-again',
   ],
   channel_fault: ['The channel failed in a way it should not.', 'See the log of the service under the message id.'],
+  secret_unreadable: [
+    'The stored credentials of the connection cannot be opened, because their key is missing or they were changed.',
+    'Restore the key ring (nuncio secrets list), or give the connection its credentials anew.',
+  ],
+  template_cannot_hold_text: [
+    'The recipient has not written for 24 hours, and the template cannot carry this text as it is.',
+    'Send a text without line breaks, tabs and rows of blanks, at most 1,024 characters, or wait until the recipient writes.',
+  ],
 
   // Why media could not be had
   media_dns: ['The name in the media URL could not be resolved.', 'Check the host name in the URL.'],
@@ -119,10 +130,21 @@ export const REASONS = {
     'The fetched file went missing before its turn came.',
     'Nothing: it is fetched again. If it failed for that, check who removes files from the data folder, then retry it.',
   ],
+  media_not_ready: [
+    'The network no longer has the attachment that was given to it before.',
+    'Nothing: it is given to it again.',
+  ],
+  media_not_for_network: [
+    'The network does not take a file like this for this type of message.',
+    'Send a file that it takes, as the words beside this say.',
+  ],
   media_protocol: [
     'The media host answered in a way that cannot be used.',
     'Serve the file plainly: uncompressed, over HTTP/1.1.',
   ],
+
+  // What WhatsApp says, under Meta's own codes
+  ...WHATSAPP_CLOUD_REASONS,
 } as const satisfies Record<string, readonly [sentence: string, nextStep: string]>
 
 export type ReasonCode = keyof typeof REASONS

@@ -111,6 +111,10 @@ export const REFUSALS = {
   account_ambiguous: 'There are several accounts: say which one with --account.',
   connection_unknown: 'There is no connection with this number.',
   connection_exists: 'This number is a connection of the account already.',
+  network_key_taken:
+    'The network knows this number as one that another connection of this installation sends for already. Remove that connection first, or check whether the id of the number is the right one.',
+  connection_not_proven: 'The network does not let this connection send with these settings.',
+  network_unreachable: 'The network did not answer, so nothing was changed. Try again.',
   connection_ambiguous: 'Several accounts have a connection with this number: say which one with --account.',
   connection_has_waiting: 'Messages wait on this connection; removing it cancels them. Say --cancel-waiting to do so.',
   lane_not_waiting: 'This lane is in no wait that can be ended: it moves, or waits for something else.',
@@ -142,6 +146,12 @@ export const REFUSALS = {
   database_unsafe:
     'The database is set so that promises of ours would not hold: a crash could lose what was answered with 200.',
   database_not_ours: 'This is not the database that was served from this data folder before.',
+  key_ring_missing: 'There is no key ring, and secrets in the database are sealed with one.',
+  key_ring_unusable: 'The key ring cannot be used.',
+  key_ring_foreign: 'The key ring is not the one that the secrets in the database are sealed with.',
+  key_unknown: 'There is no key of this id in the key ring.',
+  key_in_use: 'This key is still in use.',
+  key_elsewhere_missing: 'Other machines do not have the new key yet.',
   lanes_held_already: 'All lanes are held already.',
   lanes_not_held: 'The lanes are not held, so there is nothing to release.',
   database_not_empty: 'The database holds an installation already.',

@@ -1,4 +1,5 @@
 import type { AddressRange } from '../core/media-address/ip-address.ts'
+import type { CallbackReceiver } from '../core/ports/callbacks.ts'
 import type { Clock } from '../core/ports/clock.ts'
 import type { Intake } from '../core/ports/intake.ts'
 import type { ConsoleSettings } from './console/console-parts.ts'
@@ -12,6 +13,8 @@ export interface HttpServerDeps {
   readonly intake: Intake | null
   /** Null, or left out: this process does not serve the console. */
   readonly console?: ConsoleSettings | null
+  /** Who takes what networks call back with; none when left out. */
+  readonly callbacks?: readonly CallbackReceiver[]
   readonly clock: Clock
   readonly log: HttpLog
   readonly observer: HttpObserver

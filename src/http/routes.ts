@@ -1,5 +1,6 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { Intake } from '../core/ports/intake.ts'
+import { addCallbackRoutes } from './callbacks/callback-routes.ts'
 import type { ConsoleSettings } from './console/console-parts.ts'
 import { exchangeOf } from './exchange.ts'
 import { addHealthPages } from './health/health-pages.ts'
@@ -32,6 +33,7 @@ export function createRoutes(state: ServerState, deps: HttpServerDeps): FastifyI
   })
 
   if (deps.intake) addPublicApi(app, state, { ...deps, intake: deps.intake })
+  addCallbackRoutes(app, state, { callbacks: deps.callbacks ?? [], isAccepting: () => deps.isAccepting() })
   addHealthPages(app, deps)
   addMetricsPage(app, deps.metrics, deps.metrics)
   if (deps.console) addConsole(app, state, { ...deps, console: deps.console })

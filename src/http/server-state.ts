@@ -13,6 +13,8 @@ export interface HttpObserver {
   replied(status: number, outcome: 'accepted' | 'replayed' | RefusalCode, tookMs: number): void
   /** Once for each reply of the console's private API. */
   consoleReplied(status: number, tookMs: number): void
+  /** Once for each reply to a callback of a network. */
+  callbackReplied(status: number, tookMs: number): void
   /** A refusal could not be put into the API log. */
   refusalNotLogged(): void
   /** A connection was turned away, because as many were open as may be. */

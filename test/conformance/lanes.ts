@@ -14,6 +14,7 @@ import {
   KEEP,
   type NewWorld,
   open,
+  report,
   type Sender,
   type StorageWorld,
   type Suite,
@@ -494,15 +495,13 @@ function expiryKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
 }
 
 function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
-  const receipt = { code: null, words: null }
-
   it('brings a message forward by the reports of its network, and never back', async () => {
-    const { world, id } = await published(newWorld)
-    const at = world.clock.now()
+    const { world, sender, id } = await published(newWorld)
+    const about = { connectionId: sender.connectionId, messageId: id }
 
     const states: string[] = []
     for (const kind of ['delivered', 'read', 'delivered', 'failed'] as const) {
-      assert.equal(await world.lanes.applyReceipt({ ...receipt, messageId: id, kind, at }), 'applied')
+      assert.equal(await world.lanes.applyReceipt(report(world, { ...about, kind })), 'applied')
       states.push(await stateOf(world, id))
     }
 
@@ -516,12 +515,8 @@ function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     const lane = await holdLane(world, ANNA, sender.connectionId)
     await open(world, lane, await head(world, sender.connectionId))
 
-    const result = await world.lanes.applyReceipt({
-      ...receipt,
-      messageId: id,
-      kind: 'delivered',
-      at: world.clock.now(),
-    })
+    const about = { connectionId: sender.connectionId, messageId: id }
+    const result = await world.lanes.applyReceipt(report(world, { ...about, kind: 'delivered' }))
 
     assert.equal(result, 'too-early')
     await world.close()
@@ -529,9 +524,10 @@ function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
 
   it('says when a report speaks of no message', async () => {
     const world = await newWorld()
+    const { connectionId } = await addSender(world)
 
     const messageId = 'nobody' as Parameters<typeof stateOf>[1]
-    const result = await world.lanes.applyReceipt({ ...receipt, messageId, kind: 'read', at: world.clock.now() })
+    const result = await world.lanes.applyReceipt(report(world, { connectionId, messageId, kind: 'read' }))
 
     assert.equal(result, 'message-unknown')
     await world.close()

@@ -1,15 +1,19 @@
+import { channelConnectionsAreFound } from './channel-connections.ts'
 import { channelMemoryKeepsItsPromises } from './channel-memory.ts'
 import { intakeKeepsItsPromises } from './intake.ts'
 import { lanesKeepTheirPromises } from './lanes.ts'
 import { mediaQueueKeepsItsPromises } from './media-queue.ts'
 import { receiptsKeepTheirPromises } from './receipts.ts'
+import { sendingAgainKeepsItsPromises } from './send-again.ts'
 import type { NewWorld, Suite } from './storage-world.ts'
 
 /** The promises every storage engine keeps. An engine is supported when this suite passes on it. */
 export function messageStorageKeepsItsPromises(suite: Suite, newWorld: NewWorld): void {
   channelMemoryKeepsItsPromises(suite, newWorld)
+  channelConnectionsAreFound(suite, newWorld)
   intakeKeepsItsPromises(suite, newWorld)
   lanesKeepTheirPromises(suite, newWorld)
   receiptsKeepTheirPromises(suite, newWorld)
+  sendingAgainKeepsItsPromises(suite, newWorld)
   mediaQueueKeepsItsPromises(suite, newWorld)
 }

@@ -89,7 +89,12 @@ export async function newPostgresWorld({
     lanes: storage.lanes,
     mediaQueue: storage.mediaQueue,
     channelMemory: (channel) => storage.channelMemory(channel),
+    channelConnections: (channel) => storage.channelConnections(channel),
+    sendAgain: (failed) => storage.sendAgain(failed),
     administration: visitor.administration,
+    async auditOf(id) {
+      return (await chores.query('select actor, action from audit where object = $1 order by sequence', [id])).rows
+    },
     clock,
     hintsAgeMs: 1_000,
     setDatabaseClock(byMs) {

@@ -1,97 +1,269 @@
 import assert from 'node:assert/strict'
 import type { MessageId } from '../../src/core/ids.ts'
-import type { Receipt } from '../../src/core/ports/channel.ts'
+import type { AttemptRecord, Disposition } from '../../src/core/ports/lanes.ts'
 import {
   ANNA,
+  AS_PUBLISHED,
   accept,
   addSender,
+  attempt,
   head,
   holdLane,
+  KEEP,
   type NewWorld,
   open,
+  report,
   type StorageWorld,
   type Suite,
-  settled,
   stateOf,
   step,
   timelineOf,
 } from './storage-world.ts'
 
-/** What every engine promises about reports that come twice: networks repeat themselves, and two workers may report the same. */
+/** What every engine promises about the reports of networks: they come late, twice, in any order, and sometimes to the wrong one. */
 export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
   it('tells of a report once, however often it is brought', async () => {
-    const { world, id } = await published(newWorld)
-    const delivered = report(world, id, 'delivered')
+    const { world, id, about } = await published(newWorld)
+    const delivered = report(world, { ...about, kind: 'delivered' })
 
     const answers = [await world.lanes.applyReceipt(delivered), await world.lanes.applyReceipt(delivered)]
-    await world.lanes.applyReceipt(report(world, id, 'read'))
+    await world.lanes.applyReceipt(report(world, { ...about, kind: 'read' }))
     await world.lanes.applyReceipt(delivered)
 
     assert.deepEqual(answers, ['applied', 'applied'])
     assert.equal(await stateOf(world, id), 'READ')
-    assert.deepEqual(
-      (await timelineOf(world, id)).filter((kind) => kind.startsWith('receipt')),
-      ['receipt-delivered', 'receipt-read'],
-    )
+    assert.deepEqual(await receiptsOf(world, id), ['receipt-delivered', 'receipt-read'])
     await world.close()
   })
 
   it('tells of a report once when two bring it at the same time', async () => {
-    const { world, id } = await published(newWorld)
-    const delivered = report(world, id, 'delivered')
+    const { world, id, about } = await published(newWorld)
+    const delivered = report(world, { ...about, kind: 'delivered' })
 
     await Promise.all(Array.from({ length: 8 }, () => world.lanes.applyReceipt(delivered)))
 
-    assert.deepEqual(
-      (await timelineOf(world, id)).filter((kind) => kind.startsWith('receipt')),
-      ['receipt-delivered'],
-    )
+    assert.deepEqual(await receiptsOf(world, id), ['receipt-delivered'])
     await world.close()
   })
 
   it('does not take the repeat of a contrary report for more evidence', async () => {
-    const { world, id } = await published(newWorld)
-    await world.lanes.applyReceipt({ ...report(world, id, 'failed'), code: 'refused_later', words: 'no' })
-    const contrary = report(world, id, 'delivered')
+    const { world, id, about } = await published(newWorld)
+    await world.lanes.applyReceipt({
+      ...report(world, { ...about, kind: 'failed' }),
+      code: 'refused_later',
+      words: 'no',
+    })
+    const contrary = report(world, { ...about, kind: 'delivered' })
     await world.lanes.applyReceipt(contrary)
     const once = await stateOf(world, id)
 
     await world.lanes.applyReceipt(contrary)
 
     assert.deepEqual([once, await stateOf(world, id)], ['PUBLISHED', 'PUBLISHED'])
-    assert.deepEqual(
-      (await timelineOf(world, id)).filter((kind) => kind.startsWith('receipt')),
-      ['receipt-failed', 'receipt-contrary'],
-    )
+    assert.deepEqual(await receiptsOf(world, id), ['receipt-failed', 'receipt-contrary'])
     await world.close()
   })
 
   it('tells of a second report of the same kind from another time', async () => {
-    const { world, id } = await published(newWorld)
-    await world.lanes.applyReceipt(report(world, id, 'delivered'))
+    const { world, id, about } = await published(newWorld)
+    await world.lanes.applyReceipt(report(world, { ...about, kind: 'delivered' }))
     await world.clock.pass(1_000)
 
-    await world.lanes.applyReceipt(report(world, id, 'delivered'))
+    await world.lanes.applyReceipt(report(world, { ...about, kind: 'delivered' }))
 
-    assert.deepEqual(
-      (await timelineOf(world, id)).filter((kind) => kind.startsWith('receipt')),
-      ['receipt-delivered', 'receipt-delivered'],
-    )
+    assert.deepEqual(await receiptsOf(world, id), ['receipt-delivered', 'receipt-delivered'])
     await world.close()
+  })
+  it('G8: takes a report about a message of another connection for one about none', async () => {
+    const { world, id, about } = await published(newWorld, 'wamid.one')
+    const other = await addSender(world, { number: '15550001001' })
+    const foreign = { ...about, connectionId: other.connectionId }
+
+    const answers = [
+      await world.lanes.applyReceipt(report(world, { ...foreign, kind: 'read' })),
+      await world.lanes.applyReceipt(
+        report(world, { ...foreign, messageId: null, networkId: 'wamid.one', kind: 'read' }),
+      ),
+    ]
+
+    assert.deepEqual(answers, ['message-unknown', 'message-unknown'])
+    assert.equal(await stateOf(world, id), 'PUBLISHED')
+    assert.deepEqual(await receiptsOf(world, id), [])
+    await world.close()
+  })
+
+  it('finds a message by the network’s own id where the report names no other', async () => {
+    const { world, id, about } = await published(newWorld, 'wamid.one')
+    const unnamed = { ...about, messageId: null }
+
+    const answers = [
+      await world.lanes.applyReceipt(report(world, { ...unnamed, networkId: 'wamid.one', kind: 'delivered' })),
+      await world.lanes.applyReceipt(report(world, { ...unnamed, networkId: 'wamid.on', kind: 'read' })),
+      await world.lanes.applyReceipt(report(world, { ...unnamed, networkId: 'wamid.one\0', kind: 'read' })),
+      await world.lanes.applyReceipt(report(world, { ...unnamed, networkId: null, kind: 'read' })),
+    ]
+
+    assert.deepEqual(answers, ['applied', 'message-unknown', 'message-unknown', 'message-unknown'])
+    assert.equal(await stateOf(world, id), 'DELIVERED')
+    await world.close()
+  })
+
+  it('applies two reports of one message at once, one by each of its ids', async () => {
+    const { world, id, about } = await published(newWorld, 'wamid.one')
+    const unnamed = { ...about, messageId: null, networkId: 'wamid.one' }
+
+    const answers = await Promise.all([
+      world.lanes.applyReceipt(report(world, { ...about, kind: 'delivered' })),
+      world.lanes.applyReceipt(report(world, { ...unnamed, kind: 'read' })),
+    ])
+
+    assert.deepEqual(answers, ['applied', 'applied'])
+    assert.equal(await stateOf(world, id), 'READ')
+    assert.deepEqual(await receiptsOf(world, id), ['receipt-delivered', 'receipt-read'])
+    await world.close()
+  })
+
+  it('G5: believes that a message was sent of which nobody knew, and knows it by its network id from then on', async () => {
+    const { world, id, about } = await ended(newWorld, [UNCONFIRMED])
+
+    await world.lanes.applyReceipt(report(world, { ...about, networkId: 'wamid.late', kind: 'sent' }))
+    const after = await world.administration.explainMessage(id)
+    await world.lanes.applyReceipt(
+      report(world, { ...about, messageId: null, networkId: 'wamid.late', kind: 'delivered' }),
+    )
+
+    assert.deepEqual([after.message.state, after.message.reason], ['PUBLISHED', 'evidence_found'])
+    assert.equal(await stateOf(world, id), 'DELIVERED')
+    assert.deepEqual(await receiptsOf(world, id), ['receipt-sent', 'receipt-delivered'])
+    await world.close()
+  })
+
+  it('keeps the network id that it had', async () => {
+    const { world, about } = await published(newWorld, 'wamid.one')
+    await world.lanes.applyReceipt(report(world, { ...about, networkId: 'wamid.two', kind: 'delivered' }))
+
+    const unnamed = { ...about, messageId: null, kind: 'read' as const }
+    const answers = [
+      await world.lanes.applyReceipt(report(world, { ...unnamed, networkId: 'wamid.two' })),
+      await world.lanes.applyReceipt(report(world, { ...unnamed, networkId: 'wamid.one' })),
+    ]
+
+    assert.deepEqual(answers, ['message-unknown', 'applied'])
+    await world.close()
+  })
+
+  it('does not tell what was known: that the network has taken what it took', async () => {
+    const { world, id, about } = await published(newWorld)
+
+    const answers = []
+    for (const kind of ['sent', 'delivered', 'sent'] as const)
+      answers.push(await world.lanes.applyReceipt(report(world, { ...about, kind })))
+
+    assert.deepEqual(answers, ['applied', 'applied', 'applied'])
+    assert.equal(await stateOf(world, id), 'DELIVERED')
+    assert.deepEqual(await receiptsOf(world, id), ['receipt-delivered'])
+    await world.close()
+  })
+
+  it('G10: says why a message failed that had been published, in the network’s words', async () => {
+    const { world, id, about } = await published(newWorld)
+
+    await world.lanes.applyReceipt(
+      report(world, { ...about, attemptNumber: 1, kind: 'failed', code: 'whatsapp_131026', words: 'undeliverable' }),
+    )
+
+    const { message, reasonWords, timeline } = await world.administration.explainMessage(id)
+    assert.deepEqual([message.state, message.reason, reasonWords], ['FAILED', 'whatsapp_131026', 'undeliverable'])
+    const told = timeline.find(({ kind }) => kind === 'receipt-failed')
+    assert.deepEqual([told?.code, told?.words], ['whatsapp_131026', 'undeliverable'])
+    await world.close()
+  })
+
+  it('G5: keeps it, and no more, that an earlier attempt failed than the last', async () => {
+    const { world, id, about } = await ended(newWorld, [REJECTED, ACCEPTED])
+
+    const answer = await world.lanes.applyReceipt(report(world, { ...about, attemptNumber: 1, kind: 'failed' }))
+
+    assert.equal(answer, 'applied')
+    assert.equal(await stateOf(world, id), 'PUBLISHED')
+    assert.deepEqual(await receiptsOf(world, id), ['receipt-contrary'])
+    await world.close()
+  })
+
+  it('G5: counts a message as arrived whichever of its attempts did', async () => {
+    const { world, id, about } = await ended(newWorld, [REJECTED, UNCONFIRMED])
+
+    await world.lanes.applyReceipt(report(world, { ...about, attemptNumber: 1, kind: 'delivered' }))
+
+    assert.equal(await stateOf(world, id), 'DELIVERED')
+    await world.close()
+  })
+
+  it('keeps a report about what waits again because it was believed not sent, and leaves it waiting', async () => {
+    const { world, id, about } = await ended(newWorld, [REJECTED])
+
+    const answer = await world.lanes.applyReceipt(report(world, { ...about, attemptNumber: 1, kind: 'delivered' }))
+
+    assert.equal(answer, 'applied')
+    assert.equal(await stateOf(world, id), 'QUEUED')
+    assert.deepEqual(await receiptsOf(world, id), ['receipt-contrary'])
+    await world.close()
+  })
+
+  it('shows what was sent after all as PUBLISHED, with a flag, unless the network itself said that it failed', async () => {
+    const { world, id, about } = await ended(newWorld, [REFUSED])
+    const later = await published(newWorld)
+    await later.world.lanes.applyReceipt(report(later.world, { ...later.about, kind: 'failed' }))
+
+    await world.lanes.applyReceipt(report(world, { ...about, kind: 'sent' }))
+    await later.world.lanes.applyReceipt(report(later.world, { ...later.about, kind: 'sent' }))
+
+    assert.deepEqual([await stateOf(world, id), await receiptsOf(world, id)], ['PUBLISHED', ['receipt-contrary']])
+    assert.equal(await stateOf(later.world, later.id), 'FAILED')
+    assert.deepEqual(await receiptsOf(later.world, later.id), ['receipt-failed'])
+    await world.close()
+    await later.world.close()
   })
 }
 
-async function published(newWorld: NewWorld): Promise<{ world: StorageWorld; id: MessageId }> {
+const ACCEPTED = { outcome: 'accepted', networkId: 'net-1', disposition: AS_PUBLISHED } as const
+const REJECTED = { outcome: 'rejected', networkId: null, disposition: KEEP } as const
+const REFUSED = {
+  outcome: 'rejected',
+  networkId: null,
+  disposition: { do: 'settle', as: 'FAILED', reason: 'recipient_refused', words: null },
+} as const
+const UNCONFIRMED = {
+  outcome: 'unknown',
+  networkId: null,
+  disposition: { do: 'settle', as: 'UNCONFIRMED', reason: 'no_evidence', words: null },
+} as const
+
+interface End {
+  readonly outcome: AttemptRecord['outcome']
+  readonly networkId: string | null
+  readonly disposition: Disposition
+}
+
+function published(newWorld: NewWorld, networkId = 'net-1') {
+  return ended(newWorld, [{ ...ACCEPTED, networkId }])
+}
+
+/** A message whose attempts came to these ends. */
+async function ended(newWorld: NewWorld, ends: readonly End[]) {
   const world = await newWorld()
   const sender = await addSender(world)
   const id = await accept(world, sender)
   const lane = await holdLane(world, ANNA, sender.connectionId)
-  const message = await head(world, sender.connectionId)
-  await open(world, lane, message)
-  await world.lanes.record(step(world, lane, { close: settled(world, message) }))
-  return { world, id }
+  for (const { outcome, networkId, disposition } of ends) {
+    const message = await head(world, sender.connectionId)
+    await open(world, lane, message)
+    const made = { ...attempt(world, message, outcome), networkId }
+    await world.lanes.record(step(world, lane, { close: { attempt: made, disposition } }))
+  }
+  return { world, id, about: { connectionId: sender.connectionId, messageId: id } }
 }
 
-function report({ clock }: StorageWorld, messageId: MessageId, kind: Receipt['kind']): Receipt {
-  return { messageId, kind, at: clock.now(), code: null, words: null }
+async function receiptsOf(world: StorageWorld, id: MessageId): Promise<string[]> {
+  return (await timelineOf(world, id)).filter((kind) => kind.startsWith('receipt'))
 }

@@ -31,7 +31,14 @@ export async function newSqliteWorld({
     lanes: storage.lanes,
     mediaQueue: storage.mediaQueue,
     channelMemory: (channel) => storage.channelMemory(channel),
+    channelConnections: (channel) => storage.channelConnections(channel),
+    sendAgain: (failed) => storage.sendAgain(failed),
     administration: visitor.administration,
+    auditOf: async (id) =>
+      database
+        .prepare('select actor, action from audit where object = ? order by sequence')
+        .all(id)
+        .map(({ actor, action }) => ({ actor: String(actor), action: String(action) })),
     clock,
     hintsAgeMs: 0,
     async fillDisk() {

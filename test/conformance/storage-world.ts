@@ -2,6 +2,8 @@ import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../src/core/connection/
 import type { AccountId, ConnectionId, MessageId, SpoolId, TokenId, WorkerId } from '../../src/core/ids.ts'
 import type { MessageContent, QueuedMessage, Sequence } from '../../src/core/message/message.ts'
 import type { Administration } from '../../src/core/ports/administration.ts'
+import type { Receipt } from '../../src/core/ports/channel.ts'
+import type { ChannelConnections } from '../../src/core/ports/channel-connections.ts'
 import type { ChannelMemory } from '../../src/core/ports/channel-memory.ts'
 import type { Candidate, Intake } from '../../src/core/ports/intake.ts'
 import type { AttemptRecord, ClaimedLane, Lanes, Step, StepResult } from '../../src/core/ports/lanes.ts'
@@ -17,8 +19,13 @@ export interface StorageWorld {
   /** One more process that dispatches on the same database. Absent where one process serves it alone. */
   processOf?(worker: WorkerId, spool: SpoolId): DispatchingProcess
   channelMemory(channel: string): ChannelMemory
+  channelConnections(channel: string): ChannelConnections
+  /** See `ChannelEvents`. */
+  sendAgain(failed: { connectionId: ConnectionId; messageId: MessageId }): Promise<MessageId | null>
   /** Another process on the same database. */
   readonly administration: Administration
+  /** What was done to a message, and by whom, the first first. */
+  auditOf(id: MessageId): Promise<readonly { readonly actor: string; readonly action: string }[]>
   readonly clock: HandClock
   /** How old it may be what the engine answers without asking the database. 0 means that it is always as of now. */
   readonly hintsAgeMs: number
@@ -210,6 +217,14 @@ export const KEEP = { do: 'keep-queued' } as const
 
 export function settled(world: StorageWorld, message: QueuedMessage): NonNullable<Step['close']> {
   return { attempt: attempt(world, message), disposition: AS_PUBLISHED }
+}
+
+/** What the network reports now about a message of this connection, and nothing more of it. */
+export function report(
+  { clock }: Pick<StorageWorld, 'clock'>,
+  about: Pick<Receipt, 'connectionId' | 'messageId' | 'kind'> & Partial<Receipt>,
+): Receipt {
+  return { attemptNumber: null, at: clock.now(), networkId: null, code: null, words: null, ...about }
 }
 
 export async function stateOf({ administration }: StorageWorld, id: MessageId): Promise<string> {

@@ -72,9 +72,10 @@ async function liveALittle(nuncio: Journey): Promise<{ waiting: string; once: st
   return { waiting: waiting.messageId, once: once.messageId }
 }
 
-/** What only accidents leave behind. */
+/** What only accidents leave behind, and what only other channels do. */
 function leaveTraces(dataDir: string): void {
   const sqlite = new DatabaseSync(join(dataDir, 'nuncio.db'))
+  sqlite.exec(`update connection set network_key = '106540352242922', callback_app = 'app'`)
   // A body that was refused may hold what PostgreSQL cannot keep.
   sqlite.prepare('update request set body = ? where status >= 400').run('as it came: \0')
   // A worker has died while it handed over the first message of the lane, as it had once before.
@@ -146,12 +147,13 @@ describe('moving from SQLite to PostgreSQL', () => {
       settings: { ...LOOPBACK, ...postgres },
     })
     const repeated = await there.text(TO, 'once', { 'idempotency-key': 'order-1' })
-    const { id } = await there.operator.administration.findConnection(SENDER, null)
+    const { id, link } = await there.operator.administration.findConnection(SENDER, null)
     await there.operator.administration.setConnectionState(id, 'active', 'test')
     const newer = await there.text(TO, 'newer')
     await there.reaches(newer.messageId, 'PUBLISHED')
 
     assert.equal(repeated.messageId, once)
+    assert.deepEqual(link, { networkKey: '106540352242922', callbackApp: 'app' })
     // Nobody knows whether it was sent by who died: that is asked first, and told.
     const story = await there.reaches(waiting, 'PUBLISHED', 'UNCONFIRMED')
     assert.ok(story.timeline.some(({ kind }) => kind === 'attempt-unknown'))

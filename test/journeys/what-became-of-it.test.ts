@@ -139,9 +139,7 @@ describe.each(ENGINES)('what people decide on $name', ({ start: startNuncio }) =
     const nuncio = await startNuncio()
     const { administration } = nuncio.operator
     const connection = await administration.findConnection(SENDER, null)
-    const channelSettings = {
-      ...nuncio.operator.parseChannelSettings('sandbox', { delivered_after: '50ms', read_after: '100ms' }),
-    }
+    const channelSettings = { deliveredAfterMs: 50, readAfterMs: 100 }
 
     await administration.changeConnection(connection.id, { policy: connection.policy, channelSettings }, 'test')
     const read = await nuncio.text(TO, 'read me')

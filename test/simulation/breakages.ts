@@ -1,3 +1,4 @@
+import { Preparation } from '../../src/core/dispatch/preparation.ts'
 import { preferredWorker, Share } from '../../src/core/dispatch/share.ts'
 import { WorkerClaim } from '../../src/core/dispatch/worker-claim.ts'
 import type { ConnectionId } from '../../src/core/ids.ts'
@@ -30,6 +31,10 @@ export const BREAKAGES: Readonly<Record<string, Breakage>> = {
     lanes: withAnIdler,
     patch: withoutPatience,
   },
+  'an attempt is opened before its media is uploaded': { channel: uploadingInAttempt, aggravate: upload },
+  'a message is sent although its upload failed': { channel: withoutFailedUploads, aggravate: uploadBadly },
+  'an upload does not look at the claim': { patch: withoutUploadClaim, aggravate: uploadAndCut },
+  'the pace of the network is not asked': { channel: withoutRests, aggravate: upload },
   'a step whose answer was lost is taken for one of before': { lanes: withoutSecondLook, aggravate: loseAnswers },
 }
 
@@ -57,6 +62,25 @@ function cutOften(world: SimulatedWorld): void {
   often(world, (worker, lots) => {
     worker.line.cutUntil = world.schedule.now + lots.between(13_000, 20_000)
   })
+}
+
+/** All connections are of networks that upload, slowly. */
+function upload(world: SimulatedWorld): void {
+  const put = world.storage.database.prepare('update connection set channel = ? where id = ?')
+  for (const connection of world.connections) put.run('uploads', connection.id)
+  world.uploadFaults.fates = { slow: 1 }
+  world.uploadFaults.rests = 0.5
+}
+
+function uploadBadly(world: SimulatedWorld): void {
+  upload(world)
+  world.uploadFaults.fates = { busy: 2 }
+}
+
+function uploadAndCut(world: SimulatedWorld): void {
+  upload(world)
+  world.uploadFaults.fates = { stuck: 3 }
+  cutOften(world)
 }
 
 function expireOften(world: SimulatedWorld): void {
@@ -156,6 +180,31 @@ function withoutUnknown(channel: Channel): Channel {
       return { kind: 'rejected', failure: { ...failure, words: outcome.words } }
     },
   }
+}
+
+function uploadingInAttempt({ prepare, ...channel }: Channel): Channel {
+  if (!prepare) return channel
+  return {
+    ...channel,
+    async send(handover, signal, stillHolds) {
+      const prepared = handover.media ? await prepare(handover, signal) : null
+      if (prepared?.kind === 'failed') return { kind: 'rejected', failure: prepared.failure }
+      return channel.send(handover, signal, stillHolds)
+    },
+  }
+}
+
+function withoutFailedUploads({ prepare, ...channel }: Channel): Channel {
+  if (!prepare) return channel
+  return { ...channel, prepare: (handover, signal) => prepare(handover, signal).then(() => ({ kind: 'ready' })) }
+}
+
+function withoutRests({ restOf: _, ...channel }: Channel): Channel {
+  return channel
+}
+
+function withoutUploadClaim(): () => void {
+  return replace(Preparation.prototype, 'heedClaim', { value() {} })
 }
 
 function withoutIntent(lanes: Lanes): Lanes {

@@ -3,7 +3,7 @@ import type { MessageContent, Sequence } from '../../src/core/message/message.ts
 import type { Candidate } from '../../src/core/ports/intake.ts'
 import type { Lots } from './lots.ts'
 import type { Sent } from './referee.ts'
-import { BAD_RECIPIENT } from './simulated-network.ts'
+import { BAD_RECIPIENT, UPLOADING_NETWORKS } from './simulated-network.ts'
 import type { SimulatedConnection, SimulatedWorld } from './simulated-world.ts'
 
 /** Clients that send messages, alone and in bursts, and the media that some of them carry. */
@@ -25,7 +25,8 @@ function send(
   { lots, name }: { lots: Lots; name: string },
 ): void {
   const to = lots.chance(0.08) ? BAD_RECIPIENT : `1555000${lots.between(1_000, 9_000)}`
-  const content: MessageContent = lots.chance(0.2)
+  const isUploading = UPLOADING_NETWORKS.some((each) => each.name === connection.network)
+  const content: MessageContent = lots.chance(isUploading ? 0.5 : 0.2)
     ? { type: 'image', name: 'a.png', url: 'https://files.example/a.png', caption: name }
     : { type: 'message', text: name }
   const sent: Sent = { text: name, to, connectionId: connection.id, messageId: null }
@@ -35,7 +36,11 @@ function send(
     'fails before': world.storageFaults.failsBefore,
     'fails after': world.storageFaults.failsAfter,
   })
-  const loads = { media: lots.weighed({ ready: 5, failed: 1, never: 1 }), afterMs: lots.between(50, 30_000) }
+  const loads = {
+    // A file that never comes holds its lane for the whole head budget, so among more files it must be rarer.
+    media: lots.weighed({ ready: isUploading ? 40 : 5, failed: 1, never: isUploading ? 0.5 : 1 }),
+    afterMs: lots.between(50, 30_000),
+  }
   if (fate === 'fails before') return
   world.referee.sent.push(sent)
   void world.schedule.work(async () => {

@@ -3,6 +3,7 @@ import type { Administration } from '../../src/core/ports/administration.ts'
 import { Refusal } from '../../src/core/refusals.ts'
 import type { Lots } from './lots.ts'
 import type { CallFate } from './simulated-network.ts'
+import type { UploadFate } from './simulated-uploads.ts'
 import type { SimulatedWorld } from './simulated-world.ts'
 
 const CLAIM_MS = 15_000
@@ -70,7 +71,7 @@ const INCIDENTS: Readonly<Record<string, Incident>> = {
 /** Decides what goes wrong in this run, from its lots: a few kinds of trouble in each, so that they can be told apart. */
 export function planFaults(world: SimulatedWorld, untilMs: number): void {
   const lots = world.lots.fork('faults')
-  const { storageFaults, networkFaults } = world
+  const { storageFaults, networkFaults, uploadFaults } = world
   const likely = () => lots.chance(AN_INCIDENT_IS_LIKELY)
   storageFaults.failsBefore = likely() ? lots.pick([0.01, 0.05, 0.25]) : 0
   storageFaults.failsAfter = likely() ? lots.pick([0.01, 0.05, 0.25]) : 0
@@ -96,8 +97,12 @@ export function planFaults(world: SimulatedWorld, untilMs: number): void {
     if (likely()) fates[fate] = lots.pick([0.02, 0.1, 0.4])
   }
   networkFaults.fates = fates
+  planUploadFaults(world)
   const kinds = Object.keys(INCIDENTS).filter(likely)
-  world.trace.note('world', `faults: ${JSON.stringify({ ...storageFaults, ...networkFaults, kinds })}`)
+  world.trace.note(
+    'world',
+    `faults: ${JSON.stringify({ ...storageFaults, ...networkFaults, uploads: uploadFaults, kinds })}`,
+  )
   for (let atMs = 0; kinds.length > 0 && atMs < untilMs; atMs += lots.between(500, 12_000)) {
     const incident = INCIDENTS[lots.pick(kinds)]
     world.schedule.after(atMs, () => {
@@ -106,11 +111,23 @@ export function planFaults(world: SimulatedWorld, untilMs: number): void {
   }
 }
 
+function planUploadFaults({ lots: all, uploadFaults }: SimulatedWorld): void {
+  const lots = all.fork('upload faults')
+  const likely = () => lots.chance(AN_INCIDENT_IS_LIKELY)
+  const fates: Partial<Record<UploadFate, number>> = {}
+  for (const fate of ['slow', 'stuck', 'stuck-and-deaf', 'busy', 'away', 'refused', 'crash'] as const) {
+    if (likely()) fates[fate] = lots.pick([0.05, 0.2, 0.5])
+  }
+  uploadFaults.fates = fates
+  uploadFaults.rests = likely() ? 0.3 : 0
+}
+
 /** From here on everything is healthy. */
 export function stopFaults(world: SimulatedWorld): void {
   world.trace.note('world', 'all faults stop')
   Object.assign(world.storageFaults, { failsBefore: 0, failsAfter: 0, slow: 0, verySlow: 0, awayUntil: 0 })
   Object.assign(world.networkFaults, { fates: {}, freezes: 0, reports: 0 })
+  Object.assign(world.uploadFaults, { fates: {}, rests: 0 })
   for (const worker of world.workers) {
     worker.line.cutUntil = 0
     worker.machine.wallOffsetMs = 0

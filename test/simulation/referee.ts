@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { ConnectionId, MessageId } from '../../src/core/ids.ts'
 import type { NetworkCall, NetworkKind, SimulatedNetwork } from './simulated-network.ts'
+import type { SimulatedUploads } from './simulated-uploads.ts'
 import type { Trace } from './trace.ts'
 
 /** What a client was told about a message it sent. */
@@ -39,6 +40,7 @@ const LONGEST_WAIT_MS = 3_600_000
 export class Referee {
   readonly #database: DatabaseSync
   readonly #network: () => SimulatedNetwork
+  readonly #uploads: () => SimulatedUploads
   readonly #trace: Trace
   readonly #now: () => number
   readonly sent: Sent[] = []
@@ -50,9 +52,16 @@ export class Referee {
   readonly #dueSince = new Map<ConnectionId, { sequence: number; since: number }>()
   readonly #openSince = new Map<string, number>()
 
-  constructor(parts: { database: DatabaseSync; network: () => SimulatedNetwork; trace: Trace; now: () => number }) {
+  constructor(parts: {
+    database: DatabaseSync
+    network: () => SimulatedNetwork
+    uploads: () => SimulatedUploads
+    trace: Trace
+    now: () => number
+  }) {
     this.#database = parts.database
     this.#network = parts.network
+    this.#uploads = parts.uploads
     this.#trace = parts.trace
     this.#now = parts.now
   }
@@ -113,8 +122,14 @@ export class Referee {
   /** With everything healthy, each due head starts within 20 s, and no attempt stays open for ever (I10). */
   watchLiveness(): void {
     const now = this.#now()
+    // How long an upload may last is bounded by the head budget, which the end of the run waits for.
+    const uploading = new Set(
+      this.#uploads()
+        .running()
+        .map(({ handover }) => handover.connectionId),
+    )
     for (const lane of this.#all(HEADS) as unknown as HeadRow[]) {
-      if (!isDue(lane, now)) {
+      if (uploading.has(lane.id) || !isDue(lane, now)) {
         this.#dueSince.delete(lane.id)
         continue
       }
@@ -305,6 +320,8 @@ const HEADS = `select connection.id, connection.policy, waiting.sequence, media.
   left join lane on lane.connection_id = connection.id
   where connection.state = 'active' and connection.id not in (select connection_id from open_attempt)`
 
+const TOLD_ANEW: readonly string[] = ['media_pending', 'media_uploading', 'pace']
+
 /** Says it anew from the rows, and not as `decideHead` does. */
 function isDue(lane: HeadRow, now: number): boolean {
   if (lane.media === 'pending') return false
@@ -316,8 +333,7 @@ function isDue(lane: HeadRow, now: number): boolean {
   )
     return false
   if (lane.wait_reason === null || lane.wait_until === null) return true
-  if (lane.wait_reason === 'media_pending' || lane.wait_reason === 'pace' || lane.wait_until > now + LONGEST_WAIT_MS)
-    return true
+  if (TOLD_ANEW.includes(lane.wait_reason) || lane.wait_until > now + LONGEST_WAIT_MS) return true
   const remembered = lane.head === null ? null : (JSON.parse(lane.head) as { sequence: number }).sequence
   // The wait for a retry is the message's own: it ends with the message.
   if (lane.wait_reason === 'retrying' && remembered !== lane.sequence) return true

@@ -2,7 +2,7 @@ import type { LanePolicy } from '../../src/core/connection/lane-policy.ts'
 import type { ConnectionId } from '../../src/core/ids.ts'
 import { planLoad } from './client-load.ts'
 import { planFaults, stopFaults } from './incidents.ts'
-import { NETWORKS } from './simulated-network.ts'
+import { NETWORKS, UPLOADING_NETWORKS } from './simulated-network.ts'
 import { type Breakage, SimulatedWorld } from './simulated-world.ts'
 
 const WORKERS = 3
@@ -51,9 +51,13 @@ export async function simulate(seed: number, breakage: Breakage = {}): Promise<R
 async function live(world: SimulatedWorld, breakage: Breakage): Promise<void> {
   const lots = world.lots.fork('world')
   const faultsLastMs = lots.between(20_000, 150_000)
+  // Lots of their own, so that the worlds of before stay what they were.
+  const uploading = world.lots.fork('uploading networks')
+  const uploadsAreLikely = uploading.pick([0, 0, 0.5, 0.8])
   for (let i = 1; i <= lots.between(2, 5); i++) {
     const id = `con_${i}` as ConnectionId
-    const network = lots.pick(NETWORKS).name
+    const plain = lots.pick(NETWORKS).name
+    const network = uploading.chance(uploadsAreLikely) ? uploading.pick(UPLOADING_NETWORKS).name : plain
     world.addConnection({ id, accountNumber: (i % 2) + 1, number: `1555000${1000 + i}`, network }, policyOf(lots))
   }
   for (let i = 0; i < WORKERS; i++) world.startWorker()
@@ -82,6 +86,7 @@ function enterLanes(world: SimulatedWorld, lots: SimulatedWorld['lots']): void {
 function watch(world: SimulatedWorld, ends: { healthyAt: number; drainedBy: number }): void {
   world.schedule.after(WATCH_EVERY_MS, () => {
     if (world.schedule.now >= ends.healthyAt) world.referee.watchLiveness()
+    world.uploadReferee.watch()
     if (world.schedule.now >= ends.drainedBy) world.trace.violate('I1 no loss', 'the world never comes to rest')
     watch(world, ends)
   })

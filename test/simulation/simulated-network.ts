@@ -12,20 +12,33 @@ import type {
 import type { Lots } from './lots.ts'
 import type { Schedule } from './schedule.ts'
 import type { SimulatedMachine } from './simulated-machine.ts'
+import type { SimulatedUploads } from './simulated-uploads.ts'
 
 /** What a network is like. The evidence it gives is always true, but it may be late or never come. */
 export interface NetworkKind {
   readonly name: string
   readonly recognisesRepeat: boolean
   readonly evidence: 'none' | 'prompt' | 'late' | 'mute'
+  /** Attachments must be there before their message. */
+  readonly uploads: boolean
+  /** Now and then it wants no message for a while, and says so. */
+  readonly rests: boolean
 }
 
+const PLAIN = { uploads: false, rests: false }
+const CAREFUL = { recognisesRepeat: false, uploads: true, rests: true }
+
 export const NETWORKS: readonly NetworkKind[] = [
-  { name: 'plain', recognisesRepeat: false, evidence: 'none' },
-  { name: 'prompt', recognisesRepeat: false, evidence: 'prompt' },
-  { name: 'late', recognisesRepeat: false, evidence: 'late' },
-  { name: 'mute', recognisesRepeat: false, evidence: 'mute' },
-  { name: 'repeats', recognisesRepeat: true, evidence: 'none' },
+  { name: 'plain', recognisesRepeat: false, evidence: 'none', ...PLAIN },
+  { name: 'prompt', recognisesRepeat: false, evidence: 'prompt', ...PLAIN },
+  { name: 'late', recognisesRepeat: false, evidence: 'late', ...PLAIN },
+  { name: 'mute', recognisesRepeat: false, evidence: 'mute', ...PLAIN },
+  { name: 'repeats', recognisesRepeat: true, evidence: 'none', ...PLAIN },
+]
+export const UPLOADING_NETWORKS: readonly NetworkKind[] = [
+  { name: 'uploads', evidence: 'prompt', ...CAREFUL },
+  { name: 'uploads, late', evidence: 'late', ...CAREFUL },
+  { name: 'uploads, mute', evidence: 'mute', ...CAREFUL },
 ]
 
 export type CallFate =
@@ -74,6 +87,7 @@ export interface NetworkParts {
   readonly schedule: Schedule
   readonly lots: Lots
   readonly faults: NetworkFaults
+  readonly uploads: SimulatedUploads
   readonly onCall: (call: NetworkCall, kind: NetworkKind) => void
   readonly onEffect: (call: NetworkCall, kind: NetworkKind) => void
   readonly onReceipt: (receipt: Receipt) => void
@@ -111,7 +125,7 @@ export class SimulatedNetwork {
 
   /** The channels as one worker has them. */
   channelsFor(machine: SimulatedMachine): ReadonlyMap<string, Channel> {
-    return new Map(NETWORKS.map((kind) => [kind.name, this.#channel(kind, machine)]))
+    return new Map([...NETWORKS, ...UPLOADING_NETWORKS].map((kind) => [kind.name, this.#channel(kind, machine)]))
   }
 
   callsOf(connectionId: ConnectionId): readonly NetworkCall[] {
@@ -134,6 +148,10 @@ export class SimulatedNetwork {
       stop: () => Promise.resolve(),
       send: (handover, signal) => this.#send(kind, { handover, machine }, signal),
       reconcile: (open) => this.#reconcile(kind, machine, open),
+      ...(kind.uploads && { prepare: (handover, signal) => this.#parts.uploads.prepare(machine, handover, signal) }),
+      ...(kind.rests && {
+        restOf: ({ connectionId }, now) => this.#parts.uploads.restOf(machine, connectionId, now),
+      }),
     }
   }
 
@@ -230,7 +248,12 @@ export class SimulatedNetwork {
     call.effectAt = schedule.now
     note('network', `took ${nameOf(messageId)} #${attemptNumber} from ${call.machine.name}`)
     onEffect(call, kind)
-    this.#planReceipt(effect)
+    if (kind.rests) this.#parts.uploads.count(call.handover.connectionId)
+    this.#planReceipt(effect, {
+      connectionId: call.handover.connectionId,
+      // Who takes several attempts for one cannot say which of them failed.
+      attemptNumber: kind.recognisesRepeat ? null : attemptNumber,
+    })
     return { kind: 'accepted', networkId: effect.networkId }
   }
 
@@ -251,14 +274,16 @@ export class SimulatedNetwork {
     }
   }
 
-  #planReceipt(effect: Effect): void {
+  #planReceipt(effect: Effect, about: Pick<Receipt, 'connectionId' | 'attemptNumber'>): void {
     const { schedule, lots, faults, onReceipt } = this.#parts
     if (!lots.chance(faults.reports)) return
     const kind = lots.pick(['delivered', 'read', 'failed'] as const)
     schedule.after(lots.between(0, 20_000), () => {
       effect.refusedLater = kind === 'failed'
       onReceipt({
+        ...about,
         messageId: effect.messageId,
+        networkId: effect.networkId,
         kind,
         at: schedule.now,
         code: kind === 'failed' ? 'refused_later' : null,

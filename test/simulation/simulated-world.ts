@@ -12,8 +12,10 @@ import { Schedule } from './schedule.ts'
 import { SimulatedMachine } from './simulated-machine.ts'
 import { type NetworkFaults, SimulatedNetwork } from './simulated-network.ts'
 import { SimulatedStorage } from './simulated-storage.ts'
+import { SimulatedUploads, type UploadFaults } from './simulated-uploads.ts'
 import { SimulatedWorker } from './simulated-worker.ts'
 import { Trace } from './trace.ts'
+import { UploadReferee } from './upload-referee.ts'
 
 const STARTS_AT = Date.UTC(2026, 0, 15, 12)
 
@@ -41,9 +43,12 @@ export class SimulatedWorld {
   readonly trace = new Trace(() => this.schedule.now)
   readonly storage: SimulatedStorage
   readonly network: SimulatedNetwork
+  readonly uploads: SimulatedUploads
   readonly referee: Referee
+  readonly uploadReferee: UploadReferee
   readonly storageFaults: StorageFaults = { failsBefore: 0, failsAfter: 0, slow: 0, verySlow: 0, awayUntil: 0 }
   readonly networkFaults: NetworkFaults = { fates: {}, freezes: 0, reports: 0 }
+  readonly uploadFaults: UploadFaults = { fates: {}, rests: 0 }
   readonly connections: SimulatedConnection[] = []
   workers: SimulatedWorker[] = []
   readonly #breakage: Breakage
@@ -61,18 +66,34 @@ export class SimulatedWorld {
     this.referee = new Referee({
       database,
       network: () => this.network,
+      uploads: () => this.uploads,
       trace: this.trace,
       now: () => this.schedule.now,
+    })
+    const nameOf = (id: MessageId) => this.referee.nameOf(id)
+    this.uploadReferee = new UploadReferee({ database, uploads: () => this.uploads, trace: this.trace, nameOf })
+    this.uploads = new SimulatedUploads({
+      schedule: this.schedule,
+      lots: this.lots.fork('uploads'),
+      faults: this.uploadFaults,
+      onUpload: (upload) => this.uploadReferee.onUpload(upload),
+      onCrash: (machine) => this.#crash(machine),
+      note: (who, what) => this.trace.note(who, what),
+      nameOf,
     })
     this.network = new SimulatedNetwork({
       schedule: this.schedule,
       lots: this.lots.fork('network'),
       faults: this.networkFaults,
-      onCall: (call, kind) => this.referee.onCall(call, kind),
+      uploads: this.uploads,
+      onCall: (call, kind) => {
+        this.referee.onCall(call, kind)
+        this.uploadReferee.onCall(call, kind)
+      },
       onEffect: (call, kind) => this.referee.onEffect(call, kind),
       onReceipt: (receipt) => this.#bringReceipt(receipt),
       note: (who, what) => this.trace.note(who, what),
-      nameOf: (id) => this.referee.nameOf(id),
+      nameOf,
       hasFrozenWorkers: () => this.workers.some((worker) => worker.machine.isPaused),
     })
   }
@@ -147,14 +168,22 @@ export class SimulatedWorld {
     for (const worker of this.workers) if (lots.chance(0.7)) worker[how](connectionId)
   }
 
+  #crash(machine: SimulatedMachine): void {
+    const worker = this.workers.find((each) => each.machine === machine)
+    if (!worker) return
+    this.referee.outcomesMayBeLost = true
+    this.replace(worker, 5_000, 'crashes while it uploads')
+  }
+
   #bringReceipt(receipt: Receipt): void {
+    const name = receipt.messageId === null ? '' : this.referee.nameOf(receipt.messageId)
     const bring = deliverReceipt(
       { applyReceipt: (each) => this.schedule.work(() => this.storage.storage.lanes.applyReceipt(each)) },
       this.#main.clock,
     )
     bring(receipt).then(
-      () => this.trace.note('network', `reports ${this.referee.nameOf(receipt.messageId)} ${receipt.kind}`),
-      () => this.trace.note('network', `gives its report of ${this.referee.nameOf(receipt.messageId)} up`),
+      () => this.trace.note('network', `reports ${name} ${receipt.kind}`),
+      () => this.trace.note('network', `gives its report of ${name} up`),
     )
   }
 

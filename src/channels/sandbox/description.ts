@@ -12,6 +12,7 @@ export const SANDBOX_DESCRIPTION: ChannelDescription = {
       label: 'Latency',
       help: 'How long each delivery takes, such as 200ms or 3s; at most 20s.',
       kind: 'duration',
+      isRequired: false,
       unset: '0ms',
     },
     {
@@ -19,6 +20,7 @@ export const SANDBOX_DESCRIPTION: ChannelDescription = {
       label: 'Delivered after',
       help: 'When the receipt “delivered” comes, such as 1s; “never” for not at all.',
       kind: 'duration',
+      isRequired: false,
       unset: 'never',
     },
     {
@@ -26,9 +28,11 @@ export const SANDBOX_DESCRIPTION: ChannelDescription = {
       label: 'Read after',
       help: 'When the receipt “read” comes, such as 3s; “never” for not at all.',
       kind: 'duration',
+      isRequired: false,
       unset: 'never',
     },
   ],
+  secretKeys: [],
   writeSettings(stored) {
     const texts: Record<string, string> = {}
     for (const [name, [key]] of Object.entries(SANDBOX_KEYS)) {

@@ -28,7 +28,8 @@ export interface PlannedReceipt {
   readonly words: string | null
 }
 
-type Stored = PlannedReceipt & { readonly messageId: MessageId }
+/** Those of an earlier version name no attempt. */
+type Stored = PlannedReceipt & { readonly messageId: MessageId; readonly attemptNumber?: number }
 
 /**
  * Reports that the sandbox's network makes later. They are remembered until they are applied, so that none is lost: who
@@ -63,10 +64,10 @@ export class SandboxReceipts {
 
   /** Durable when it resolves. Harmless twice. */
   async plan(reported: Reported, receipt: PlannedReceipt): Promise<void> {
-    const { connectionId, messageId } = reported
+    const { connectionId, messageId, attemptNumber } = reported
     const { dueAt } = receipt
     const now = this.#clock.now()
-    const stored: Stored = { messageId, ...receipt }
+    const stored: Stored = { messageId, attemptNumber, ...receipt }
     const key = keyOf(reported, receipt.kind)
     const entry = { connectionId, key, value: JSON.stringify(stored), at: now, remindAt: dueAt }
     if ((await this.#memory.add(KIND, entry)) && isTimed(dueAt, now)) this.#schedule(connectionId, key, dueAt)
@@ -113,13 +114,14 @@ export class SandboxReceipts {
     return !isTimed(dueAt, at) || dueAt + LEFT_TO_PLANNER_MS <= this.#clock.now()
   }
 
-  async #report({ position, value }: MemoryEntry): Promise<void> {
+  async #report({ position, connectionId, value }: MemoryEntry): Promise<void> {
     const events = this.#events
     if (!events || this.#reporting.has(position)) return
     this.#reporting.add(position)
-    const { messageId, kind, dueAt, code, words } = JSON.parse(value) as Stored
+    const { messageId, attemptNumber = null, kind, dueAt, code, words } = JSON.parse(value) as Stored
+    const about = { connectionId, messageId, attemptNumber, networkId: null }
     try {
-      await events.receipt({ messageId, kind, at: dueAt, code, words })
+      await events.receipt({ ...about, kind, at: dueAt, code, words })
       await this.#memory.remove(KIND, position)
     } catch {
       // Storage is away, or the attempt does not end. It is still remembered: a later look reports it.

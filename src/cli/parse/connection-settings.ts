@@ -29,7 +29,18 @@ export const LANE_SETTINGS_HELP = `Settings of every lane:
 Settings of the sandbox:
   latency=200ms                how long each delivery takes
   delivered_after=1s           when the receipt “delivered” comes (never: not at all)
-  read_after=3s                when the receipt “read” comes (never: not at all)`
+  read_after=3s                when the receipt “read” comes (never: not at all)
+Settings of whatsapp-cloud, of which it needs the first five:
+  phone_number_id=ID           Meta's id of the number (not the number itself)
+  business_account_id=ID       the WhatsApp Business Account that the number belongs to
+  access_token=@FILE           the token of a system user; kept encrypted, never shown
+  app_secret=@FILE             proves that callbacks come from Meta; kept encrypted, never shown
+  verify_token=@FILE           a word of your own that Meta repeats when it first calls; kept encrypted, never shown
+  graph_version=v26.0          the version of Meta's API
+  link_preview=on|off          whether a text shows a preview of its first link
+  template_text=NAME:LANGUAGE  the approved template that carries texts to who has not written for 24 hours; likewise
+                               template_image, template_document, template_video (an empty text takes one back)
+A value @FILE is what the file holds, @- what standard input holds; @@ stands for one @ at the beginning.`
 
 /** Splits `key=value` arguments into what is the lane's and what is the channel's. */
 export function splitSettings(given: readonly string[]): { readonly lane: Pairs; readonly channel: Pairs } {

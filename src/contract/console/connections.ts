@@ -52,7 +52,10 @@ export const channelSetting = z.object({
   name: z.string(),
   label: z.string(),
   help: z.string(),
-  kind: z.enum(['duration', 'text', 'secret']),
+  /** A secret is written and never shown. A switch is `on` or `off`. */
+  kind: z.enum(['duration', 'text', 'secret', 'switch']),
+  /** A connection cannot be added without it. */
+  isRequired: z.boolean(),
   /** What it is when it is left out, as one would write it. */
   unset: z.string(),
 })
@@ -63,13 +66,59 @@ export const channelView = z.object({
   label: z.string(),
   description: z.string(),
   settings: z.array(channelSetting),
+  /** Its network must be told an address for callbacks. */
+  hasCallbacks: z.boolean(),
+  /** Its network approves message forms beforehand, and `listConnectionTemplates` lists them. */
+  hasTemplates: z.boolean(),
 })
 export type ChannelView = z.output<typeof channelView>
+
+/** Something that the network says of a connection. */
+export const connectionFact = z.object({
+  label: z.string(),
+  value: z.string(),
+  /** `warning`: it works, and something should be looked at. */
+  tone: z.enum(['plain', 'good', 'warning', 'bad']),
+})
+export type ConnectionFactView = z.output<typeof connectionFact>
+
+/** Where the network is to send its callbacks. */
+export const connectionCallback = z.object({
+  url: z.string(),
+  /** False when it is known that a network cannot reach it. `trouble` then says why, and what to do. */
+  isReachable: z.boolean(),
+  trouble: z.string().nullable(),
+})
+export type ConnectionCallbackView = z.output<typeof connectionCallback>
+
+/** A message form that the network has approved, or not yet. */
+export const connectionTemplate = z.object({
+  name: z.string(),
+  language: z.string(),
+  /** As the network words it, such as APPROVED. */
+  status: z.string(),
+  category: z.string(),
+  /** What it begins with: `text`, `image`, `document`, `video`, `location`; null when it has no header. */
+  header: z.string().nullable(),
+  body: z.string(),
+  /** The setting of the connection it could be named in, such as `template_text`; null when in none, and then why not. */
+  fits: z.string().nullable(),
+  why: z.string().nullable(),
+})
+export type ConnectionTemplateView = z.output<typeof connectionTemplate>
 
 export const connectionView = connectionRow.extend({
   lane: laneSettings,
   /** As one would write them. A secret one only says that it is set. */
   channelSettings: z.array(channelSetting.extend({ value: z.string().nullable(), isSet: z.boolean() })),
+  hasTemplates: z.boolean(),
+  /**
+   * What the network said: just now, right after adding, changing or `checkConnection`; else what is remembered of it.
+   * Null when nothing is remembered, or the channel has no network.
+   */
+  facts: z.array(connectionFact).nullable(),
+  /** Null where the network needs none. */
+  callback: connectionCallback.nullable(),
   createdAt: instant,
   /** How many UNCONFIRMED ones of it wait for a person. */
   unresolved: boundedCount,
@@ -125,7 +174,8 @@ const senderNumber = z.string().superRefine((value, context) => {
 })
 
 const cursor = z.string().max(64).optional()
-const channelSettings = z.record(z.string().max(64), z.string().max(1_024))
+// Access tokens of networks may be longer than most texts.
+const channelSettings = z.record(z.string().max(64), z.string().max(4_096))
 
 export const connectionRoutes = {
   /** By number. Removed ones are not among them. */
@@ -146,6 +196,10 @@ export const connectionRoutes = {
     params: ofAccount,
     reply: z.object({ channels: z.array(channelView) }),
   }),
+  /**
+   * Asks the network first whether the settings work, which may take up to 15 seconds. With the credentials of a network
+   * it also wants a fresh proof of who asks (`step_up_required`); the sandbox does not.
+   */
   addConnection: consoleRoute({
     method: 'POST',
     path: '/accounts/:account/connections',
@@ -187,7 +241,11 @@ export const connectionRoutes = {
     body: laneSettings,
     reply: connectionView,
   }),
-  /** Those that are named; an empty text takes one back. What is left out stays as it is. */
+  /**
+   * Those that are named; an empty text takes one back. What is left out stays as it is. Asks the network first, as adding
+   * does. `alsoChanged`: numbers of other connections that got the same new callback secret, because they share the
+   * address for callbacks.
+   */
   changeChannelSettings: consoleRoute({
     method: 'PUT',
     path: '/accounts/:account/connections/:id/settings',
@@ -195,7 +253,23 @@ export const connectionRoutes = {
     stepUp: true,
     params: inAccount,
     body: z.object({ settings: channelSettings }),
+    reply: connectionView.extend({ alsoChanged: z.array(z.string()) }),
+  }),
+  /** Asks the network now, which may take up to 15 seconds. Refused with what is to be mended when the settings no longer work. */
+  checkConnection: consoleRoute({
+    method: 'POST',
+    path: '/accounts/:account/connections/:id/check',
+    access: 'developer',
+    params: inAccount,
     reply: connectionView,
+  }),
+  /** Asks the network now. Empty where it has none. */
+  listConnectionTemplates: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/connections/:id/templates',
+    access: 'developer',
+    params: inAccount,
+    reply: z.object({ templates: z.array(connectionTemplate) }),
   }),
   /**
    * A long lane is cancelled in parts, so that nobody waits long: while `isRemoved` is false, ask again. In between the

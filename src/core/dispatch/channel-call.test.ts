@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { HandClock } from '../../../test/conformance/hand-clock.ts'
-import type { ConnectionId, MessageId } from '../ids.ts'
+import type { AccountId, ConnectionId, MessageId } from '../ids.ts'
 import type { Channel, Handover, Outcome } from '../ports/channel.ts'
 import type { JournalEvent } from '../ports/journal.ts'
 import { askForEvidence, ChannelCall } from './channel-call.ts'
@@ -97,6 +97,7 @@ describe('a call to a channel', () => {
 describe('asking a channel for evidence', () => {
   const question = {
     messageId: 'm' as MessageId,
+    accountId: 'a' as AccountId,
     connectionId: 'c' as ConnectionId,
     to: '15550100000',
     attemptNumber: 1,

@@ -4,10 +4,11 @@ import { DEFAULT_LANE_POLICY } from '../connection/lane-policy.ts'
 import type { AccountId, ConnectionId, MessageId } from '../ids.ts'
 import { MESSAGE_TYPES, type QueuedMessage } from '../message/message.ts'
 import type { LaneMemory, LaneWait } from '../ports/lanes.ts'
-import { decideHead, type HeadContext } from './decide-head.ts'
+import { decideHead, type HeadContext, heedRest } from './decide-head.ts'
 
 const NOON = Date.UTC(2026, 0, 15, 12)
 const NOTHING: LaneMemory = { head: null, trouble: null, wait: null }
+const OPEN = { do: 'open' } as const
 const DAY = 24 * 3_600_000
 const FILE = { path: 'spool/file', sizeBytes: 1, sha256: '00', mime: 'image/png' }
 const PENDING = { kind: 'pending', tries: 1, nextTryAt: 0, lastWords: 'slow' } as const
@@ -38,6 +39,8 @@ function context(given: Partial<HeadContext> = {}): HeadContext {
     paceLot: 0.5,
     channelTypes: MESSAGE_TYPES,
     mediaStalled: false,
+    isReady: true,
+    isNetworkRest: false,
     ...given,
   }
 }
@@ -224,5 +227,73 @@ describe('the decision about media', () => {
     const policy = { ...DEFAULT_LANE_POLICY, quietHours: { from: '11:00', to: '13:00', timeZone: 'UTC' } }
 
     assert.equal(decideHead({ ...MESSAGE, acceptedAt: NOON - DAY }, context({ policy })).do, 'drop')
+  })
+})
+
+describe('a head that is to be got ready', () => {
+  const READY_IMAGE: QueuedMessage = { ...IMAGE, media: { kind: 'ready', file: { ...FILE, sizeBytes: 5_000_000 } } }
+  const unready = (given: Partial<HeadContext> = {}) => decideHead(READY_IMAGE, context({ isReady: false, ...given }))
+
+  it('G4: is not opened, and says until when at most it is being got ready', () => {
+    const decision = unready()
+
+    const wait = { reason: 'media_uploading', words: null, until: NOON + 280_000 }
+    assert.deepEqual(decision, { do: 'prepare', memory: { ...NOTHING, wait }, budgetMs: 280_000 })
+  })
+
+  it('is so only when nothing else holds it', () => {
+    const [expired, gap] = [
+      unready({ now: NOON + DAY }),
+      unready({ policy: { ...DEFAULT_LANE_POLICY, leastGapMs: 5_000 }, lastAttemptAt: NOON - 1_000 }),
+    ]
+
+    assert.deepEqual([expired.do, gap.do], ['drop', 'wait'])
+  })
+
+  it.each([
+    ['with what is left of its head budget', 800_000, 100_000],
+    ['with enough for one more try when nothing is left', 900_000, 30_000],
+  ])('is so %s', (_, spentMs, budgetMs) => {
+    const memory = { ...NOTHING, head: { sequence: 7, tries: 3, spentMs, resent: false, crashes: 0 } }
+
+    const decision = unready({ memory })
+
+    assert.equal(decision.do === 'prepare' && decision.budgetMs, budgetMs)
+  })
+
+  it('is told to be so anew at each look', () => {
+    const memory = waiting({ reason: 'media_uploading', words: null, until: NOON + DAY })
+
+    assert.equal(unready({ memory }).do, 'prepare')
+    assert.equal(unready({ memory, isReady: true }).do, 'open')
+  })
+})
+
+describe('the pace of the network', () => {
+  const REST = { until: NOON + 5_000, reason: 'rate_limited', words: 'slower' }
+
+  it('holds a message until then', () => {
+    const decision = heedRest(REST, NOTHING, NOON)
+
+    assert.deepEqual(decision, { do: 'wait', memory: { ...NOTHING, wait: REST } })
+  })
+
+  it('says nothing new when it says the same again', () => {
+    const memory = { ...NOTHING, wait: { ...REST } }
+
+    const decision = heedRest(REST, memory, NOON)
+
+    assert.equal(decision.do === 'wait' && decision.memory, memory)
+  })
+
+  it('lets go what it names no time for, or one that is over', () => {
+    assert.deepEqual([heedRest(null, NOTHING, NOON), heedRest({ ...REST, until: NOON }, NOTHING, NOON)], [OPEN, OPEN])
+  })
+
+  it('is asked anew, and a wait of another kind is not', () => {
+    const memory = waiting(REST)
+
+    assert.deepEqual(decideHead(MESSAGE, context({ memory, isNetworkRest: true })), OPEN)
+    assert.equal(decideHead(MESSAGE, context({ memory })).do, 'wait')
   })
 })

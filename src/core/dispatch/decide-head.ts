@@ -2,7 +2,9 @@ import type { LanePolicy } from '../connection/lane-policy.ts'
 import { endOfQuietHours } from '../connection/quiet-hours.ts'
 import type { Instant } from '../ids.ts'
 import type { QueuedMessage } from '../message/message.ts'
+import type { NetworkRest } from '../ports/channel.ts'
 import type { LaneMemory, LaneWait, Step } from '../ports/lanes.ts'
+import type { ReasonCode } from '../reasons.ts'
 import { RETRY_AFTER_MOST_MS } from './retry-schedule.ts'
 
 export interface HeadContext {
@@ -16,6 +18,10 @@ export interface HeadContext {
   readonly channelTypes: readonly string[]
   /** True while no media can be fetched for a reason of ours (a full disk): no message pays for that. */
   readonly mediaStalled: boolean
+  /** False when the channel wants to get the message ready before its attempt is opened. */
+  readonly isReady: boolean
+  /** The lane waits because the network's pace said so: who asks it again learns whether it still does. */
+  readonly isNetworkRest: boolean
 }
 
 type DroppedState = 'EXPIRED' | 'FAILED' | 'UNCONFIRMED'
@@ -23,12 +29,20 @@ type DroppedState = 'EXPIRED' | 'FAILED' | 'UNCONFIRMED'
 export type HeadDecision =
   | { readonly do: 'open' }
   | { readonly do: 'wait'; readonly memory: LaneMemory }
+  /** The channel gets it ready now, for at most `budgetMs`. Nothing is opened yet. */
+  | { readonly do: 'prepare'; readonly memory: LaneMemory; readonly budgetMs: number }
   | { readonly do: 'drop'; readonly as: DroppedState; readonly reason: string; readonly words: string | null }
 
 /** `idle`: there is no head, or nothing may be opened. */
 export type Decision = HeadDecision | { readonly do: 'idle' }
 
 const OPEN: HeadDecision = { do: 'open' }
+
+// What getting a file ready may take: as long as a line needs that carries 50 kB in a second, and then some.
+const PREPARING_MS = 3 * 60_000
+const PREPARING_BYTES_PER_MS = 50
+// What little is left of a head budget ends with a try, and this is the least that makes one.
+const PREPARING_LEAST_MS = 30_000
 
 /** Decides what the lane does with the message at its head now. Pure. */
 export function decideHead(head: QueuedMessage, context: HeadContext): HeadDecision {
@@ -49,7 +63,27 @@ function judgeHead(head: QueuedMessage, context: HeadContext): HeadDecision {
   const quietUntil = policy.quietHours && endOfQuietHours(policy.quietHours, now)
   if (quietUntil !== null) return waitUntil(quietUntil, 'quiet_hours', memory)
   const restsUntil = endOfRest(context)
-  return restsUntil <= now ? OPEN : waitUntil(restsUntil, 'pace', memory)
+  if (restsUntil > now) return waitUntil(restsUntil, 'pace', memory)
+  return context.isReady ? OPEN : prepare(head, context)
+}
+
+/** The network's pace is asked last, when nothing else holds the message. Pure. */
+export function heedRest(rest: NetworkRest | null, memory: LaneMemory, now: Instant): HeadDecision {
+  if (!rest || rest.until <= now) return OPEN
+  const { until, reason, words } = rest
+  const { wait } = memory
+  if (wait?.reason === reason && wait.until === until && wait.words === words) return { do: 'wait', memory }
+  return { do: 'wait', memory: withWait(memory, { reason, words, until }) }
+}
+
+/** Said anew each time: writing it shows that the lane is still this worker's before anything is begun. */
+function prepare(head: QueuedMessage, { policy, memory, now }: HeadContext): HeadDecision {
+  const sizeBytes = head.media?.kind === 'ready' ? head.media.file.sizeBytes : 0
+  const leftMs = policy.headBudgetMs - (memory.head?.sequence === head.sequence ? memory.head.spentMs : 0)
+  const wantedMs = PREPARING_MS + Math.ceil(sizeBytes / PREPARING_BYTES_PER_MS)
+  const budgetMs = Math.max(PREPARING_LEAST_MS, Math.min(wantedMs, leftMs))
+  const wait = { reason: 'media_uploading', words: null, until: now + budgetMs }
+  return { do: 'prepare', memory: withWait(memory, wait), budgetMs }
 }
 
 /** The same memory when it says so already, so that looking again writes nothing. */
@@ -61,17 +95,19 @@ function waitUntil(until: Instant, reason: 'quiet_hours' | 'pace', memory: LaneM
 
 /** What a step writes for a decision. */
 export function moveOf(head: QueuedMessage | null, decision: Decision): Pick<Step, 'drop' | 'open'> {
-  if (!head || decision.do === 'idle' || decision.do === 'wait') return { drop: null, open: null }
-  const { sequence } = head
-  if (decision.do === 'open') return { drop: null, open: { sequence, number: head.attempts + 1 } }
+  if (head && decision.do === 'open')
+    return { drop: null, open: { sequence: head.sequence, number: head.attempts + 1 } }
+  if (!head || decision.do !== 'drop') return { drop: null, open: null }
   const { as, reason, words } = decision
-  return { drop: { sequence, as, reason, words }, open: null }
+  return { drop: { sequence: head.sequence, as, reason, words }, open: null }
 }
 
+const TOLD_ANEW: ReadonlySet<string> = new Set<ReasonCode>(['media_pending', 'media_uploading', 'pace', 'quiet_hours'])
+
 /** A wait whose end is farther away than any wait we make was planned before the clock was set back: it is over. */
-function isStillOn(wait: LaneWait, head: QueuedMessage, { policy, memory, now }: HeadContext): boolean {
-  // These are told anew at each look.
-  if (wait.reason === 'media_pending' || wait.reason === 'pace' || wait.reason === 'quiet_hours') return false
+function isStillOn(wait: LaneWait, head: QueuedMessage, context: HeadContext): boolean {
+  if (TOLD_ANEW.has(wait.reason) || context.isNetworkRest) return false
+  const { policy, memory, now } = context
   // The wait for a retry is the message's own: it ends when that message is cancelled or expires.
   if (wait.reason === 'retrying' && memory.head?.sequence !== head.sequence) return false
   if (wait.until === null) return true

@@ -2,7 +2,7 @@ import type { ConnectionId, Instant } from '../ids.ts'
 import type { QueuedMessage } from '../message/message.ts'
 import type { Evidence, Handover, OpenQuestion, Outcome } from '../ports/channel.ts'
 import type { JournalEvent } from '../ports/journal.ts'
-import type { AttemptRecord, ClaimedLane, Disposition, Step } from '../ports/lanes.ts'
+import type { AttemptRecord, ClaimedLane, Disposition, LaneWait, Step } from '../ports/lanes.ts'
 import type { HeadDecision } from './decide-head.ts'
 import type { EndedAttempt } from './next-step.ts'
 
@@ -20,6 +20,11 @@ export interface Begun {
 /** An attempt on its way to being recorded. */
 export interface Closing extends Begun {
   readonly close: NonNullable<Step['close']>
+}
+
+/** The next attempt of a message. */
+export function attemptOf(message: QueuedMessage, startedAt: Instant): Begun {
+  return { message, number: message.attempts + 1, startedAt, crashes: 0, isDoubted: false }
 }
 
 /** The claim had run out before the call, so there was no call. */
@@ -122,6 +127,10 @@ export function finished(
     tookMs: attempt.endedAt - attempt.startedAt,
     next: disposition.do === 'settle' ? disposition.as : 'QUEUED',
   }
+}
+
+export function waits(connectionId: ConnectionId, { reason, until }: LaneWait): JournalEvent {
+  return { event: 'lane.waiting', connectionId, reason, until }
 }
 
 export function dropped(message: QueuedMessage, decision: Extract<HeadDecision, { do: 'drop' }>): JournalEvent {

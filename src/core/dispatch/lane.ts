@@ -1,12 +1,13 @@
 import type { ConnectionId, Instant } from '../ids.ts'
 import type { QueuedMessage, Sequence } from '../message/message.ts'
-import type { Channel, Outcome } from '../ports/channel.ts'
+import type { Channel } from '../ports/channel.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Journal } from '../ports/journal.ts'
-import type { ClaimedLane, LaneMemory, Lanes, Step, StepResult } from '../ports/lanes.ts'
-import { askForEvidence, ChannelCall } from './channel-call.ts'
-import { type Decision, decideHead, type HeadDecision, moveOf } from './decide-head.ts'
+import type { ClaimedLane, Lanes, Step, StepResult } from '../ports/lanes.ts'
+import { ChannelCall } from './channel-call.ts'
+import { type Decision, moveOf } from './decide-head.ts'
 import {
+  attemptOf,
   type Begun,
   type Closing,
   closeUncalled,
@@ -14,15 +15,15 @@ import {
   endedWith,
   finished,
   handover,
-  outcomeOf,
-  question,
   recordOf,
-  weigh,
+  waits,
 } from './describe-attempt.ts'
-import { gatherEvidence } from './gather-evidence.ts'
+import { askAfterCrash, askUntil, type Found } from './gather-evidence.ts'
+import { LaneRules } from './lane-rules.ts'
 import { LaneRun } from './lane-run.ts'
 import { type LaneEnding, LaneStorage } from './lane-storage.ts'
-import { type EndedAttempt, nextStep } from './next-step.ts'
+import type { EndedAttempt } from './next-step.ts'
+import { Preparation } from './preparation.ts'
 import { Rest } from './rest.ts'
 import type { WorkerClaim } from './worker-claim.ts'
 
@@ -67,11 +68,10 @@ export class Lane {
   readonly #run: LaneRun
   readonly #rest: Rest
   readonly #storage: LaneStorage
+  readonly #rules: LaneRules
+  /** Null where nothing needs getting ready. */
+  readonly #preparation: Preparation | null
   #claimed: ClaimedLane
-  #memory: LaneMemory
-  #savedMemory: LaneMemory
-  #lastAttemptAt: Instant | null
-  #paceLot: number
   #call: ChannelCall | null = null
   #working: Promise<void> | null = null
   #woken = false
@@ -86,12 +86,10 @@ export class Lane {
     this.#parts = parts
     this.#rest = new Rest(parts.clock)
     this.#run = new LaneRun(parts.lanes, claimed.connectionId)
-    const { lanes, journal } = parts
+    this.#rules = new LaneRules(claimed, parts)
+    const { lanes, journal, channel } = parts
     this.#storage = new LaneStorage({ lanes, journal, rest: this.#rest, ending: () => this.#ending })
-    this.#memory = claimed.memory
-    this.#savedMemory = claimed.memory
-    this.#lastAttemptAt = claimed.lastAttemptAt
-    this.#paceLot = parts.clock.random()
+    this.#preparation = channel.prepare ? new Preparation({ ...parts, rest: this.#rest }) : null
   }
 
   get epoch(): number {
@@ -140,11 +138,13 @@ export class Lane {
   sweep(): void {
     if (this.#call && !this.#parts.claim.holds()) this.#call.abort()
     this.#call?.sweep()
+    this.#preparation?.sweep()
   }
 
-  /** Lets the running attempt finish and be recorded, and opens nothing more. */
+  /** Lets the running attempt finish and be recorded, and opens nothing more. What is only being got ready is cut short. */
   async stop(): Promise<void> {
     if (this.#ending !== 'gone') this.#ending = 'stop'
+    this.#preparation?.cut()
     this.#rest.interrupt()
     await this.#working
   }
@@ -156,6 +156,7 @@ export class Lane {
   handOver(): void {
     if (this.#ending) return
     this.#ending = 'hand-over'
+    this.#preparation?.cut()
     this.#rest.interrupt()
     void Promise.resolve(this.#working).then(() => this.#leave())
   }
@@ -186,24 +187,28 @@ export class Lane {
       const head = mayOpen ? await this.#storage.read(() => this.#run.head(close)) : null
       if (head || close) this.#idleSinceMonotonic = null
       // Looked at again: while the head was loaded, the lane may have been told to end.
-      const decision = head && !this.#ending ? this.#decide(head) : IDLE
+      const decision = head && !this.#ending ? this.#rules.decide(head, this.#preparation?.isReady(head) ?? true) : IDLE
       const { term } = this.#parts.claim
       const written = await this.#commit(this.#step(close, head, decision))
       // Given up while the step was on its way: what it opened is for whoever takes the lane.
       if (!written || this.#isGone) return
       closing = null
       if (head && written.opened) closing = await this.#attempt(head, term)
-      else if (!(await this.#goOn(head, decision))) return
+      else if (!(await this.#goOn(head, decision, term))) return
     }
   }
 
   /** After a step that opened nothing. False when the lane rests. */
-  async #goOn(head: QueuedMessage | null, decision: Decision): Promise<boolean> {
+  async #goOn(head: QueuedMessage | null, decision: Decision, term: number): Promise<boolean> {
     switch (decision.do) {
       case 'drop':
         this.#run.pass()
         if (head) this.#parts.journal.record(dropped(head, decision))
         return true
+      case 'prepare':
+        if (!head) return true
+        if (this.#rules.wait) this.#parts.journal.record(waits(this.connectionId, this.#rules.wait))
+        return this.#prepare(head, decision.budgetMs, term)
       case 'wait':
         await this.#waitItOut(head)
         return !this.#ending
@@ -221,19 +226,40 @@ export class Lane {
     }
   }
 
-  #decide(head: QueuedMessage): HeadDecision {
-    const { clock, channel, isMediaStalled } = this.#parts
-    const decision = decideHead(head, {
-      policy: this.#claimed.policy,
-      memory: this.#memory,
-      now: clock.now(),
-      lastAttemptAt: this.#lastAttemptAt,
-      paceLot: this.#paceLot,
-      channelTypes: channel.capabilities.types,
-      mediaStalled: isMediaStalled(),
+  /** False when the lane rests, ends or is gone. */
+  async #prepare(head: QueuedMessage, budgetMs: number, term: number): Promise<boolean> {
+    // Told during the commit, when there was nothing to cut short yet.
+    if (this.#ending || this.#changed) return !this.#ending
+    const { channelSettings } = this.#claimed
+    const startedAt = this.#parts.clock.now()
+    const prepared = await this.#preparation?.run(head.sequence, {
+      handover: handover(this.#claimed, attemptOf(head, startedAt)),
+      budgetMs,
+      term,
+      isWanted: () => this.#isStillWanted(head, channelSettings),
     })
-    if (decision.do === 'wait') this.#memory = decision.memory
-    return decision
+    if (this.#ending) return false
+    if (prepared?.kind !== 'failed') {
+      // Cut short: others may have had the lane, or somebody changed it.
+      if (!prepared) await this.#parts.claim.held()
+      this.#changed ||= !prepared
+      return !this.#ending
+    }
+    const decision = this.#rules.afterPreparing(head, startedAt, prepared.failure)
+    const written = await this.#commit(this.#step(null, head, decision))
+    return written !== null && !this.#isGone && this.#goOn(head, decision, term)
+  }
+
+  /** Whether what is being got ready is the head still, of a connection that may send and is what it was. */
+  async #isStillWanted(head: QueuedMessage, settings: ClaimedLane['channelSettings']): Promise<boolean> {
+    do {
+      if (this.#ending || !(await this.#lookAgain())) return false
+      const { mayOpen, channelSettings } = this.#claimed
+      if (!mayOpen || JSON.stringify(channelSettings) !== JSON.stringify(settings)) return false
+      const now = await this.#storage.read(() => this.#run.head(null))
+      if (now?.sequence !== head.sequence || now.media?.kind !== 'ready') return false
+    } while (this.#changed)
+    return true
   }
 
   #step(close: Step['close'], head: QueuedMessage | null, decision: Decision): Step {
@@ -245,7 +271,8 @@ export class Lane {
       ...moveOf(head, decision),
       settledThrough: this.#run.takeSettledThrough(),
     }
-    return this.#memory === this.#savedMemory ? step : { ...step, memory: this.#memory }
+    const memory = this.#rules.unsaved
+    return memory ? { ...step, memory } : step
   }
 
   /** Null when the lane is gone. While storage cannot be written nothing new begins, and no outcome is given up. */
@@ -254,22 +281,16 @@ export class Lane {
     const result = await this.#storage.record(step)
     if (result?.fenced) this.#leave()
     if (!result || result.fenced) return null
-    if (step.memory) this.#savedMemory = step.memory
-    if (result.opened) this.#lastAttemptAt = step.at
+    if (step.memory) this.#rules.saved(step.memory)
+    if (result.opened) this.#rules.opened(step.at)
     return result
   }
 
   /** The attempt is committed: now the one call that can have an effect. */
   async #attempt(head: QueuedMessage, term: number): Promise<Closing> {
     const { clock, channel, claim, journal } = this.#parts
-    const begun = {
-      message: head,
-      number: head.attempts + 1,
-      startedAt: this.#lastAttemptAt ?? clock.now(),
-      crashes: 0,
-      isDoubted: false,
-    }
-    this.#paceLot = clock.random()
+    const begun = attemptOf(head, this.#rules.lastAttemptAt ?? clock.now())
+    this.#preparation?.use()
     // The last look before the wire: from here on nothing can stop a call but the channel itself (G6). A claim that ran
     // out and was renewed since the attempt was recorded is no better: in between, others may have taken the lane.
     const stillHolds = () => claim.holds() && claim.term === term
@@ -277,7 +298,7 @@ export class Lane {
     this.#call = new ChannelCall(clock, channel.capabilities.callBudgetMs, stillHolds)
     const outcome = await this.#call.run(channel, handover(this.#claimed, begun), journal)
     this.#call = null
-    return this.#close(begun, outcome, false)
+    return this.#close(begun, { outcome, evidenceAsked: false })
   }
 
   /** The claim ran out before the call, so there was no call. Goes on once the claim holds again, if the lane is still ours. */
@@ -287,18 +308,10 @@ export class Lane {
     return closeUncalled(begun, this.#parts.clock.now())
   }
 
-  #close(begun: Begun, outcome: Outcome, evidenceAsked: boolean): Closing {
-    const { clock, channel, journal } = this.#parts
+  #close(begun: Begun, { outcome, evidenceAsked }: Found): Closing {
+    const { clock, journal } = this.#parts
     const ended: EndedAttempt = { ...endedWith(begun, clock.now(), outcome), evidenceAsked }
-    const { disposition, memory } = nextStep(ended, {
-      policy: this.#claimed.policy,
-      memory: this.#memory,
-      now: ended.endedAt,
-      lot: clock.random(),
-      recognisesRepeat: channel.capabilities.recognisesRepeat,
-      evidenceWaitMs: channel.capabilities.evidenceWaitMs,
-    })
-    this.#memory = memory
+    const disposition = this.#rules.afterAttempt(ended)
     const attempt = recordOf(ended)
     const close = { attempt, disposition }
     // A lane that was given up records nothing, so it tells nothing either; and an attempt ends once.
@@ -321,13 +334,7 @@ export class Lane {
       connectionId: this.connectionId,
       crashes: begun.crashes,
     })
-    const answer = await askForEvidence(this.#parts.channel, question(begun), this.#parts.journal)
-    const evidence = weigh(answer, begun)
-    return this.#close(
-      begun,
-      outcomeOf(evidence, 'the worker died while it was being handed over'),
-      evidence.kind === 'nothing-ever',
-    )
+    return this.#close(begun, await askAfterCrash(this.#parts, begun))
   }
 
   /** Null when the lane is gone or stops; the attempt stays open then, and the wait goes on with whoever takes it. */
@@ -338,12 +345,9 @@ export class Lane {
   }
 
   async #askUntil(begun: Begun, until: Instant, words: string): Promise<Closing | null> {
-    const { clock, channel, journal } = this.#parts
-    // Only the end itself is by the time of day, so that setting it back does not make the lane wait for days.
-    const forMs = Math.min(until - clock.now(), channel.capabilities.evidenceWaitMs)
-    const parts = { channel, clock, journal, rest: this.#rest, goesOn: () => !this.#ending }
-    const evidence = await gatherEvidence(parts, question(begun), forMs)
-    return evidence && this.#close(begun, outcomeOf(weigh(evidence, begun), words), true)
+    const parts = { ...this.#parts, rest: this.#rest, goesOn: () => !this.#ending }
+    const found = await askUntil(parts, begun, { until, words })
+    return found && this.#close(begun, found)
   }
 
   /** Loads afresh what somebody changed. False when the lane is gone. */
@@ -356,27 +360,21 @@ export class Lane {
       return false
     }
     this.#claimed = { ...claimed, open: null }
-    this.#memory = claimed.memory
-    this.#savedMemory = claimed.memory
+    this.#rules.reload(claimed)
     this.#run.forget()
     return true
   }
 
   async #waitItOut(head: QueuedMessage | null): Promise<void> {
-    const { wait } = this.#memory
+    const { wait, isResting } = this.#rules
     if (!wait || this.#ending || this.#changed) return
-    this.#parts.journal.record({
-      event: 'lane.waiting',
-      connectionId: this.connectionId,
-      reason: wait.reason,
-      until: wait.until,
-    })
+    this.#parts.journal.record(waits(this.connectionId, wait))
     if (wait.reason === 'media_pending' && head) this.#parts.wantMedia([head.sequence])
     await this.#rest.sleep(
       Math.min(LONGEST_SLEEP_MS, wait.until === null ? LONGEST_SLEEP_MS : wait.until - this.#parts.clock.now()),
     )
     // Being told that the head was cancelled or its media arrived only saves time: this look is the truth.
-    if (wait.reason !== 'pace') this.#changed = true
+    if (!isResting) this.#changed = true
   }
 
   get #isGone(): boolean {
@@ -386,6 +384,7 @@ export class Lane {
   #leave(): void {
     if (this.#isGone) return
     this.#ending = 'gone'
+    this.#preparation?.cut()
     this.#woken = false
     this.#rest.interrupt()
     this.#parts.onGone(this)

@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { DEFAULT_LANE_POLICY } from '../connection/lane-policy.ts'
 import type { Failure, Outcome } from '../ports/channel.ts'
 import type { HeadMemory, LaneMemory } from '../ports/lanes.ts'
-import { type EndedAttempt, nextStep, type StepContext } from './next-step.ts'
+import { afterPreparing, type EndedAttempt, nextStep, type StepContext, type Unready } from './next-step.ts'
 
 const NOON = Date.UTC(2026, 0, 15, 12)
 const NOTHING: LaneMemory = { head: null, trouble: null, wait: null }
@@ -273,5 +273,48 @@ describe('the next step after crashes', () => {
     const { disposition } = nextStep(ended(BUSY), context({ memory: head({ crashes: 5 }) }))
 
     assert.deepEqual(disposition, { do: 'keep-queued' })
+  })
+})
+
+describe('the next step after a message could not be got ready', () => {
+  const unready = (failure: Partial<Failure> & Pick<Failure, 'class'>, tookMs = 100): Unready => ({
+    sequence: 7,
+    startedAt: NOON - tookMs,
+    endedAt: NOON,
+    failure: { code: 'busy', words: 'come back later', suspectsNetwork: false, retryAfterMs: null, ...failure },
+  })
+
+  it.each(['permanent', 'transient', 'connection'] as const)('remembers as after an attempt: %s', (kind) => {
+    const failure = { class: kind, retryAfterMs: 4_000 }
+
+    const { memory } = afterPreparing(unready(failure), context({ memory: head({ tries: 2 }) }))
+
+    const attempted = nextStep(ended(rejected(failure)), context({ memory: head({ tries: 2 }) }))
+    assert.deepEqual(memory, attempted.memory)
+  })
+
+  it('drops it with the reason when it never can be', () => {
+    const { decision } = afterPreparing(unready({ class: 'permanent', code: 'content_refused' }), context())
+
+    assert.deepEqual(decision, { do: 'drop', as: 'FAILED', reason: 'content_refused', words: 'come back later' })
+  })
+
+  it('waits otherwise', () => {
+    const { decision, memory } = afterPreparing(unready({ class: 'connection' }), context())
+
+    assert.deepEqual(decision, { do: 'wait', memory })
+    assert.equal(memory.wait?.reason, 'busy')
+  })
+
+  it('drops it when its time is used up', () => {
+    const { decision } = afterPreparing(unready({ class: 'transient' }, 16 * MINUTE), context())
+
+    assert.equal(decision.do === 'drop' && decision.reason, 'head_budget_over')
+  })
+
+  it('G5: denies nothing of an attempt before that may have arrived', () => {
+    const { decision } = afterPreparing(unready({ class: 'permanent' }), context({ memory: head({ resent: true }) }))
+
+    assert.deepEqual(decision, { do: 'drop', as: 'UNCONFIRMED', reason: 'fate_unknown', words: 'come back later' })
   })
 })

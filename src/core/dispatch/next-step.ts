@@ -3,6 +3,7 @@ import type { Instant } from '../ids.ts'
 import type { Sequence } from '../message/message.ts'
 import type { Failure, Outcome } from '../ports/channel.ts'
 import type { Disposition, HeadMemory, LaneMemory, TroubleMemory } from '../ports/lanes.ts'
+import type { HeadDecision } from './decide-head.ts'
 import { connectionDelayMs, messageDelayMs } from './retry-schedule.ts'
 
 /** From here a run of failures that may be the network's is treated as the connection's own. */
@@ -63,6 +64,30 @@ export function nextStep(attempt: EndedAttempt, context: StepContext): NextStep 
     case 'unknown':
       return afterUnknown(attempt, outcome.words, context)
   }
+}
+
+/** A message that could not be got ready for its attempt. */
+export interface Unready {
+  readonly sequence: Sequence
+  readonly startedAt: Instant
+  readonly endedAt: Instant
+  readonly failure: Failure
+}
+
+/**
+ * Decides what becomes of a message that could not be got ready: the same as after an attempt that was rejected, but there
+ * was none, so none ends. Pure.
+ */
+export function afterPreparing(
+  { failure, ...unready }: Unready,
+  context: StepContext,
+): { readonly decision: HeadDecision; readonly memory: LaneMemory } {
+  const outcome: Outcome = { kind: 'rejected', failure }
+  const attempt = { ...unready, number: 0, outcome, crashes: 0, evidenceAsked: false }
+  const { disposition, memory } = afterRejection(attempt, failure, context)
+  if (disposition.do !== 'settle') return { decision: { do: 'wait', memory }, memory }
+  const as = disposition.as === 'UNCONFIRMED' ? 'UNCONFIRMED' : 'FAILED'
+  return { decision: { do: 'drop', as, reason: disposition.reason ?? failure.code, words: disposition.words }, memory }
 }
 
 /** Whoever reads the log must see that the recipient may have it twice. */

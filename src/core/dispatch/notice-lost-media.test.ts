@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import type { Channel, Handover, Outcome } from '../ports/channel.ts'
+import type { Channel, Failure, Handover, Outcome } from '../ports/channel.ts'
 import { noticeLostMedia } from './notice-lost-media.ts'
 
 const MEDIA = { path: 'spool/file', sizeBytes: 1, sha256: '00', mime: 'image/png' }
@@ -37,6 +37,36 @@ describe('who keeps the spool', () => {
     )
   })
 
+  it('hears of an attachment that was not found when it was to be got ready', async () => {
+    let heard = 0
+    const channel = noticeLostMedia(
+      { ...channelThat(() => assert.fail()), prepare: async () => ({ kind: 'failed', failure: LOST }) },
+      () => {
+        heard += 1
+      },
+    )
+
+    const seen = await channel.prepare?.(handover(), new AbortController().signal)
+
+    assert.deepEqual([seen, heard], [{ kind: 'failed', failure: LOST }, 1])
+  })
+
+  it('passes on what the pace of the network says', () => {
+    const rest = { until: 5, reason: 'rate_limited', words: null }
+    const channel = noticeLostMedia({ ...channelThat(() => assert.fail()), restOf: () => rest }, () => {})
+
+    assert.equal(channel.restOf?.(handover(), 0), rest)
+  })
+
+  it('leaves out what the channel leaves out', () => {
+    const channel = noticeLostMedia(
+      channelThat(() => assert.fail()),
+      () => {},
+    )
+
+    assert.deepEqual([channel.prepare, channel.restOf], [undefined, undefined])
+  })
+
   it('gives a text the very promise of the channel', () => {
     const sending = new Promise<Outcome>(() => {})
     const channel = noticeLostMedia(
@@ -50,6 +80,14 @@ describe('who keeps the spool', () => {
     )
   })
 })
+
+const LOST: Failure = {
+  class: 'transient',
+  code: 'media_lost',
+  words: null,
+  suspectsNetwork: false,
+  retryAfterMs: null,
+}
 
 function rejected(code: string): Outcome {
   const failure = { class: 'transient', code, words: null, suspectsNetwork: false, retryAfterMs: null } as const

@@ -1,13 +1,20 @@
-import type { Channel, Outcome } from '../ports/channel.ts'
+import type { Channel, Failure, Handover, Outcome, Prepared } from '../ports/channel.ts'
 
 /**
  * The same channel, but whoever keeps the spool hears of it when the channel finds an attachment gone. Such a failure is
  * transient, so the lane tries again by itself, and by then the file is being fetched once more.
  */
 export function noticeLostMedia(channel: Channel, onLost: () => void): Channel {
-  const look = (outcome: Outcome) => {
-    if (outcome.kind === 'rejected' && outcome.failure.code === 'media_lost') onLost()
+  const hear = ({ code }: Failure) => {
+    if (code === 'media_lost') onLost()
   }
+  const look = (outcome: Outcome) => {
+    if (outcome.kind === 'rejected') hear(outcome.failure)
+  }
+  const lookAtPrepared = (prepared: Prepared) => {
+    if (prepared.kind === 'failed') hear(prepared.failure)
+  }
+  const { prepare, restOf } = channel
   return {
     name: channel.name,
     capabilities: channel.capabilities,
@@ -21,5 +28,14 @@ export function noticeLostMedia(channel: Channel, onLost: () => void): Channel {
       if (handover.media) sending.then(look, () => {})
       return sending
     },
+    // Left out where the channel leaves them out, because a lane looks whether they are there.
+    ...(prepare && {
+      prepare(handover: Handover, signal: AbortSignal) {
+        const preparing = prepare.call(channel, handover, signal)
+        preparing.then(lookAtPrepared, () => {})
+        return preparing
+      },
+    }),
+    ...(restOf && { restOf: restOf.bind(channel) }),
   }
 }

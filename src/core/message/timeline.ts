@@ -14,6 +14,7 @@ export const TIMELINE_KINDS = {
   'attempt-unknown': 'Nobody knows whether it was sent',
   recovered: 'Its worker died while it was being handed over; another took over',
   evidence: 'The channel was asked what became of it',
+  'receipt-sent': 'The network reported that it had taken it',
   'receipt-delivered': 'Delivered to the recipient’s device',
   'receipt-read': 'Read by the recipient',
   'receipt-failed': 'The network reported that it failed',

@@ -1,11 +1,15 @@
-/** A request of a network to the address that it was given for callbacks. */
-export interface CallbackRequest {
+/** What is known of a callback before its body is read. */
+export interface CallbackHead {
   readonly method: 'GET' | 'POST'
   /** The last part of the path: whose callback it claims to be. */
   readonly callbackApp: string
   readonly query: URLSearchParams
   /** By lower-case name; one that came twice is left out. */
   readonly headers: Readonly<Record<string, string>>
+}
+
+/** A request of a network to the address that it was given for callbacks. */
+export interface CallbackRequest extends CallbackHead {
   /** Byte for byte; empty for GET. */
   readonly body: Uint8Array
 }
@@ -21,6 +25,11 @@ export interface CallbackReceiver {
   /** The part of the path that stands for the channel. */
   readonly channel: string
   readonly maxBodyBytes: number
+  /**
+   * What the head alone gives reason to turn away, such as an address that nobody has: then nothing of the body is kept.
+   * Null: go on. Rejects as `receive` does.
+   */
+  refuseEarly(head: CallbackHead): Promise<CallbackReply | null>
   /**
    * Answers once what the request tells is stored durably; applying it comes later. Rejects with `StorageUnavailable` when
    * it could not be stored: then the network is told to come again.

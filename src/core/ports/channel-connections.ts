@@ -17,6 +17,6 @@ export interface ChannelConnection {
 export interface ChannelConnections {
   /** All that share an address for callbacks, the living first; removed ones too, because reports about them still come. */
   ofCallbackApp(callbackApp: string): Promise<readonly ChannelConnection[]>
-  /** Null when there never was one. */
+  /** Removed ones too. Null when there never was one, it is another channel's, or it hangs on no network. */
   find(id: ConnectionId): Promise<ChannelConnection | null>
 }

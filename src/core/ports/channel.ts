@@ -82,21 +82,27 @@ export interface OpenQuestion {
 export interface Receipt {
   /** Whose message it must be: a report about another's is as one about none. */
   readonly connectionId: ConnectionId
-  /** Null: the network names only its own id, and `networkId` says which message it is. */
+  /**
+   * Null: the network names only its own id, and `networkId` says which message it is. Such a report finds what has come to
+   * its end alone, and only where the id is of a kind that storage keeps an index of (see migration 0011).
+   */
   readonly messageId: MessageId | null
   /** The attempt that it speaks of; null when nobody knows. That an earlier one failed says nothing of a later one. */
   readonly attemptNumber: number | null
   /** `sent`: the network has taken it, which an answer that was lost did not tell. */
   readonly kind: 'sent' | 'delivered' | 'read' | 'failed'
   readonly at: Instant
-  /** The network's own id of the message; null when it names none. */
+  /** The network's own id of the message; null when it names none. Kept for a message that has none yet. */
   readonly networkId: string | null
   /** For `failed`: a stable code of core/reasons.ts, and the network's words. */
   readonly code: string | null
   readonly words: string | null
 }
 
-/** `too-early`: the attempt that it speaks of is still open, so the report must be brought again later. */
+/**
+ * `too-early`: the attempt that it speaks of is still open, so the report must be brought again later.
+ * `applied`: it is settled for good, also when it said nothing new or was only kept.
+ */
 export type ReceiptEnd = 'applied' | 'too-early' | 'message-unknown'
 
 /** What a channel may tell the service on its own account. */

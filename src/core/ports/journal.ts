@@ -1,5 +1,29 @@
 import type { ConnectionId, MessageId } from '../ids.ts'
 
+/** What a channel tells of the callbacks of its network. Every word in it comes from a list of ours. */
+export type CallbackEvent =
+  /** One request: `stored` so that nothing of it can be lost, or why it was turned away. */
+  | {
+      readonly event: 'callback.received'
+      readonly channel: string
+      readonly outcome: 'stored' | 'nothing-of-ours' | 'verified' | 'forged' | 'app-unknown' | 'not-json' | 'not-stored'
+      readonly tookMs: number
+    }
+  /** What became of one report about a message. */
+  | {
+      readonly event: 'callback.applied'
+      readonly channel: string
+      readonly kind: 'sent' | 'delivered' | 'read' | 'failed'
+      readonly end: 'applied' | 'message-unknown' | 'given-up'
+    }
+  /** Parts of a request that say nothing to us; `reason` from a fixed list. */
+  | {
+      readonly event: 'callback.ignored'
+      readonly channel: string
+      readonly reason: string
+      readonly count: number
+    }
+
 /**
  * What the dispatching side tells of itself: for the log, the metrics, and for tests that wait for something to
  * happen. There is no field for texts, numbers or tokens, so none can leak into a log.
@@ -50,6 +74,17 @@ export type JournalEvent =
   | { readonly event: 'media.stalled'; readonly error: unknown }
   /** Files have gone missing from the spool, of messages in so many lanes; they are fetched again. */
   | { readonly event: 'media.lost'; readonly connections: number }
+  | CallbackEvent
+  /** The network refused a message with a code that this version does not know; how it was handled is the outcome. */
+  | {
+      readonly event: 'network.code_unknown'
+      readonly channel: string
+      readonly connectionId: ConnectionId
+      readonly messageId: MessageId
+      readonly code: number
+      /** Of HTTP. */
+      readonly status: number
+    }
   | { readonly event: 'storage.unavailable'; readonly error: unknown }
   | { readonly event: 'fault'; readonly where: string; readonly error: unknown }
 

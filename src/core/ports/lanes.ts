@@ -163,7 +163,7 @@ export interface Lanes {
   /**
    * Applies a report of the network. Moves a message only forward; a contrary report is kept and flagged. The same
    * report brought again, by anybody, changes nothing and is not told of twice, also when two bring it at once.
-   * `message-unknown`: there is none, or it is of another connection.
+   * `message-unknown`: there is none, it is of another connection (G8), or, by the network's id alone, none has that id yet.
    */
   applyReceipt(receipt: Receipt): Promise<ReceiptEnd>
 }

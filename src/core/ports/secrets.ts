@@ -1,7 +1,7 @@
 /** Where a sealed text lies. It opens nowhere else, so that a row copied onto another tells nothing. */
 export interface SecretPlace {
   /** What it is for; each purpose has a key of its own. */
-  readonly purpose: 'connection' | 'second-factor'
+  readonly purpose: 'connection' | 'second-factor' | 'canary'
   /** Null for what belongs to a person and not to an account. */
   readonly accountId: string | null
   /** The id of the row that it belongs to. */
@@ -22,3 +22,58 @@ export interface Secrets {
 
 /** A secret that cannot be opened. Its message says why, and nothing of the secret. */
 export class SecretUnreadable extends Error {}
+
+/**
+ * A text that the key ring of this installation opens, kept in the database. It tells at every start whether the ring
+ * is the right one, before anything is sealed with a wrong one.
+ */
+export interface Canary {
+  /** The key that all is sealed with, as far as the last rotation was finished. */
+  readonly keyId: string
+  readonly sealed: string
+}
+
+/** What a start has to know. */
+export interface KeyFacts {
+  /** Null in a database that nobody has sealed anything in. */
+  readonly canary: Canary | null
+  /** Whether secrets lie in the clear that an older version stored. */
+  readonly hasPlain: boolean
+}
+
+export type SecretKind = 'connection' | 'second-factor'
+
+/** The secrets of one row, and other texts among them. */
+export interface SecretRow {
+  readonly kind: SecretKind
+  /** Null for what belongs to a person and not to an account. */
+  readonly accountId: string | null
+  /** The id of the connection or of the person. */
+  readonly owner: string
+  /** By the name that the row has for each. */
+  readonly texts: Readonly<Record<string, string>>
+  /** All of it as it was read. */
+  readonly version: string
+}
+
+/**
+ * What is sealed in the database. It does not know what the texts mean. Each verb is one statement, and rejects as the
+ * engine does when the database is away.
+ */
+export interface SecretStore {
+  readKeyFacts(): Promise<KeyFacts>
+  /** Does nothing when there is one: of several that start together the first one counts. */
+  addCanary(canary: Canary): Promise<void>
+  replaceCanary(canary: Canary): Promise<void>
+  /** The next rows after this owner, in the order of their owners. */
+  listSecrets(kind: SecretKind, after: string | null, limit: number): Promise<readonly SecretRow[]>
+  /** False, and nothing is changed, when the row is not as it was read any more. */
+  replaceSecrets(row: SecretRow, texts: Readonly<Record<string, string>>): Promise<boolean>
+  /**
+   * Leaves nothing of what was replaced behind in the files, as far as that is quickly done. It may keep others from
+   * writing for some seconds.
+   */
+  forgetReplaced(): Promise<void>
+  /** For the audit log. */
+  noteKeyChange(action: 'add-key' | 'rotate' | 'drop-key', keyId: string, by: string): Promise<void>
+}

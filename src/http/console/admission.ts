@@ -36,10 +36,15 @@ export async function admit(
   const pass = await findPass(request, parts)
   const { personId, sessionId } = pass
   const actor = { name: pass.email, personId, remoteAddress: visit.remoteAddress, userAgent: visit.userAgent }
-  const person = { ...visit, personId, sessionId, actor }
+  const person = { ...visit, personId, sessionId, actor, provenAt: pass.provenAt }
   const admitted = route.access === 'person' ? person : { ...person, ...findMembership(route.access, request, pass) }
-  if (route.stepUp && visit.now - pass.provenAt > STEP_UP_LASTS_MS) throw new Refusal('step_up_required')
+  if (route.stepUp) requireFreshProof(person)
   return admitted
+}
+
+/** Also for handlers whose route is sensitive only with some inputs. */
+export function requireFreshProof({ now, provenAt }: Pick<PersonVisit, 'now' | 'provenAt'>): void {
+  if (now - provenAt > STEP_UP_LASTS_MS) throw new Refusal('step_up_required')
 }
 
 const MOST_USER_AGENT = 500

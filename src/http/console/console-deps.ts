@@ -1,7 +1,9 @@
 import type { ChannelDescription } from '../../core/ports/channel-description.ts'
 import type { Clock } from '../../core/ports/clock.ts'
+import type { Connecting } from '../../core/ports/connecting.ts'
 import type { ConsoleStore } from '../../core/ports/console/console-store.ts'
 import type { SandboxShow } from '../../core/ports/console/sandbox.ts'
+import type { Secrets } from '../../core/ports/secrets.ts'
 import type { HttpLog } from '../server-state.ts'
 
 /** What the handlers of the console are given. `app` hands most of it over; `console-routes.ts` adds the rest. */
@@ -15,13 +17,12 @@ export interface ConsoleDeps {
   /** True when that is https: cookies are then `Secure` and begin with `__Host-`. */
   readonly isSecure: boolean
   readonly randomBytes: (count: number) => Buffer
+  /** Seals what must not lie readable in the database. */
+  readonly secrets: Secrets
   /** Channels by which a connection can be added. */
   readonly channels: readonly ChannelDescription[]
-  /** Checks settings of a connection given as text. Refuses with a sentence that names the setting. */
-  readonly parseChannelSettings: (
-    channel: string,
-    pairs: Readonly<Record<string, string>>,
-  ) => Readonly<Record<string, unknown>>
+  /** Asks networks and seals secrets. What it prepares is stored through `store`. */
+  readonly connecting: Connecting
   /** Holds keys of ours. */
   readonly dataDir: string
   readonly sandbox: SandboxShow

@@ -18,6 +18,8 @@ export interface Visit {
 export interface PersonVisit extends Visit {
   readonly personId: string
   readonly sessionId: string
+  /** When they last proved in this session that it is them. */
+  readonly provenAt: Instant
   /** For the audit log: the person, and where they are. */
   readonly actor: Actor
 }

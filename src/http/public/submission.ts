@@ -5,14 +5,15 @@ import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import { isUsable, type Token } from '../../core/token/token.ts'
 import type { Exchange, ExchangeOwner } from '../exchange.ts'
 import type { OverdueWatch, Waiting } from '../overdue-watch.ts'
+import { MAX_BODY_BYTES } from '../http-limits.ts'
 import { type Problem, problem } from '../problem.ts'
+import { readBody } from '../read-body.ts'
 import { replyOf } from '../refusal-replies.ts'
 import type { AcceptRate } from './accept-rate.ts'
 import { awaitLookUp } from './await-look-up.ts'
 import { fingerprint } from './fingerprint.ts'
 import { type JudgedBody, judgeBody } from './judge-body.ts'
 import { judgeHeaders } from './judge-headers.ts'
-import { readBody } from './read-body.ts'
 import type { SourceRanges } from './source-ranges.ts'
 import { replySuccess, stateOfReplay } from './success-reply.ts'
 
@@ -156,7 +157,7 @@ export class Submission implements ExchangeOwner, Waiting {
   }
 
   #readBody(): void {
-    readBody(this.#exchange, (bytes) => this.#guard(() => this.#receive(bytes)))
+    readBody(this.#exchange, MAX_BODY_BYTES, (bytes) => this.#guard(() => this.#receive(bytes)))
   }
 
   #receive(bytes: Buffer | null): void {

@@ -16,17 +16,25 @@ interface NewEntry {
   readonly isWanted: () => boolean
 }
 
+interface Removal {
+  readonly kind: string
+  readonly position: number
+}
+
 /** What channels remember. One for all of them: `of` gives each its own part. */
 export class PostgresChannelMemory {
   readonly #link: Link
   readonly #additionsLink: Link
   readonly #additions: Batches<NewEntry, boolean>
+  readonly #removals: Batches<Removal, void>
 
   /** `additions` carries nothing else: what is added must not wait behind anything once it was found to be wanted. */
   constructor({ link, additions }: { readonly link: Link; readonly additions: Link }) {
     this.#link = link
     this.#additionsLink = additions
     this.#additions = new Batches({ ways: 1, mostPerBatch: 500, run: (entries) => this.#add(entries) })
+    // What is removed one by one waits for a flush each, and looks on the same connection wait behind it.
+    this.#removals = new Batches({ ways: 1, mostPerBatch: 500, run: (removals) => this.#remove(removals) })
   }
 
   of(channel: string): ChannelMemory {
@@ -56,10 +64,17 @@ export class PostgresChannelMemory {
         )
         return rows.map(toEntry)
       },
-      remove: async (kind, position) => {
-        await this.#link.ask('delete from channel_memory where kind = $1 and position = $2', [scoped(kind), position])
-      },
+      remove: (kind, position) => this.#removals.submit({ kind: scoped(kind), position }),
     }
+  }
+
+  async #remove(removals: readonly Removal[]): Promise<readonly void[]> {
+    await this.#link.ask(
+      `delete from channel_memory
+         where position = any($2::bigint[]) and (kind, position) in (select * from unnest($1::text[], $2::bigint[]))`,
+      [textArray(removals.map(({ kind }) => kind)), bigintArray(removals.map(({ position }) => position))],
+    )
+    return removals.map(() => undefined)
   }
 
   async #add(given: readonly NewEntry[]): Promise<readonly boolean[]> {

@@ -143,7 +143,17 @@ export class CopyTarget {
   }
 
   async #refuseUsed(): Promise<void> {
-    const filled = ['account', 'connection', 'token', 'queued', 'settled', 'request', 'channel_memory', 'audit']
+    const filled = [
+      'account',
+      'connection',
+      'token',
+      'queued',
+      'settled',
+      'request',
+      'channel_memory',
+      'audit',
+      'key_ring',
+    ]
     const [row] = await this.#ask(
       `select ${filled.map((table) => `exists (select from ${table})`).join(' or ')}
            or not exists (select from period where number = 0) as is_filled,

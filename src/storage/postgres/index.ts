@@ -1,12 +1,17 @@
 import { join } from 'node:path'
-import type { ConnectionId, SpoolId } from '../../core/ids.ts'
+import type { ConnectionId, MessageId, SpoolId } from '../../core/ids.ts'
+import type { ChannelEvents } from '../../core/ports/channel.ts'
+import type { ChannelConnections } from '../../core/ports/channel-connections.ts'
 import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
+import type { KeyFacts } from '../../core/ports/secrets.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { RemembranceFile } from '../shared/remembrance.ts'
+import { KEY_FACTS, toKeyFacts } from '../shared/secrets/key-facts.ts'
 import type { WorkerFacts } from '../shared/workers.ts'
 import { type IntakeLimits, PostgresIntake } from './accept.ts'
+import { PostgresChannelConnections } from './channel-connections.ts'
 import { PostgresChannelMemory } from './channel-memory.ts'
 import { DatabaseClock } from './database-clock.ts'
 import { DatabaseMemory } from './database-memory.ts'
@@ -16,6 +21,7 @@ import { type Ask, Link } from './link.ts'
 import { Listener } from './listener.ts'
 import { PostgresMediaQueue } from './media-queue.ts'
 import { checkServer, migrateDatabase } from './open-database.ts'
+import { SendAgainConnection } from './send-again.ts'
 import { Slot } from './slot.ts'
 import { countWaiting } from './waiting-count.ts'
 import { CHANGE_CHANNEL, readWake, WAKE_CHANNEL, Wakes } from './wakes.ts'
@@ -75,6 +81,9 @@ export class PostgresStorage {
   readonly #options: PostgresStorageOptions
   readonly #memory: DatabaseMemory
   readonly #channels: PostgresChannelMemory
+  /** Of channels. */
+  readonly #looks: Link
+  readonly #again: SendAgainConnection
   readonly #links: Link[] = []
   /** For what is asked now and then. */
   readonly #plain: Link
@@ -97,8 +106,10 @@ export class PostgresStorage {
     this.#plain = this.#newLink('rest')
     this.clock = new DatabaseClock(options.clock)
     this.#wakes = new Wakes(this.#newLink('wakes'))
+    this.#looks = this.#newLink('channels')
+    this.#again = new SendAgainConnection({ url: options.url, now: () => this.clock.now() })
     this.#channels = new PostgresChannelMemory({
-      link: this.#newLink('channels'),
+      link: this.#looks,
       additions: this.#newLink('additions'),
     })
     this.intake = new PostgresIntake({
@@ -140,8 +151,20 @@ export class PostgresStorage {
     return (await this.#ask('select 1 from person limit 1')).length > 0
   }
 
+  async readKeyFacts(): Promise<KeyFacts> {
+    return toKeyFacts((await this.#ask(KEY_FACTS))[0])
+  }
+
   channelMemory(channel: string): ChannelMemory {
     return this.#channels.of(channel)
+  }
+
+  channelConnections(channel: string): ChannelConnections {
+    return new PostgresChannelConnections(this.#looks, channel)
+  }
+
+  sendAgain(failed: Parameters<ChannelEvents['sendAgain']>[0]): Promise<MessageId | null> {
+    return this.#again.sendAgain(failed)
   }
 
   async start({ lanesChanged, lanesWoken }: PostgresStorageEvents): Promise<void> {
@@ -195,6 +218,7 @@ export class PostgresStorage {
     for (const timer of this.#timers) clearInterval(timer)
     await this.#listener?.close()
     await this.intake.close()
+    await this.#again.close()
     // So that a copy made a moment ago is older than what is remembered.
     if (this.#timers.length > 0) await this.#memory.beat(this.#ask).catch(() => {})
     await Promise.all(this.#links.map((link) => link.close()))

@@ -15,6 +15,7 @@ import {
   holdLane,
   KEEP,
   open,
+  report,
   settled,
   stateOf,
   step,
@@ -286,7 +287,9 @@ describe('lanes on PostgreSQL, when two meet', () => {
       `insert into timeline (message_sequence, position, at, kind) values (${message.sequence}, 1, 1, 'resolved')`,
     )
 
-    const applied = world.lanes.applyReceipt({ messageId: id, kind: 'delivered', at: 2, code: null, words: null })
+    const applied = world.lanes.applyReceipt(
+      report(world, { connectionId: sender.connectionId, messageId: id, kind: 'delivered', at: 2 }),
+    )
     await untilBlocked(world, 'claims')
     await teller.query('commit')
 

@@ -1,8 +1,10 @@
 import { Kysely } from 'kysely'
 import type { Instant } from '../../core/ids.ts'
 import type { Administration } from '../../core/ports/administration.ts'
+import type { SecretStore } from '../../core/ports/secrets.ts'
 import { createAdministration } from '../shared/administration.ts'
 import { listChannelMemory, type RememberedEntry, type WantedMemory } from '../shared/list-channel-memory.ts'
+import { createSecretStore } from '../shared/secrets/secret-store.ts'
 import type { Store } from '../shared/store.ts'
 import type { Tables } from '../shared/tables.ts'
 import { postgresEngine } from './administration-engine.ts'
@@ -15,6 +17,8 @@ export interface OpenAdministration {
   readonly administration: Administration
   /** What administration works with. */
   readonly store: Store
+  /** What is sealed in it. */
+  openSecretStore(): SecretStore
   listChannelMemory(wanted: WantedMemory): AsyncIterable<RememberedEntry>
   /** Harmless twice. */
   close(): Promise<void>
@@ -39,6 +43,8 @@ export async function openAdministration(urls: DatabaseUrls, options: OpenOption
     return {
       administration: createAdministration(store),
       store,
+      // The server keeps replaced rows until its own cleaning, and tells nobody.
+      openSecretStore: () => createSecretStore(store, async () => {}),
       listChannelMemory: (wanted) => listChannelMemory(database, wanted),
       close: () => (pool.ending ? Promise.resolve() : pool.end()),
     }

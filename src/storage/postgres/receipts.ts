@@ -1,8 +1,9 @@
+import type { ConnectionId, MessageId } from '../../core/ids.ts'
 import { applyReceipt, type ReceiptEffect } from '../../core/message/apply-receipt.ts'
 import type { MessageState, Sequence } from '../../core/message/message.ts'
-import type { TimelineKind } from '../../core/message/timeline.ts'
-import type { Receipt } from '../../core/ports/channel.ts'
+import type { Receipt, ReceiptEnd } from '../../core/ports/channel.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
+import { receiptMoment } from '../shared/receipt-moment.ts'
 import { Batches } from './batches.ts'
 import { bigintArray, textArray, withoutNul } from './binary-arrays.ts'
 import type { Link } from './link.ts'
@@ -12,22 +13,29 @@ const MOST_LOOKS = 20
 const PERIOD_LENGTH = 2 ** 40
 const TIMED_ID = /^([0-9a-f]{8})-([0-9a-f]{4})-7/i
 
-type Answer = 'applied' | 'too-early' | 'message-unknown'
 /** `again`: what was decided no longer holds, or another report of the same message goes first. */
-type Look = Answer | 'again'
+type Look = ReceiptEnd | 'again'
 
 interface Target {
-  readonly id: string
+  readonly id: MessageId
   readonly account_id: string
+  readonly connection_id: ConnectionId
   readonly sequence: Sequence
   readonly state: MessageState
+  readonly attempts: number
+  readonly network_id: string | null
   readonly is_open: boolean
 }
 
-interface Judged {
+type TargetOf = (receipt: Receipt) => Target | undefined
+
+interface Found {
   readonly at: number
   readonly receipt: Receipt
   readonly target: Target
+}
+
+interface Judged extends Found {
   readonly effect: ReceiptEffect
 }
 
@@ -44,7 +52,7 @@ export class ReceiptWriter {
     this.#batches = new Batches({ ways: 1, mostPerBatch: AT_ONCE, run: (receipts) => this.#look(receipts) })
   }
 
-  async apply(receipt: Receipt): Promise<Answer> {
+  async apply(receipt: Receipt): Promise<ReceiptEnd> {
     for (let looks = 0; looks < MOST_LOOKS; looks++) {
       const answer = await this.#batches.submit(receipt)
       if (answer !== 'again') return answer
@@ -54,28 +62,41 @@ export class ReceiptWriter {
 
   async #look(receipts: readonly Receipt[]): Promise<readonly Look[]> {
     const answers = receipts.map((): Look => 'again')
-    const first = new Map<string, { at: number; receipt: Receipt }>()
+    const targetOf = await this.#find(receipts)
+    const first = new Map<Sequence, Found>()
     for (const [at, receipt] of receipts.entries()) {
-      // Such a text cannot even be asked for.
-      if (receipt.messageId.includes('\0')) answers[at] = 'message-unknown'
-      else if (!first.has(receipt.messageId)) first.set(receipt.messageId, { at, receipt })
-    }
-    const targets = await this.#find([...first.keys()])
-    const judged: Judged[] = []
-    for (const { at, receipt } of first.values()) {
-      const target = targets.get(receipt.messageId)
-      if (!target) answers[at] = 'message-unknown'
+      const target = targetOf(receipt)
+      if (target?.connection_id !== receipt.connectionId) answers[at] = 'message-unknown'
       else if (target.is_open) answers[at] = 'too-early'
-      else judged.push({ at, receipt, target, effect: applyReceipt(target.state, receipt) })
+      else if (!first.has(target.sequence)) first.set(target.sequence, { at, receipt, target })
     }
-    for (const group of byPeriod(judged)) {
+    const judged = await this.#judge([...first.values()])
+    for (const { at, effect } of judged) if (!effect.isTold) answers[at] = 'applied'
+    for (const group of byPeriod(judged.filter(({ effect }) => effect.isTold))) {
       const letters = await this.#write(group)
       for (const [i, { at }] of group.entries()) if (letters[i] === 'a') answers[at] = 'applied'
     }
     return answers
   }
 
-  async #find(ids: readonly string[]): Promise<ReadonlyMap<string, Target>> {
+  async #find(receipts: readonly Receipt[]): Promise<TargetOf> {
+    const named = new Set<MessageId>()
+    const unnamed = new Map<string, { connectionId: ConnectionId; networkId: string }>()
+    for (const { messageId, connectionId, networkId } of receipts) {
+      // A text with U+0000 in it cannot even be asked for.
+      if (messageId !== null) {
+        if (!messageId.includes('\0')) named.add(messageId)
+      } else if (networkId !== null && !`${connectionId}${networkId}`.includes('\0')) {
+        unnamed.set(networkKey(connectionId, networkId), { connectionId, networkId })
+      }
+    }
+    const byId = await this.#findById([...named])
+    const byNetworkId = await this.#findByNetworkId([...unnamed.values()])
+    return ({ messageId, connectionId, networkId }) =>
+      messageId === null ? byNetworkId.get(networkKey(connectionId, networkId)) : byId.get(messageId)
+  }
+
+  async #findById(ids: readonly MessageId[]): Promise<ReadonlyMap<MessageId, Target>> {
     if (ids.length === 0) return new Map()
     const madeAt = ids.map(timeIn).filter((time) => time !== null)
     const rows = await this.#link.ask('select * from find_targets($1, $2, $3)', [
@@ -86,12 +107,44 @@ export class ReceiptWriter {
     return new Map((rows as unknown as Target[]).map((target) => [target.id, target]))
   }
 
+  async #findByNetworkId(
+    wanted: readonly { readonly connectionId: ConnectionId; readonly networkId: string }[],
+  ): Promise<ReadonlyMap<string, Target>> {
+    if (wanted.length === 0) return new Map()
+    const rows = await this.#link.ask('select * from find_network_targets($1, $2)', [
+      textArray(wanted.map(({ connectionId }) => connectionId)),
+      textArray(wanted.map(({ networkId }) => networkId)),
+    ])
+    return new Map(
+      (rows as unknown as Target[]).map((target) => [networkKey(target.connection_id, target.network_id), target]),
+    )
+  }
+
+  async #judge(found: readonly Found[]): Promise<readonly Judged[]> {
+    const reported = await this.#reportedFailed(
+      found.filter(({ receipt, target }) => receipt.kind === 'sent' && target.state === 'FAILED'),
+    )
+    return found.map(({ at, receipt, target }) => {
+      const known = { ...target, wasReportedFailed: reported.has(target.sequence) }
+      return { at, receipt, target, effect: applyReceipt(known, receipt) }
+    })
+  }
+
+  async #reportedFailed(found: readonly Found[]): Promise<ReadonlySet<Sequence>> {
+    if (found.length === 0) return new Set()
+    const rows = await this.#link.ask(
+      `select distinct message_sequence from timeline where message_sequence = any ($1) and kind = 'receipt-failed'`,
+      [bigintArray(found.map(({ target }) => target.sequence))],
+    )
+    return new Set(rows.map((row) => row['message_sequence'] as Sequence))
+  }
+
   async #write(group: readonly Judged[]): Promise<string> {
     const texts = (pick: (judged: Judged) => string | null) => textArray(group.map(pick))
     const told = group.map(({ receipt, effect }) => momentOf(receipt, effect.contrary))
     const otherwise = group.map(({ receipt, effect }) => momentOf(receipt, !effect.contrary))
     const [row] = await this.#link.ask(
-      'select apply_receipts($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) as letters',
+      'select apply_receipts($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) as letters',
       [
         texts(({ target }) => target.account_id),
         bigintArray(group.map(({ target }) => target.sequence)),
@@ -106,10 +159,16 @@ export class ReceiptWriter {
         textArray(told.map(({ words }) => words)),
         textArray(otherwise.map(({ kind }) => kind)),
         textArray(otherwise.map(({ words }) => words)),
+        texts(({ receipt }) => clean(receipt.networkId)),
       ],
     )
     return row?.['letters'] as string
   }
+}
+
+/** An id of ours holds no line break. */
+function networkKey(connectionId: ConnectionId, networkId: string | null): string {
+  return `${connectionId}\n${networkId}`
 }
 
 /** When an id says that it was made; null for one that says nothing of it. */
@@ -124,11 +183,8 @@ function byPeriod(judged: readonly Judged[]): readonly (readonly Judged[])[] {
   return [...Map.groupBy(sorted, ({ target }) => Math.floor(target.sequence / PERIOD_LENGTH)).values()]
 }
 
-/** As it stands in the story of the message. A contrary report names its kind in its words, unless it has some. */
-function momentOf(receipt: Receipt, contrary: boolean): { kind: TimelineKind; words: string | null } {
-  const words = clean(receipt.words)
-  if (contrary) return { kind: 'receipt-contrary', words: words ?? receipt.kind }
-  return { kind: `receipt-${receipt.kind}`, words }
+function momentOf({ kind, words }: Receipt, contrary: boolean) {
+  return receiptMoment({ kind, words: clean(words) }, contrary)
 }
 
 function clean(text: string | null): string | null {

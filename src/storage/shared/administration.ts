@@ -21,7 +21,7 @@ export function createAdministration(store: Store): Administration {
     listConnections: (accountId) => listConnections(store, accountId),
     findConnection: (number, accountId) => findConnection(store, number, accountId),
     setConnectionState: (id, state, actor) => setConnectionState(store, { id, state }, actor),
-    changeConnection: (id, wanted, actor) => changeConnection(store, { ...wanted, id }, actor),
+    changeConnection: (id, wanted, actor) => changeConnection(store, { id, changed: wanted }, actor),
     removeConnection: (id, cancelWaiting, actor) => removeConnection(store, { id, cancelWaiting }, actor),
 
     createToken: (token, actor) => createToken(store, token, actor),

@@ -1,6 +1,7 @@
 import { sql, type UpdateResult } from 'kysely'
 import type { MessageId } from '../../core/ids.ts'
 import type { Actor, MessageView } from '../../core/ports/administration.ts'
+import type { ChannelEvents } from '../../core/ports/channel.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { cancelledEnd } from './cancelled-end.ts'
 import { type MessageRow, selectMessages, shownState, toMessageViews } from './message-view.ts'
@@ -67,6 +68,28 @@ export function retryMessage(store: Store, id: MessageId, actor: Actor): Promise
     const resent = await sendAgain(making, message)
     await finish(making, message, { action: 'message.retry', detail: { resent } })
     return view(making, resent)
+  })
+}
+
+/** Who it is in the audit log that repeats a message because its network will take it in another form. */
+const CHANNEL = 'channel'
+
+/** For a channel: null where a person would be refused. */
+export function sendFailedAgain(
+  store: Store,
+  { connectionId, messageId }: Parameters<ChannelEvents['sendAgain']>[0],
+): Promise<MessageId | null> {
+  return change(store, CHANNEL, async (making) => {
+    const { tables, engine } = making
+    const sequence = await engine.locate(tables, messageId)
+    if (sequence === null) return null
+    await engine.lockMessage(tables, sequence)
+    const message = await selectMessages(tables).where('m.sequence', '=', sequence).executeTakeFirst()
+    if (message?.connection_id !== connectionId || message.connection_state === 'removed') return null
+    if (message.state !== 'FAILED' || message.resent_as !== null) return null
+    const resent = await sendAgain(making, message)
+    await finish(making, message, { action: 'message.retry', detail: { resent } })
+    return resent
   })
 }
 

@@ -1,7 +1,7 @@
-import { sql } from 'kysely'
+import { type SqlBool, sql } from 'kysely'
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant } from '../../core/ids.ts'
-import type { Actor, ConnectionView } from '../../core/ports/administration.ts'
+import type { Actor, Administration, ConnectionView, NetworkLink } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { LANE_FACTS } from './lane-facts.ts'
 import { whyStandsStill } from './lane-reason.ts'
@@ -18,16 +18,10 @@ import {
 } from './store.ts'
 import type { Tables } from './tables.ts'
 
-export interface WantedConnection {
-  readonly accountId: AccountId
-  readonly number: string
-  readonly channel: string
-  readonly policy: LanePolicy
-  readonly channelSettings: Record<string, unknown>
-}
+export type WantedConnection = Parameters<Administration['addConnection']>[0]
 
 export function addConnection(store: Store, wanted: WantedConnection, actor: Actor): Promise<ConnectionView> {
-  const { accountId, number, channel } = wanted
+  const { accountId, number, channel, id = newConnectionId(), link = null } = wanted
   return change(store, actor, async (making) => {
     const { tables, at } = making
     const account = await tables.selectFrom('account').select('name').where('id', '=', accountId).executeTakeFirst()
@@ -38,7 +32,7 @@ export function addConnection(store: Store, wanted: WantedConnection, actor: Act
       .execute()
     if (same.length > 0)
       throw new Refusal('connection_exists', `${number} is a connection of the account “${account.name}” already.`)
-    const id = newConnectionId()
+    if (link) await refuseTakenKey(making, { id, channel, link })
     await tables
       .insertInto('connection')
       .values({
@@ -49,6 +43,8 @@ export function addConnection(store: Store, wanted: WantedConnection, actor: Act
         state: 'active',
         policy: JSON.stringify(wanted.policy),
         channel_settings: JSON.stringify(wanted.channelSettings),
+        network_key: link?.networkKey ?? null,
+        callback_app: link?.callbackApp ?? null,
         created_at: at,
         removed_at: null,
       })
@@ -124,12 +120,11 @@ async function clearWait(tables: Reader, id: ConnectionId): Promise<void> {
 
 export function changeConnection(
   store: Store,
-  wanted: { readonly id: ConnectionId; readonly policy: LanePolicy; readonly channelSettings: Record<string, unknown> },
+  { id, changed }: { readonly id: ConnectionId; readonly changed: ChangedSettings },
   actor: Actor,
 ): Promise<ConnectionView> {
-  const { id, policy, channelSettings } = wanted
   return change(store, actor, async (making) => {
-    await writeSettings(making, { id, accountId: await ownerOf(making, id) }, { policy, channelSettings })
+    await writeSettings(making, { id, accountId: await ownerOf(making, id) }, changed)
     return view(making, id, making.at)
   })
 }
@@ -138,20 +133,25 @@ export function changeConnection(
 export async function writeSettings(
   making: Change,
   { accountId, id }: OfAccount,
-  { policy, channelSettings }: ChangedSettings,
+  { policy, channelSettings, link }: ChangedSettings,
 ): Promise<void> {
   const { tables } = making
   const columns = {
     ...(policy && { policy: JSON.stringify(policy) }),
     ...(channelSettings && { channel_settings: JSON.stringify(channelSettings) }),
+    ...(link && { network_key: link.networkKey, callback_app: link.callbackApp }),
   }
   if (Object.keys(columns).length === 0) return
+  if (link) await refuseTakenKey(making, { id, link, channel: await channelOf(making, id) })
   await tables.updateTable('connection').set(columns).where('id', '=', id).execute()
+  // Its network has just been asked with them, so what the lane may have waited for is mended, as after resuming.
+  if (link) await clearWait(tables, id)
   await touchLane(making, id)
   // Only the names of the channel's settings: their values may be credentials.
   const detail = {
     ...(policy && { policy }),
     ...(channelSettings && { channelSettings: Object.keys(channelSettings) }),
+    ...(link && { link: Object.keys(link) }),
   }
   await writeAudit(making, { action: 'connection.change', object: id, accountId, detail })
 }
@@ -164,6 +164,36 @@ interface OfAccount {
 interface ChangedSettings {
   readonly policy?: LanePolicy | undefined
   readonly channelSettings?: Readonly<Record<string, unknown>> | undefined
+  readonly link?: NetworkLink | undefined
+}
+
+/**
+ * One number of a network, one connection of the installation: two would send as one sender in two lines, and nobody
+ * could tell whose a report is. No two changes run at once, so that two who add it at once find each other here; the
+ * index stands behind it.
+ */
+async function refuseTakenKey(
+  { tables }: Change,
+  wanted: { readonly id: ConnectionId; readonly channel: string; readonly link: NetworkLink },
+): Promise<void> {
+  const taken = await tables
+    .selectFrom('connection')
+    .select('id')
+    .where('channel', '=', wanted.channel)
+    .where('network_key', '=', wanted.link.networkKey)
+    .where(sql<SqlBool>`state <> 'removed'`)
+    .where('id', '<>', wanted.id)
+    .executeTakeFirst()
+  if (taken) throw new Refusal('network_key_taken')
+}
+
+async function channelOf({ tables }: Change, id: ConnectionId): Promise<string> {
+  const { channel } = await tables
+    .selectFrom('connection')
+    .select('channel')
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+  return channel
 }
 
 async function ownerOf({ tables }: Change, id: ConnectionId): Promise<AccountId> {
@@ -193,6 +223,8 @@ export function selectConnections({ tables, engine }: Reading) {
       'c.channel',
       'c.policy',
       'c.channel_settings',
+      'c.network_key',
+      'c.callback_app',
       'a.name as account_name',
       ...LANE_FACTS,
       // The message that is being handed over counts too, because it has not come to its end.
@@ -235,5 +267,11 @@ function toConnectionView(row: ConnectionRow, now: Instant): ConnectionView {
     reasonUntil: still?.until ?? null,
     policy: { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row.policy) as Partial<LanePolicy>) },
     channelSettings: JSON.parse(row.channel_settings) as Record<string, unknown>,
+    link: toLink(row),
   }
+}
+
+/** Null where no network knows the number by anything. */
+export function toLink(row: Pick<ConnectionRow, 'network_key' | 'callback_app'>): NetworkLink | null {
+  return row.network_key === null ? null : { networkKey: row.network_key, callbackApp: row.callback_app }
 }

@@ -37,6 +37,8 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
       state: text,
       policy: text,
       channel_settings: text,
+      network_key: text,
+      callback_app: text,
       created_at: number,
       removed_at: number,
     },
@@ -288,6 +290,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
     key: ['person_id', 'sha256'],
     columns: { person_id: text, sha256: 'bytes', used_at: number },
   },
+  { name: 'key_ring', key: ['only'], columns: { only: number, key_id: text, canary: text } },
   { name: 'hold', key: ['only'], columns: { only: number, since: number, reason: text } },
 ]
 

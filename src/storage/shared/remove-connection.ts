@@ -2,6 +2,7 @@ import type { AccountId, ConnectionId } from '../../core/ids.ts'
 import type { Actor } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { cancelSome, letOthersWrite, selectCancellable } from './cancel-waiting.ts'
+import { withoutSecrets } from './sealed-settings.ts'
 import { type Change, change, type Reader, type Store, touchLane, writeAudit } from './store.ts'
 
 export interface WantedRemoval {
@@ -44,7 +45,11 @@ export async function removeStep(
   const { isAll: removed, cancelled } = await cancelSome(making, what)
   await tables
     .updateTable('connection')
-    .set(removed ? { state: 'removed', removed_at: at } : { state: 'paused' })
+    .set(
+      removed
+        ? { state: 'removed', removed_at: at, channel_settings: withoutSecrets(connection.channel_settings) }
+        : { state: 'paused' },
+    )
     .where('id', '=', id)
     .execute()
   await touchLane(making, id)

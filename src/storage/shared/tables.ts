@@ -16,6 +16,8 @@ export interface Tables {
     state: ConnectionState
     policy: string
     channel_settings: string
+    network_key: string | null
+    callback_app: string | null
     created_at: Instant
     removed_at: Instant | null
   }
@@ -220,6 +222,7 @@ export interface Tables {
   sign_in_throttle: { key: string; tries: number; counted_from: Instant; last_at: Instant }
   sign_in_ticket: { sha256: Buffer; kind: string; person_id: string | null; content: string; expires_at: Instant }
   hold: { only: 1; since: Instant; reason: string }
+  key_ring: { only: 1; key_id: string; canary: string }
   remembrance: { only: 1; installation: string; mark: number; holds: number }
   lane_change: { position: Generated<number>; connection_id: ConnectionId }
   tally: { account_id: AccountId; connection_id: string; hour: Instant; state: keyof Tallies; count: number }

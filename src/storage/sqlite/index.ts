@@ -1,13 +1,18 @@
 import { dirname, join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import type { ConnectionId } from '../../core/ids.ts'
+import type { ConnectionId, MessageId } from '../../core/ids.ts'
 import { IDEMPOTENCY_KEPT_MS } from '../../core/message/idempotency.ts'
+import type { ChannelEvents } from '../../core/ports/channel.ts'
+import type { ChannelConnections } from '../../core/ports/channel-connections.ts'
 import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
+import type { KeyFacts } from '../../core/ports/secrets.ts'
 import { RemembranceFile } from '../shared/remembrance.ts'
+import { KEY_FACTS, toKeyFacts } from '../shared/secrets/key-facts.ts'
 import { toWorkerRow, type WorkerFacts } from '../shared/workers.ts'
 import { type IntakeLimits, SqliteIntake } from './accept.ts'
+import { SqliteChannelConnections } from './channel-connections.ts'
 import { SqliteChannelMemory } from './channel-memory.ts'
 import { DatabaseMemory } from './database-memory.ts'
 import { Directory } from './directory.ts'
@@ -17,6 +22,7 @@ import { LaneTrim } from './lane-trim.ts'
 import { SqliteLanes } from './lanes.ts'
 import { SqliteMediaQueue } from './media-queue.ts'
 import { openDatabase } from './open-database.ts'
+import { SendAgainVisits } from './send-again.ts'
 import { takeServiceLock } from './service-lock.ts'
 import { translateOpenError } from './sqlite-errors.ts'
 import { WaitingCounts } from './waiting-counts.ts'
@@ -71,6 +77,7 @@ export class SqliteStorage {
   /** Null without a file. */
   readonly #memory: DatabaseMemory | null = null
   readonly #lock: { release(): void } | null
+  readonly #visits: SendAgainVisits
   #timers: NodeJS.Timeout[] = []
   #closed = false
 
@@ -115,6 +122,7 @@ export class SqliteStorage {
       clock: options.clock,
     })
     this.mediaQueue = new SqliteMediaQueue(database, this.#commits, this.#counts)
+    this.#visits = new SendAgainVisits({ path: options.path, now: () => options.clock.now() })
   }
 
   /** True on a data directory that nobody has set up. */
@@ -126,8 +134,24 @@ export class SqliteStorage {
     return this.database.prepare('select 1 from person limit 1').get() !== undefined
   }
 
+  /** What a start must know of the secrets that are kept. */
+  async readKeyFacts(): Promise<KeyFacts> {
+    return toKeyFacts(this.database.prepare(KEY_FACTS).get())
+  }
+
   channelMemory(channel: string): ChannelMemory {
     return new SqliteChannelMemory(this.database, this.#commits, channel)
+  }
+
+  channelConnections(channel: string): ChannelConnections {
+    return new SqliteChannelConnections(this.database, channel)
+  }
+
+  async sendAgain(failed: Parameters<ChannelEvents['sendAgain']>[0]): Promise<MessageId | null> {
+    const messageId = await this.#visits.sendAgain(failed)
+    // What a visitor did is found by itself too, a moment later.
+    if (messageId && !this.#closed) this.#directory.refresh()
+    return messageId
   }
 
   /** Begins to watch what the command line does, and its own housekeeping. To be called once. */
@@ -201,6 +225,7 @@ export class SqliteStorage {
     const remembered = this.#timers.length > 0 ? this.#remember().catch(() => {}) : null
     this.#commits.flush()
     await remembered
+    await this.#visits.close()
     this.database.close()
     this.#lock?.release()
   }

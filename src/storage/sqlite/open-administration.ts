@@ -1,18 +1,22 @@
 import { Kysely } from 'kysely'
 import type { Instant } from '../../core/ids.ts'
 import type { Administration } from '../../core/ports/administration.ts'
+import type { SecretStore } from '../../core/ports/secrets.ts'
 import { createAdministration } from '../shared/administration.ts'
 import { listChannelMemory, type RememberedEntry, type WantedMemory } from '../shared/list-channel-memory.ts'
+import { createSecretStore } from '../shared/secrets/secret-store.ts'
 import type { Store } from '../shared/store.ts'
 import type { Tables } from '../shared/tables.ts'
 import { sqliteEngine } from './administration-engine.ts'
 import { createSqliteDialect } from './kysely-dialect.ts'
-import { openDatabase } from './open-database.ts'
+import { type OpenOptions, openDatabase } from './open-database.ts'
 
 export interface OpenAdministration {
   readonly administration: Administration
   /** What administration works with. */
   readonly store: Store
+  /** What is sealed in it. */
+  openSecretStore(): SecretStore
   listChannelMemory(wanted: WantedMemory): AsyncIterable<RememberedEntry>
   /** Harmless twice. */
   close(): void
@@ -21,14 +25,21 @@ export interface OpenAdministration {
 /** Opens the database for a short visit beside a running service. `create` makes it when there is none. */
 export function openAdministration(
   path: string,
-  { create, now }: { readonly create: boolean; readonly now: () => Instant },
+  { now, ...options }: OpenOptions & { readonly now: () => Instant },
 ): OpenAdministration {
-  const database = openDatabase(path, { create })
+  const database = openDatabase(path, options)
   const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(database) })
   const store = { database: kysely, engine: sqliteEngine, now }
   return {
     administration: createAdministration(store),
     store,
+    openSecretStore() {
+      // What is replaced is overwritten with zeros, in the pages that are written anyway. Only of this visit.
+      database.exec('pragma secure_delete = on')
+      return createSecretStore(store, async () => {
+        database.exec('pragma wal_checkpoint(truncate)')
+      })
+    },
     listChannelMemory: (wanted) => listChannelMemory(kysely, wanted),
     close() {
       if (database.isOpen) database.close()

@@ -8,6 +8,11 @@ CREATE INDEX channel_memory_inbox on channel_memory (connection_id, position) wh
 
 CREATE INDEX channel_memory_reminders on channel_memory (kind, remind_at) where remind_at is not null;
 
+CREATE INDEX connection_callback_app on connection (callback_app) where callback_app is not null;
+
+CREATE UNIQUE INDEX connection_network_key on connection (channel, network_key)
+  where state <> 'removed' and network_key is not null;
+
 CREATE UNIQUE INDEX connection_number on connection (account_id, number) where state <> 'removed';
 
 CREATE INDEX idempotency_age on idempotency (accepted_at);
@@ -17,6 +22,8 @@ CREATE INDEX media_pending on media (account_id, message_sequence) where state =
 CREATE INDEX media_spool on media (message_sequence) where state = 'ready';
 
 CREATE INDEX membership_of_person on membership (person_id);
+
+CREATE INDEX message_network_id on message (network_id) where network_id >= 'wamid.' and network_id < 'wamid/';
 
 CREATE INDEX message_of_account on message (account_id);
 
@@ -110,7 +117,7 @@ CREATE TABLE connection (
   channel_settings text not null,
   created_at integer not null,
   removed_at integer
-) strict, without rowid;
+, network_key text, callback_app text) strict, without rowid;
 
 CREATE TABLE hold (
   only integer primary key check (only = 1),
@@ -126,6 +133,14 @@ CREATE TABLE idempotency (
   accepted_at integer not null,
   primary key (account_id, key)
 ) strict, without rowid;
+
+CREATE TABLE key_ring (
+  only integer primary key check (only = 1),
+  -- The key that all was sealed with when it was last sealed anew as a whole.
+  key_id text not null,
+  -- A known text, sealed with that key.
+  canary text not null
+) strict;
 
 CREATE TABLE known_device (
   person_id text not null references person (id),

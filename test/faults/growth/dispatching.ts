@@ -6,12 +6,14 @@ import type { Client } from 'pg'
 import { systemClock } from '../../../src/app/system-clock.ts'
 import type { AccountId, ConnectionId, MessageId, SpoolId, TokenId, WorkerId } from '../../../src/core/ids.ts'
 import type { QueuedMessage } from '../../../src/core/message/message.ts'
+import type { Receipt } from '../../../src/core/ports/channel.ts'
 import type { Candidate } from '../../../src/core/ports/intake.ts'
 import type { ClaimedLane, Step } from '../../../src/core/ports/lanes.ts'
 import { keepHouse } from '../../../src/storage/postgres/housekeeping.ts'
 import { PostgresStorage } from '../../../src/storage/postgres/index.ts'
 import { countWaiting } from '../../../src/storage/postgres/waiting-count.ts'
 import { ACCOUNTS, LANES } from './fill-database.ts'
+import type { SomeMessage } from './grown-database.ts'
 
 const SPOOL = 'spool' as SpoolId
 
@@ -84,13 +86,29 @@ export class DispatchingProcess {
     await lanes.beat()
   }
 
-  /** What the network reports, of messages of several days, one that waits, and one that nobody knows. */
-  async reportReceipts(ids: readonly MessageId[]): Promise<void> {
-    const all = [...ids, '01999999-0000-7000-8000-000000000000', 'nobody'] as MessageId[]
-    for (const kind of ['delivered', 'read'] as const) {
-      const report = { kind, at: this.storage.clock.now(), code: null, words: null }
-      await Promise.all(all.map((messageId) => this.storage.lanes.applyReceipt({ ...report, messageId })))
-    }
+  /**
+   * What the network reports, of messages of several days, one that waits, and two that nobody knows: once by our ids, and
+   * once by those of the network.
+   */
+  async reportReceipts(messages: readonly SomeMessage[]): Promise<void> {
+    const [{ connectionId }] = messages as [SomeMessage]
+    const unknown = ['01999999-0000-7000-8000-000000000000', 'nobody'].map((id) => ({
+      id: id as MessageId,
+      connectionId,
+    }))
+    for (const kind of ['delivered', 'read'] as const)
+      await Promise.all([...messages, ...unknown].map((message) => this.report(message, kind)))
+    await Promise.all(messages.map((message, i) => this.report({ ...message, id: null }, 'read', `wamid.${i}`)))
+  }
+
+  async report(
+    { id, connectionId }: { readonly id: MessageId | null; readonly connectionId: ConnectionId },
+    kind: Receipt['kind'],
+    networkId: string | null = null,
+  ): Promise<void> {
+    const { lanes, clock } = this.storage
+    const about = { connectionId, messageId: id, attemptNumber: null, networkId }
+    await lanes.applyReceipt({ ...about, kind, at: clock.now(), code: null, words: null })
   }
 
   async fetchMedia(): Promise<void> {

@@ -1,5 +1,5 @@
 import { Client } from 'pg'
-import type { MessageId } from '../../../src/core/ids.ts'
+import type { ConnectionId, MessageId } from '../../../src/core/ids.ts'
 import { migrateDatabase } from '../../../src/storage/postgres/open-database.ts'
 import { memoryFolder } from '../../support/postgres/memory-folder.ts'
 import { PostgresServer } from '../../support/postgres/postgres-server.ts'
@@ -54,12 +54,17 @@ export async function openGrownDatabase(): Promise<GrownDatabase> {
   }
 }
 
+export interface SomeMessage {
+  readonly id: MessageId
+  readonly connectionId: ConnectionId
+}
+
 /** Of one that ended four days ago, one that ended today (each hours from a midnight), one that waits since yesterday, and the last that came. */
-export async function someMessages(session: Client): Promise<readonly MessageId[]> {
-  const { rows } = await session.query<{ id: MessageId }>(
-    `select id from settled where sequence in ((4::bigint << 40) + 200000, (8::bigint << 40) + 200000)
-     union all (select id from queued order by sequence limit 1)
-     union all (select id from queued order by sequence desc limit 1)`,
+export async function someMessages(session: Client): Promise<readonly SomeMessage[]> {
+  const { rows } = await session.query<SomeMessage>(
+    `select id, connection_id as "connectionId" from settled where sequence in ((4::bigint << 40) + 200000, (8::bigint << 40) + 200000)
+     union all (select id, connection_id from queued order by sequence limit 1)
+     union all (select id, connection_id from queued order by sequence desc limit 1)`,
   )
-  return rows.map(({ id }) => id)
+  return rows
 }

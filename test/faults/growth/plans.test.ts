@@ -6,7 +6,7 @@ import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { CHANGES, QUESTIONS } from './administering.ts'
 import { DispatchingProcess } from './dispatching.ts'
 import { ACCOUNTS, LANES, QUEUED, SETTLED } from './fill-database.ts'
-import { type GrownDatabase, openGrownDatabase, someMessages } from './grown-database.ts'
+import { type GrownDatabase, openGrownDatabase, type SomeMessage, someMessages } from './grown-database.ts'
 import { type Excuse, findCostly, findSpread, rowsOf } from './judge-plans.ts'
 import type { Ran } from './plan-log.ts'
 
@@ -18,12 +18,14 @@ const ROUNDS = 7
 describe('with five million messages', () => {
   let database: GrownDatabase
   let dispatcher: DispatchingProcess
+  let messages: readonly SomeMessage[]
   let ids: readonly MessageId[]
 
   beforeAll(async () => {
     database = await openGrownDatabase()
     dispatcher = new DispatchingProcess(database.url, database.session)
-    ids = await someMessages(database.session)
+    messages = await someMessages(database.session)
+    ids = messages.map(({ id }) => id)
   })
 
   afterAll(async () => {
@@ -37,7 +39,7 @@ describe('with five million messages', () => {
     for (const round of rounds) {
       await dispatcher.accept(round)
       await dispatcher.dispatch(round)
-      await dispatcher.reportReceipts(ids)
+      await dispatcher.reportReceipts(messages)
       await dispatcher.fetchMedia()
       await dispatcher.keepHouse()
     }
@@ -69,9 +71,7 @@ describe('with five million messages', () => {
 
   it('what is about one message looks into one day only', async () => {
     const since = database.log.end
-    for (const id of ids) {
-      await dispatcher.storage.lanes.applyReceipt({ messageId: id, kind: 'read', at: 1, code: null, words: null })
-    }
+    for (const message of messages) await dispatcher.report(message, 'read')
     await dispatcher.dispatch(100)
     await dispatcher.fetchMedia()
     assert.deepEqual(findSpread(await database.log.read(since), 1), [])

@@ -44,6 +44,7 @@ export class ServerUnderTest {
       observer: {
         replied: (status, outcome) => this.counted.push(`${status} ${outcome}`),
         consoleReplied: (status) => this.counted.push(`${status} console`),
+        callbackReplied: (status) => this.counted.push(`${status} callback`),
         refusalNotLogged: () => {
           this.notLogged += 1
         },

@@ -94,6 +94,7 @@ const EMPTIED = [
   'account',
   'worker',
   'hold',
+  'key_ring',
   'audit',
   'tally',
   'tally_reason',

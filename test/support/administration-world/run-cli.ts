@@ -1,9 +1,13 @@
+import { readFile } from 'node:fs/promises'
+import type { OpenSetUp } from '../../../src/app/channel-set-ups.ts'
+import { CHANNELS } from '../../../src/app/channel-settings.ts'
+import { createConnecting } from '../../../src/app/connecting.ts'
 import type { InboxEntry } from '../../../src/app/open-administration.ts'
-import { parseSandboxSettings } from '../../../src/channels/sandbox/settings.ts'
 import { run } from '../../../src/cli/run.ts'
 import type { Surroundings } from '../../../src/cli/surroundings.ts'
 import { readSettings, type Settings } from '../../../src/config/read-settings.ts'
 import { createPeople } from '../../../src/storage/shared/people/people.ts'
+import { testSecrets } from '../secrets.ts'
 import { AdministrationWorld } from './open-administration-world.ts'
 
 export interface CliAnswer {
@@ -17,6 +21,11 @@ export class CliWorld extends AdministrationWorld {
   environment: Record<string, string> = {}
   /** What comes in by stdin. */
   input = ''
+  /** What somebody at a terminal types, by what the question ends with; null when nobody sits there. */
+  typed: Readonly<Record<string, string>> | null = null
+  /** What they were asked. */
+  questions: { question: string; isHidden: boolean }[] = []
+  setUps: ReadonlyMap<string, OpenSetUp> = new Map()
   inbox: InboxEntry[] = []
   /** What `send` asked for, and what it is answered. */
   asked: { url: string; request: RequestInit }[] = []
@@ -68,6 +77,8 @@ export class CliWorld extends AdministrationWorld {
         throw new Error('This world has nothing to copy')
       },
       readInput: async () => this.input,
+      readFile: (path) => readFile(path, 'utf8'),
+      ask: this.typed && (async (asked) => this.#type(asked)),
       fetch: async (url, request) => {
         this.asked.push({ url, request })
         return this.answer()
@@ -80,13 +91,25 @@ export class CliWorld extends AdministrationWorld {
       administration: this.administration,
       people: createPeople(this.store),
       hashPassword: async (password: string) => `hash of ${password}`,
-      channels: ['sandbox'],
-      parseChannelSettings: (_: string, pairs: Readonly<Record<string, string>>) => ({
-        ...parseSandboxSettings(pairs),
+      channels: CHANNELS,
+      connecting: createConnecting({
+        setUps: this.setUps,
+        openSecrets: async () => testSecrets(),
+        publicUrl: this.environment['NUNCIO_PUBLIC_URL'] ?? 'http://127.0.0.1:8080',
       }),
       inbox: () => this.#entries(),
+      openKeyRing: async () => {
+        throw new Error('This world has no key ring')
+      },
+      openSecrets: async () => testSecrets(),
       close: async () => {},
     }
+  }
+
+  #type(asked: { readonly question: string; readonly isHidden: boolean }): string {
+    this.questions.push(asked)
+    const [, name = ''] = /(\w+)(?: \(not shown\))?: $/.exec(asked.question) ?? []
+    return this.typed?.[name] ?? ''
   }
 
   async *#entries(): AsyncIterable<InboxEntry> {

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
+import { channelConnectionsAreFound } from '../../conformance/channel-connections.ts'
 import { channelMemoryKeepsItsPromises } from '../../conformance/channel-memory.ts'
 import { intakeKeepsItsPromises } from '../../conformance/intake.ts'
 import { lanesKeepTheirPromises } from '../../conformance/lanes.ts'
 import { mediaQueueKeepsItsPromises } from '../../conformance/media-queue.ts'
 import { messageStorageKeepsItsPromises } from '../../conformance/message-storage.ts'
 import { receiptsKeepTheirPromises } from '../../conformance/receipts.ts'
+import { sendingAgainKeepsItsPromises } from '../../conformance/send-again.ts'
 import { newSqliteWorld } from '../../conformance/sqlite-world.ts'
 import type { NewWorld, StorageWorld, Suite } from '../../conformance/storage-world.ts'
 import { BROKEN_STORAGES } from './broken-storages.ts'
@@ -18,6 +20,8 @@ const PARTS: Readonly<Record<string, readonly SuitePart[]>> = {
   lanes: [receiptsKeepTheirPromises, lanesKeepTheirPromises],
   mediaQueue: [mediaQueueKeepsItsPromises],
   channelMemory: [channelMemoryKeepsItsPromises],
+  channelConnections: [channelConnectionsAreFound],
+  sendAgain: [sendingAgainKeepsItsPromises],
 }
 
 interface Proof {

@@ -236,6 +236,66 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
       lanes: over(lanes, { applyReceipt: (receipt) => lanes.applyReceipt({ ...receipt, at: receipt.at + ++brought }) }),
     }
   },
+  'applies a report whoever’s connection it names': ({ lanes }) => {
+    const owners = new Map<MessageId, ConnectionId>()
+    return {
+      lanes: over(lanes, {
+        async loadRun(connectionId, limit) {
+          const run = await lanes.loadRun(connectionId, limit)
+          for (const { id } of run) owners.set(id, connectionId)
+          return run
+        },
+        applyReceipt(receipt) {
+          const connectionId = receipt.messageId && owners.get(receipt.messageId)
+          return lanes.applyReceipt({ ...receipt, connectionId: connectionId ?? receipt.connectionId })
+        },
+      }),
+    }
+  },
+  'takes it for the end of a message that an earlier attempt failed': ({ lanes }) => ({
+    lanes: over(lanes, { applyReceipt: (receipt) => lanes.applyReceipt({ ...receipt, attemptNumber: null }) }),
+  }),
+  'forgets what the network calls a message': ({ lanes }) => ({
+    lanes: over(lanes, {
+      applyReceipt: (receipt) =>
+        receipt.messageId === null
+          ? Promise.resolve('message-unknown')
+          : lanes.applyReceipt({ ...receipt, networkId: null }),
+    }),
+  }),
+  'takes a report that it was sent for one that it arrived': ({ lanes }) => ({
+    lanes: over(lanes, {
+      applyReceipt: (receipt) =>
+        lanes.applyReceipt(receipt.kind === 'sent' ? { ...receipt, kind: 'delivered' } : receipt),
+    }),
+  }),
+  'tells a channel of a copy that it did not make': ({ sendAgain }) => {
+    const copies = new Set<MessageId>()
+    return {
+      async sendAgain(failed) {
+        const copy = await sendAgain(failed)
+        if (copy) copies.add(copy)
+        return copy ?? [...copies][0] ?? null
+      },
+    }
+  },
+  'sends again for any connection': ({ sendAgain, administration }) => ({
+    sendAgain: async (failed) =>
+      (await sendAgain(failed)) ??
+      (await administration.retryMessage(failed.messageId, 'channel').catch(() => null))?.id ??
+      null,
+  }),
+  'shows a channel the connections of all': (world) => ({
+    channelConnections: () => world.channelConnections('whatsapp-cloud'),
+  }),
+  'forgets removed connections': (world) => ({
+    channelConnections(channel) {
+      const connections = world.channelConnections(channel)
+      return over(connections, {
+        ofCallbackApp: async (app) => (await connections.ofCallbackApp(app)).filter(({ isRemoved }) => !isRemoved),
+      })
+    },
+  }),
   'reminds of everything at once': (world) => ({
     channelMemory(channel) {
       const memory = world.channelMemory(channel)

@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
-import { CHANNELS, parseChannelSettings } from '../../../src/app/channel-settings.ts'
+import { CHANNELS } from '../../../src/app/channel-settings.ts'
+import { createConnecting } from '../../../src/app/connecting.ts'
 import { systemClock } from '../../../src/app/system-clock.ts'
 import type { CallOf, ConsoleRoute, ReplyOf, Role } from '../../../src/contract/console/route.ts'
 import { CONSOLE_ROUTES, type ConsoleRouteName, type ConsoleRoutes } from '../../../src/contract/console/routes.ts'
@@ -14,6 +15,7 @@ import type { HttpServerDeps } from '../../../src/http/http-server-deps.ts'
 import { createConsoleStore } from '../../../src/storage/shared/console-store.ts'
 import { AdministrationWorld } from '../administration-world/open-administration-world.ts'
 import type { EngineName } from '../administration-world/world-database.ts'
+import { testSecrets } from '../secrets.ts'
 
 export interface OpenOptions {
   readonly console?: Partial<ConsoleSettings>
@@ -156,8 +158,13 @@ export class ConsoleWorld extends AdministrationWorld {
       console: {
         store,
         randomBytes,
+        secrets: testSecrets(),
         channels: CHANNELS,
-        parseChannelSettings,
+        connecting: createConnecting({
+          setUps: new Map(),
+          openSecrets: async () => testSecrets(),
+          publicUrl: 'http://127.0.0.1:8080',
+        }),
         dataDir: tmpdir(),
         sandbox: { commands: [], openCopy: async () => null },
         version: '0.0.0',
@@ -171,6 +178,7 @@ export class ConsoleWorld extends AdministrationWorld {
       observer: {
         replied: (status, outcome) => this.counted.push(`${status} ${outcome}`),
         consoleReplied: (status) => this.counted.push(`${status} console`),
+        callbackReplied: (status) => this.counted.push(`${status} callback`),
         refusalNotLogged: () => {},
         connectionDropped: () => {},
       },

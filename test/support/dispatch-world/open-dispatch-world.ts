@@ -2,7 +2,7 @@ import type { LanePolicy } from '../../../src/core/connection/lane-policy.ts'
 import { Dispatcher } from '../../../src/core/dispatch/dispatcher.ts'
 import { preferredWorker } from '../../../src/core/dispatch/share.ts'
 import type { ConnectionId, MessageId, WorkerId } from '../../../src/core/ids.ts'
-import type { Channel, Evidence, Outcome } from '../../../src/core/ports/channel.ts'
+import type { Channel, Evidence, Handover, NetworkRest, Outcome, Prepared } from '../../../src/core/ports/channel.ts'
 import type { JournalEvent } from '../../../src/core/ports/journal.ts'
 import type { Lanes } from '../../../src/core/ports/lanes.ts'
 import { newSqliteWorld } from '../../conformance/sqlite-world.ts'
@@ -19,6 +19,17 @@ export interface Call {
   end(outcome: Outcome): void
 }
 
+/** One message that a worker's channel gets ready, until it is ended. */
+export interface Upload {
+  readonly worker: WorkerId
+  readonly text: string
+  readonly settings: Handover['settings']
+  readonly signal: AbortSignal
+  end(prepared: Prepared): void
+}
+
+export const READY: Prepared = { kind: 'ready' }
+
 export const ACCEPTED: Outcome = { kind: 'accepted', networkId: 'net-1' }
 
 export interface GivenWorker {
@@ -33,6 +44,11 @@ export class DispatchWorld {
   readonly events: { readonly worker: WorkerId; readonly event: JournalEvent }[] = []
   /** What the network answers at once; null: the call lasts. */
   answer: ((call: Call) => Outcome | null) | null = () => ACCEPTED
+  readonly uploads: Upload[] = []
+  /** What getting a message ready comes to at once; null: it lasts. Undefined: the channel gets nothing ready. */
+  ready: ((upload: Upload) => Prepared | null) | undefined
+  /** Undefined: the network sets no pace. */
+  rest: ((to: string, now: number) => NetworkRest | null) | undefined
   evidence: Evidence = { kind: 'nothing-yet' }
   evidenceWaitMs = 0
   readonly #workers: TestWorker[] = []
@@ -61,6 +77,17 @@ export class DispatchWorld {
   /** Accepted by another process, so that nobody here is told. */
   accept(sender: Sender, text: string): Promise<MessageId> {
     return accept(this.storage, sender, { text })
+  }
+
+  /** With an attachment that has been fetched already. */
+  async acceptImage(sender: Sender, text: string): Promise<MessageId> {
+    const { lanes, mediaQueue, clock } = this.storage
+    const id = await accept(this.storage, sender, { text, media: true })
+    const message = (await lanes.loadRun(sender.connectionId, 100)).find((each) => each.id === id)
+    if (!message) throw new Error('what was accepted is not in its lane')
+    const file = { path: `spool/${message.sequence}`, sizeBytes: 1_000, sha256: '00', mime: 'image/png' }
+    await mediaQueue.ready(message.sequence, { file, tookMs: 1, at: clock.now() })
+    return id
   }
 
   /** Lets all others know, as a notification would. */
@@ -126,7 +153,7 @@ export class TestWorker {
     return {
       name: 'sandbox',
       capabilities: {
-        types: ['message'],
+        types: ['message', 'image'],
         maxTextLength: null,
         maxCaptionLength: null,
         recognisesRepeat: false,
@@ -141,7 +168,7 @@ export class TestWorker {
       send: ({ content, attemptNumber }) =>
         new Promise((resolve) => {
           if (this.#isDead) return
-          const text = content.type === 'message' ? content.text : ''
+          const text = textOf(content)
           const end = (outcome: Outcome) => {
             if (!this.#isDead) resolve(outcome)
           }
@@ -151,7 +178,22 @@ export class TestWorker {
           if (answer) end(answer)
         }),
       reconcile: () => Promise.resolve(world.evidence),
+      ...(world.ready && { prepare: (handover, signal) => this.#prepare(world, handover, signal) }),
+      ...(world.rest && { restOf: ({ to }, now) => world.rest?.(to, now) ?? null }),
     }
+  }
+
+  #prepare(world: DispatchWorld, { content, settings }: Handover, signal: AbortSignal): Promise<Prepared> {
+    return new Promise((resolve) => {
+      if (this.#isDead) return
+      const end = (prepared: Prepared) => {
+        if (!this.#isDead) resolve(prepared)
+      }
+      const upload = { worker: this.id, text: textOf(content), settings, signal, end }
+      world.uploads.push(upload)
+      const prepared = world.ready?.(upload) ?? null
+      if (prepared) end(prepared)
+    })
   }
 
   #mortal(lanes: Lanes): Lanes {
@@ -169,6 +211,10 @@ export class TestWorker {
       expire: unlessDead((...given) => lanes.expire(...given)),
     })
   }
+}
+
+function textOf(content: Handover['content']): string {
+  return content.type === 'message' ? content.text : (content.caption ?? '')
 }
 
 export async function openDispatchWorld(): Promise<DispatchWorld> {

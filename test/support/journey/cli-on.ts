@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { copyInstallation } from '../../../src/app/copy.ts'
 import { migrate } from '../../../src/app/migrate.ts'
 import { openAdministration } from '../../../src/app/open-administration.ts'
@@ -40,6 +41,8 @@ export class CliOn {
       migrate,
       copy: copyInstallation,
       readInput: async () => this.input,
+      readFile: (path) => readFile(path, 'utf8'),
+      ask: null,
       fetch,
     })
     return { code, ...said }

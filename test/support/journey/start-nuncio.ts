@@ -57,6 +57,8 @@ export interface JourneyOptions {
   readonly channels?: readonly Channel[]
   readonly dataDir?: string
   readonly token?: string
+  /** Given each line of the log; without it nothing is logged. */
+  readonly onLog?: (line: string) => void
 }
 
 export async function startNuncio(options: JourneyOptions = {}): Promise<Journey> {
@@ -64,7 +66,7 @@ export async function startNuncio(options: JourneyOptions = {}): Promise<Journey
   const settings = settingsFor(dataDir, options.settings ?? {})
   const nuncio = new Nuncio({
     settings,
-    logger: pino({ level: 'silent' }),
+    logger: options.onLog ? pino({ level: 'info' }, { write: options.onLog }) : pino({ level: 'silent' }),
     onBroken: (error) => {
       throw error
     },

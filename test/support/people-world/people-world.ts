@@ -12,6 +12,7 @@ import { createAuditLog } from '../../../src/storage/shared/audit/audit-log.ts'
 import { createPeople } from '../../../src/storage/shared/people/people.ts'
 import { createSessions } from '../../../src/storage/shared/sessions/sessions.ts'
 import { AdministrationWorld, type EngineName } from '../administration-world/open-administration-world.ts'
+import { testSecrets } from '../secrets.ts'
 
 export const PASSWORD = 'violet tractor napkin orbit'
 /** As cheap as is allowed: most tests do not look at the price. */
@@ -37,6 +38,7 @@ export class PeopleWorld extends AdministrationWorld {
       publicUrl: 'https://console.example',
       isSecure: true,
       randomBytes,
+      secrets: testSecrets(),
     } as unknown as ConsoleDeps
     return close
   }
@@ -91,7 +93,7 @@ export class PeopleWorld extends AdministrationWorld {
     if (!pass) throw new Error('Nobody is signed in there')
     const { personId, sessionId, email } = pass
     const actor = { name: email, personId, remoteAddress: browser.remoteAddress, userAgent: 'a browser' }
-    return { ...visit, personId, sessionId, actor }
+    return { ...visit, personId, sessionId, provenAt: pass.provenAt, actor }
   }
 
   async accountVisit(browser: Browser, accountId: AccountId, role: Role = 'owner'): Promise<AccountVisit> {

@@ -29,6 +29,7 @@ class StubService {
         replied: () => {},
         refusalNotLogged: () => {},
         consoleReplied: () => {},
+        callbackReplied: () => {},
         connectionDropped: () => {},
       },
       publicUrl: settings.publicUrl,

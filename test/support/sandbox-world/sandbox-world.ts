@@ -82,6 +82,8 @@ export function createWorld(
       if (state.refusesReceipts) throw new Error('storage is away')
       receipts.push(receipt)
     },
+    offerReceipt: () => Promise.reject(new Error('the sandbox waits')),
+    sendAgain: () => Promise.reject(new Error('the sandbox repeats nothing')),
   })
   const send = (to: string, given: Partial<Handover> = {}, signal = new AbortController().signal) =>
     channel.send({ ...handover(to), startedAt: clock.now(), ...given }, signal, () => state.stillHolds)

@@ -172,9 +172,9 @@ export interface FactorChange {
 /** Second factors. */
 export interface Factors {
   readFactors(personId: string): Promise<FactorsView>
-  /** Remembers the secret until it is confirmed; the one in use goes on. */
+  /** Remembers the sealed secret until it is confirmed; the one in use goes on. */
   beginTotp(personId: string, secret: Buffer): Promise<void>
-  /** The secret in use, or the one to be confirmed; null when there is none. */
+  /** The sealed secret in use, or the one to be confirmed; null when there is none. */
   readTotp(personId: string, which: 'confirmed' | 'begun'): Promise<Buffer | null>
   /** `step` is the one of the code that confirmed it, and so is used. False when nothing was begun. */
   confirmTotp(change: FactorChange, step: number): Promise<boolean>

@@ -34,8 +34,8 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
     const listed = await world.call('listConnections', { params: { account }, as: anna })
 
     assert.deepEqual(
-      channels.map(({ name, settings }) => [name, settings.map((setting) => setting.name)]),
-      [['sandbox', ['latency', 'delivered_after', 'read_after']]],
+      channels.find(({ name }) => name === 'sandbox')?.settings.map((setting) => setting.name),
+      ['latency', 'delivered_after', 'read_after'],
     )
     assert.deepEqual(
       added.channelSettings.map(({ name, value, isSet }) => [name, value, isSet]),

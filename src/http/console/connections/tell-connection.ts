@@ -1,11 +1,15 @@
 import type { ChannelView, ConnectionRow, ConnectionView, LaneWaitView } from '../../../contract/console/connections.ts'
 import type { Role } from '../../../contract/console/route.ts'
 import type { ChannelDescription } from '../../../core/ports/channel-description.ts'
+import type { ChannelAbilities } from '../../../core/ports/connecting.ts'
 import type { BoundedCount, LaneOverview, StandsStill } from '../../../core/ports/console/lanes.ts'
 import { tellReason } from '../log/tell-reason.ts'
 
-export function tellChannel({ name, label, description, settings }: ChannelDescription): ChannelView {
-  return { name, label, description, settings: settings.map((setting) => ({ ...setting })) }
+export function tellChannel(
+  { name, label, description, settings }: ChannelDescription,
+  abilities: ChannelAbilities,
+): ChannelView {
+  return { name, label, description, settings: settings.map((setting) => ({ ...setting })), ...abilities }
 }
 
 export function tellRow(lane: LaneOverview, role: Role): ConnectionRow {
@@ -34,7 +38,7 @@ export function tellConnection(
     readonly channel: ChannelDescription | undefined
     readonly unresolved: BoundedCount
   },
-): ConnectionView {
+): Omit<ConnectionView, 'hasTemplates' | 'facts' | 'callback'> {
   const texts = channel?.writeSettings(lane.channelSettings) ?? {}
   const channelSettings = (channel?.settings ?? []).map((setting) => {
     const value = texts[setting.name] ?? null

@@ -6,6 +6,7 @@ import type { Handlers, PersonVisit } from '../handling.ts'
 import { askForNewPasskey, readNewPasskey } from './passkeys.ts'
 import { countTry, type PeopleParts } from './people-parts.ts'
 import { createRecoveryCodes, recoveryCodeHash } from './recovery-codes.ts'
+import { openTotp, sealTotp } from './sealed-totp.ts'
 import { base32, findTotpStep, TOTP_SECRET_BYTES, totpUri } from './totp.ts'
 
 const DONE = { done: true } as const
@@ -59,15 +60,16 @@ function totpHandlers(parts: PeopleParts): Pick<OwnHandlers, 'beginTotp' | 'conf
     async beginTotp(_, visit) {
       const { email } = await findSelf(parts, visit)
       const secret = parts.randomBytes(TOTP_SECRET_BYTES)
-      await people.beginTotp(visit.personId, secret)
+      await people.beginTotp(visit.personId, sealTotp(parts.secrets, visit.personId, secret))
       return { secret: base32(secret), uri: totpUri(secret, email) }
     },
     async confirmTotp({ body: { code } }, visit) {
       const key = `code:${visit.personId}`
       await countTry(parts, [{ key, rule: 'code' }])
-      const secret = await people.readTotp(visit.personId, 'begun')
-      if (!secret) throw new Refusal('ticket_dead')
-      const step = findTotpStep(Buffer.from(secret), code.replace(/[\s-]/g, ''), parts.clock.now())
+      const kept = await people.readTotp(visit.personId, 'begun')
+      if (!kept) throw new Refusal('ticket_dead')
+      const secret = openTotp(parts.secrets, visit.personId, kept)
+      const step = findTotpStep(secret, code.replace(/[\s-]/g, ''), parts.clock.now())
       if (step === null) throw new Refusal('code_wrong', undefined, 'code')
       if (!(await people.confirmTotp(changeBy(visit), step))) throw new Refusal('ticket_dead')
       await sessions.forgiveTry({ reset: [key], returned: [] })

@@ -4,6 +4,7 @@ import { ENGINES } from '../../../../test/support/administration-world/open-admi
 import { Browser, CHEAP, PASSWORD, PeopleWorld } from '../../../../test/support/people-world/people-world.ts'
 import type { AccountId } from '../../../core/ids.ts'
 import { PasswordHasher } from './password-hasher.ts'
+import { openTotp } from './sealed-totp.ts'
 import { totpCode } from './totp.ts'
 
 const MINUTE = 60_000
@@ -40,7 +41,7 @@ async function enrol(browser: Browser): Promise<{ secret: Buffer; recoveryCodes:
   await world.handlers.beginTotp({ params: {}, query: {}, body: {} }, visit)
   const begun = await world.people.readTotp(visit.personId, 'begun')
   assert.ok(begun)
-  const secret = Buffer.from(begun)
+  const secret = openTotp(world.deps.secrets, visit.personId, begun)
   const body = { code: totpCode(secret, stepNow()) }
   const { recoveryCodes } = await world.handlers.confirmTotp({ params: {}, query: {}, body }, visit)
   return { secret, recoveryCodes: recoveryCodes ?? [] }
@@ -259,7 +260,11 @@ describe.each(ENGINES)('signing in, on %s', (engine) => {
     await world.signIn(other, { password: 'purple anvil drizzle seven' })
     await world.handlers.beginTotp({ params: {}, query: {}, body: {} }, await world.personVisit(own))
     const { personId } = await world.personVisit(own)
-    const secret = Buffer.from((await world.people.readTotp(personId, 'begun')) ?? [])
+    const secret = openTotp(
+      world.deps.secrets,
+      personId,
+      (await world.people.readTotp(personId, 'begun')) ?? Buffer.of(),
+    )
     const body = { code: totpCode(secret, stepNow()) }
     await world.handlers.confirmTotp({ params: {}, query: {}, body }, await world.personVisit(own))
 

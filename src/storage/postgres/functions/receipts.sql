@@ -1,4 +1,6 @@
-create type receipt_target as (id text, account_id text, sequence bigint, state text, is_open boolean);
+create type receipt_target as (
+  id text, account_id text, connection_id text, sequence bigint, state text, attempts integer, network_id text, is_open boolean
+);
 
 -- The messages that reports speak of: those that wait, and then those that have ended. Only few periods are looked
 -- through at first, those of the times at which the ids say that they were made; an id that says nothing, or says it
@@ -12,7 +14,7 @@ as $$
 declare
   -- By how much the clock of whoever made an id may differ from ours.
   slack_ms constant bigint := 3600000;
-  search constant text := 'select array_agg(row(x.id, x.account_id, x.sequence, x.state, false)::receipt_target)
+  search constant text := 'select array_agg(row(x.id, x.account_id, x.connection_id, x.sequence, x.state, x.attempts, x.network_id, false)::receipt_target)
     from unnest($1) s (id) cross join lateral (
       select * from settled where settled.id >= s.id and settled.id <= s.id %s order by settled.id offset 0
     ) x';
@@ -22,9 +24,9 @@ declare
   first bigint;
   past bigint;
 begin
-  select array_agg(row(q.id, q.account_id, q.sequence, 'QUEUED', q.is_open)::receipt_target) into found_here
+  select array_agg(row(q.id, q.account_id, q.connection_id, q.sequence, 'QUEUED', q.attempts, null, q.is_open)::receipt_target) into found_here
     from unnest(missing) s (id) cross join lateral (
-      select queued.id, queued.account_id, queued.sequence,
+      select queued.id, queued.account_id, queued.connection_id, queued.sequence, queued.attempts,
           (select true from open_attempt o where o.connection_id = queued.connection_id and o.message_sequence = queued.sequence) is true as is_open
         from queued where queued.id = s.id offset 0
     ) q;
@@ -46,6 +48,22 @@ begin
 end
 $$;
 
+-- The messages that reports speak of by no more than the network's own ids, each within a connection. Such an id tells no
+-- time, so every period is looked into, by the index on just those ids that begin like this.
+create function find_network_targets(connections text[], network_ids text[]) returns setof receipt_target language plpgsql
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off set jit = off
+as $$
+begin
+  return query select x.id, x.account_id, x.connection_id, x.sequence, x.state, x.attempts, x.network_id, false
+    from unnest(connections, network_ids) s (connection_id, network_id) cross join lateral (
+      select * from settled
+        where settled.network_id >= s.network_id and settled.network_id <= s.network_id and settled.network_id like 'wamid.%'
+          and settled.connection_id = s.connection_id
+        order by settled.network_id limit 1
+    ) x;
+end
+$$;
+
 -- Applies reports, at most one for each message, all of one period and in the order of their sequences. Each was judged by
 -- a state that the message had a moment ago: what has moved on since is left alone. Returns one letter for each: `a`
 -- applied, or told before; `m` it has moved on.
@@ -54,7 +72,9 @@ create function apply_receipts(
   -- Null where it stays as it is.
   new_states text[], new_reasons text[], new_words text[], published_ats bigint[],
   -- What is told of it, and how the same report would have been told in the other case: contrary or not.
-  ats bigint[], codes text[], kinds text[], words text[], other_kinds text[], other_words text[]
+  ats bigint[], codes text[], kinds text[], words text[], other_kinds text[], other_words text[],
+  -- The network's own ids, for messages that have none yet.
+  network_ids text[]
 ) returns text language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
@@ -80,8 +100,8 @@ begin
         for no key update
     ) waiting on true', lower, upper) into locked using accounts, sequences, judged_states;
   execute format('with news as materialized (
-      select s.* from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
-          s (locked, account_id, sequence, state, reason, state_words, published_at, at, code, kind, words, other_kind, other_words)
+      select s.* from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+          s (locked, account_id, sequence, state, reason, state_words, published_at, at, code, kind, words, other_kind, other_words, network_id)
         where s.locked and not exists (
           select from timeline t where t.message_sequence = s.sequence and t.message_sequence >= %1$s and t.message_sequence < %2$s
             and t.at = s.at and t.code is not distinct from s.code
@@ -89,7 +109,8 @@ begin
               or t.kind = s.other_kind and t.words is not distinct from s.other_words))
     ), moved as (
       update settled m set state = n.state, reason = n.reason, words = n.state_words,
-          published_at = coalesce(m.published_at, n.published_at), resolved_at = coalesce(m.resolved_at, n.at)
+          published_at = coalesce(m.published_at, n.published_at), network_id = coalesce(m.network_id, n.network_id),
+          resolved_at = coalesce(m.resolved_at, n.at)
         from news n where n.state is not null and m.sequence >= n.sequence and m.sequence <= n.sequence
           and m.sequence >= %1$s and m.sequence < %2$s
     ), told as (
@@ -102,7 +123,7 @@ begin
     )
     select (select count(*) from news) = (select count(*) from told)', lower, upper)
     into is_all_told
-    using locked, accounts, sequences, new_states, new_reasons, new_words, published_ats, ats, codes, kinds, words, other_kinds, other_words;
+    using locked, accounts, sequences, new_states, new_reasons, new_words, published_ats, ats, codes, kinds, words, other_kinds, other_words, network_ids;
   if not is_all_told then
     raise serialization_failure using message = 'somebody else tells something of the same message';
   end if;

@@ -8,6 +8,7 @@ const NOT_ENDED: ReadonlySet<string> = new Set<ReasonCode>([
   'behind_others',
   'awaiting_evidence',
   'media_pending',
+  'media_uploading',
   'pace',
   'quiet_hours',
   'paused',

@@ -4,6 +4,7 @@ import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { BoundedCount, LaneOverview, LaneViews, OfConnection } from '../../../core/ports/console/lanes.ts'
 import { Refusal } from '../../../core/refusals.ts'
+import { toLink } from '../connections.ts'
 import type { Standing } from '../engine.ts'
 import { LANE_FACTS } from '../lane-facts.ts'
 import { whyStandsStill } from '../lane-reason.ts'
@@ -72,6 +73,8 @@ function selectLanes(tables: Reader, accountId: AccountId) {
         'c.channel',
         'c.policy',
         'c.channel_settings',
+        'c.network_key',
+        'c.callback_app',
         'c.created_at',
         ...LANE_FACTS,
       ])
@@ -113,6 +116,7 @@ async function toOverviews(
       state: row.connection_state === 'paused' ? 'paused' : 'active',
       policy: { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row.policy) as Partial<LanePolicy>) },
       channelSettings: JSON.parse(row.channel_settings) as Record<string, unknown>,
+      link: toLink(row),
       createdAt: row.created_at,
       waiting: bounded(standing.waiting, counted),
       oldestWaitingAt: head?.acceptedAt ?? null,

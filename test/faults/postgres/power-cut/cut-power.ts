@@ -67,7 +67,11 @@ async function startOnLastCut(): Promise<number> {
     dataDir,
     workDir,
     port: await findFreePort(),
-    environment: { NUNCIO_DATABASE_URL: databaseUrl },
+    // The key ring is backed up apart, and outlives the machine.
+    environment: {
+      NUNCIO_DATABASE_URL: databaseUrl,
+      NUNCIO_KEY_RING_FILE: join(cluster.dataDir, 'keys', 'key-ring.json'),
+    },
   })
   await service.start()
   // What was answered after the cut may be there or not: the copy was made at some moment between.

@@ -1,6 +1,5 @@
-import type { Exchange } from '../exchange.ts'
-import { MAX_BODY_BYTES } from '../http-limits.ts'
-import { problem } from '../problem.ts'
+import type { Exchange } from './exchange.ts'
+import { problem } from './problem.ts'
 
 /**
  * Reads the request's body and calls back once with it, or with null when it is larger than the limit. Does not call
@@ -8,11 +7,11 @@ import { problem } from '../problem.ts'
  *
  * The last byte is enough: waiting for the stream's own end, as others do, costs two more turns.
  */
-export function readBody(exchange: Exchange, onBody: (body: Buffer | null) => void): void {
+export function readBody(exchange: Exchange, maxBytes: number, onBody: (body: Buffer | null) => void): void {
   const { request } = exchange
   const { 'content-length': lengthText, 'transfer-encoding': transferEncoding } = request.headers
   const length = transferEncoding === undefined ? Number(lengthText ?? 0) : null
-  if (length === 0 || (length !== null && length > MAX_BODY_BYTES)) {
+  if (length === 0 || (length !== null && length > maxBytes)) {
     onBody(length === 0 ? Buffer.alloc(0) : null)
     return
   }
@@ -31,7 +30,7 @@ export function readBody(exchange: Exchange, onBody: (body: Buffer | null) => vo
     if (!received) return
     received.push(chunk)
     receivedBytes += chunk.length
-    if (receivedBytes === length || receivedBytes > MAX_BODY_BYTES) finish()
+    if (receivedBytes === length || receivedBytes > maxBytes) finish()
   })
   if (length === null) request.on('end', finish)
 
@@ -39,7 +38,7 @@ export function readBody(exchange: Exchange, onBody: (body: Buffer | null) => vo
     if (!received) return
     const chunks = received
     received = null
-    if (receivedBytes > MAX_BODY_BYTES) onBody(null)
+    if (receivedBytes > maxBytes) onBody(null)
     else onBody(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))
   }
 }

@@ -1,0 +1,137 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { openAdministration } from '../../src/app/open-administration.ts'
+import { DEFAULT_LANE_POLICY } from '../../src/core/connection/lane-policy.ts'
+import type { AccountId } from '../../src/core/ids.ts'
+import { newConnectionId } from '../../src/storage/shared/new-id.ts'
+import type { Bench } from '../bench.ts'
+import { Child } from '../child.ts'
+import type { EngineName } from '../engine.ts'
+import { type Figure, formatNumber } from '../figure.ts'
+import type { CallbackFigures, GraphCalls } from '../instant-graph.ts'
+import type { MadeData } from '../made-data.ts'
+import { settingsFor } from '../settings-for.ts'
+import { median } from '../statistics.ts'
+
+const PART = 'callbacks'
+const LANES = 25
+// Ten a second from each number, which is far less than Meta lets it send.
+const SENDS_PER_SECOND = 250
+const CALLBACKS_PER_MESSAGE = 3
+// Meta takes ten messages a minute for the same recipient from the same number.
+const RECIPIENTS = 200
+const SOCKETS = 32
+const FIRST_NUMBER = 15_550_200_000
+const FIRST_PHONE_NUMBER_ID = 106_540_352_242_922
+const APP = 'BenchBenchBenchBenchBe'
+const APP_SECRET = 'the app secret of the bench'
+
+interface Turn extends CallbackFigures {
+  readonly sent: number
+  readonly applied: number
+  readonly cpuUs: number
+}
+
+/** Sending at a steady rate while the network reports three times of each message, as Meta says one must be ready for. */
+export async function measureCallbacks(bench: Bench, engine: EngineName): Promise<Figure[]> {
+  const data = await bench.data({ engine, connections: 0, channel: 'sandbox', state: 'active' })
+  const numbers = await connectNumbers(data)
+  const graph = bench.keep(new Child<GraphCalls>('./instant-graph.ts'))
+  const environment = { NUNCIO_WHATSAPP_CLOUD_URL: `http://127.0.0.1:${await graph.ask('listen', null)}` }
+  const service = await bench.service(data, { environment })
+  await service.start()
+  const { port } = service.settings
+  await graph.ask('callBackTo', { port, path: `/channels/whatsapp-cloud/${APP}`, appSecret: APP_SECRET })
+  const load = { port, pid: service.pid, token: data.token, numbers, sockets: SOCKETS, recipients: RECIPIENTS }
+  const turns: Turn[] = []
+  for (let round = 1; round <= bench.options.rounds; round += 1) {
+    const appliedBefore = await countApplied(port)
+    await graph.ask('takeFigures', null)
+    const { allReplies, serverCpuUs: cpuUs } = await bench.load({ ...load, ratePerSecond: SENDS_PER_SECOND })
+    const applied = await untilApplied(port, appliedBefore + allReplies * CALLBACKS_PER_MESSAGE)
+    const turn = {
+      ...(await graph.ask('takeFigures', null)),
+      sent: allReplies,
+      applied: applied - appliedBefore,
+      cpuUs,
+    }
+    turns.push(turn)
+    bench.options.tell(
+      `  round ${round}: ${turn.replies} callbacks of ${turn.sent} messages, p50 ${formatNumber(turn.p50Ms)} ms, ` +
+        `p99 ${formatNumber(turn.p99Ms)} ms, longest ${formatNumber(turn.longestMs)} ms, ${turn.applied} applied`,
+    )
+    if (turn.refused > 0) bench.options.tell(`  ! ${turn.refused} callbacks were not answered with 200`)
+  }
+  await bench.end(service)
+  await bench.end(graph)
+  await bench.forget(data)
+  return figuresOf(turns)
+}
+
+async function connectNumbers({ dataDir, environment, accountId }: MadeData): Promise<readonly string[]> {
+  const session = await openAdministration(settingsFor(dataDir, environment), { create: false })
+  const secrets = await session.openSecrets()
+  const numbers: string[] = []
+  for (let place = 0; place < LANES; place += 1) {
+    const id = newConnectionId()
+    const phoneNumberId = String(FIRST_PHONE_NUMBER_ID + place)
+    const number = String(FIRST_NUMBER + place)
+    const seal = (name: string, plain: string) =>
+      secrets.seal(plain, { purpose: 'connection', accountId, owner: id, name })
+    const channelSettings = {
+      phoneNumberId,
+      businessAccountId: '102290129340398',
+      accessToken: seal('accessToken', 'the access token of the bench'),
+      appSecret: seal('appSecret', APP_SECRET),
+      verifyToken: seal('verifyToken', 'the verify token of the bench'),
+    }
+    const link = { networkKey: phoneNumberId, callbackApp: APP }
+    const of = { id, accountId: accountId as AccountId, number, channel: 'whatsapp-cloud', channelSettings, link }
+    await session.administration.addConnection({ ...of, policy: DEFAULT_LANE_POLICY }, 'bench')
+    numbers.push(number)
+  }
+  await session.close()
+  return numbers
+}
+
+/** Until so many reports are applied, or no more come. Returns how many are. */
+async function untilApplied(port: number, wanted: number): Promise<number> {
+  const endMs = performance.now() + 10_000
+  for (;;) {
+    const applied = await countApplied(port)
+    if (applied >= wanted || performance.now() > endMs) return applied
+    await pause(100)
+  }
+}
+
+async function countApplied(port: number): Promise<number> {
+  const reply = await fetch(`http://127.0.0.1:${port}/metrics`)
+  const found = (await reply.text()).matchAll(/^nuncio_callback_reports_total\{.*end="applied".*\} (\d+)$/gm)
+  return [...found].reduce((sum, [, count]) => sum + Number(count), 0)
+}
+
+function figuresOf(turns: readonly Turn[]): Figure[] {
+  const p99s = turns.map(({ p99Ms }) => p99Ms)
+  const shares = turns.map(({ applied, sent }) => applied / (sent * CALLBACKS_PER_MESSAGE))
+  const cpuUs = median(turns.map((turn) => turn.cpuUs))
+  const longestMs = Math.max(...turns.map((turn) => turn.longestMs))
+  return [
+    {
+      part: PART,
+      name: 'answer to a callback at three times the sending rate, p99',
+      value: median(p99s),
+      unit: 'ms',
+      reach: { atMost: 250 },
+      rounds: p99s,
+      note: `${SENDS_PER_SECOND} messages/s; p50 ${formatNumber(median(turns.map(({ p50Ms }) => p50Ms)))} ms, longest ${formatNumber(longestMs)} ms; ${formatNumber(cpuUs)} µs of CPU in Node for a message with its ${CALLBACKS_PER_MESSAGE} callbacks`,
+    },
+    {
+      part: PART,
+      name: 'reports applied / reports of messages',
+      value: median(shares),
+      unit: '',
+      reach: { atLeast: 0.999 },
+      rounds: shares,
+      note: 'within ten seconds of the last message',
+    },
+  ]
+}

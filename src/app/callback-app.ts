@@ -1,0 +1,22 @@
+import { createHmac } from 'node:crypto'
+import type { AccountId } from '../core/ids.ts'
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+// 131 bits: whoever was not told an address for callbacks does not find it.
+const LENGTH = 22
+
+/**
+ * The last part of an address for callbacks. It follows from the account and the secret that callbacks are signed with,
+ * and is not drawn by lot: a network has one address for all numbers of an app, so two that are added at the same moment must
+ * come to the same one. It tells nothing of the secret, which is a random one of 128 bits.
+ */
+export function callbackAppOf(accountId: AccountId, callbackSecret: string): string {
+  const digest = createHmac('sha256', callbackSecret).update(`callback app of ${accountId}`).digest('hex')
+  let rest = BigInt(`0x${digest}`)
+  let text = ''
+  while (text.length < LENGTH) {
+    text += ALPHABET.charAt(Number(rest % 62n))
+    rest /= 62n
+  }
+  return text
+}

@@ -1,0 +1,77 @@
+import type { AccountId, ConnectionId } from '../core/ids.ts'
+import type { ChannelDescription } from '../core/ports/channel-description.ts'
+import { type SecretPlace, type Secrets, SecretUnreadable } from '../core/ports/secrets.ts'
+import { Refusal } from '../core/refusals.ts'
+
+type StoredSettings = Readonly<Record<string, unknown>>
+
+/** Whose secrets they are: a sealed one opens for no other connection. */
+export interface SecretOwner {
+  readonly id: ConnectionId
+  readonly accountId: AccountId
+}
+
+/** The secrets among the settings of a channel's connections. */
+export class ConnectionSecrets {
+  readonly #secrets: Secrets
+  readonly #description: ChannelDescription
+
+  constructor(secrets: Secrets, description: ChannelDescription) {
+    this.#secrets = secrets
+    this.#description = description
+  }
+
+  /** Refuses what was copied out of a database: it would be stored as if it were a secret, and open nowhere. */
+  refuseSealed(pairs: Readonly<Record<string, string>>): void {
+    for (const { name, kind } of this.#description.settings) {
+      const text = pairs[name]
+      if (kind !== 'secret' || text === undefined || !this.#secrets.isSealed(text)) continue
+      throw new Refusal(
+        'setting_invalid',
+        `${name} is encrypted by this service already. Give the secret itself.`,
+        name,
+      )
+    }
+  }
+
+  /** Those of them that are open. */
+  seal(settings: StoredSettings, owner: SecretOwner): StoredSettings {
+    return this.#map(settings, (text, name) =>
+      this.#secrets.isSealed(text) ? text : this.#secrets.seal(text, placeOf(name, owner)),
+    )
+  }
+
+  /** Refuses with the setting that is to be given anew when one cannot be opened. */
+  open(settings: StoredSettings, owner: SecretOwner): StoredSettings {
+    return this.#map(settings, (text, name) => {
+      if (!this.#secrets.isSealed(text)) return text
+      try {
+        return this.#secrets.open(text, placeOf(name, owner))
+      } catch (error) {
+        if (!(error instanceof SecretUnreadable)) throw error
+        const setting = this.#settingOf(name)
+        const sentence = `The stored ${setting} cannot be read. ${error.message} Give it anew.`
+        throw new Refusal('setting_invalid', sentence, setting, { cause: error })
+      }
+    })
+  }
+
+  #map(settings: StoredSettings, change: (text: string, name: string) => string): StoredSettings {
+    const changed: Record<string, unknown> = { ...settings }
+    for (const name of this.#description.secretKeys) {
+      const text = changed[name]
+      if (typeof text === 'string') changed[name] = change(text, name)
+    }
+    return changed
+  }
+
+  /** What people call a stored secret. */
+  #settingOf(name: string): string {
+    const [setting] = Object.keys(this.#description.writeSettings({ [name]: '?' }))
+    return setting ?? name
+  }
+}
+
+function placeOf(name: string, { id, accountId }: SecretOwner): SecretPlace {
+  return { purpose: 'connection', accountId, owner: id, name }
+}

@@ -1,0 +1,136 @@
+import type { CallbackHead, CallbackReceiver, CallbackReply, CallbackRequest } from '../../../core/ports/callbacks.ts'
+import type { ChannelConnections } from '../../../core/ports/channel-connections.ts'
+import type { ChannelMemory } from '../../../core/ports/channel-memory.ts'
+import type { Clock } from '../../../core/ports/clock.ts'
+import type { CallbackEvent } from '../../../core/ports/journal.ts'
+import type { Secrets } from '../../../core/ports/secrets.ts'
+import { storeToldOf } from '../statuses/store-told.ts'
+import { parseBody } from './parse-body.ts'
+import { isAnyOf, isSignedByAny, readSignature } from './prove-origin.ts'
+import { readCallback } from './read-callback.ts'
+import { routeParts } from './route-parts.ts'
+import { type VouchedApp, VouchedApps } from './vouched-apps.ts'
+
+/** Who applies what is stored, in this process. */
+export interface Applying {
+  /** What others leave to it for a while; null while it is not running. */
+  taker(): string | null
+  poke(): void
+}
+
+export interface CallbackParts {
+  readonly memory: ChannelMemory
+  readonly connections: ChannelConnections
+  readonly secrets: Secrets
+  readonly clock: Clock
+  readonly note: (event: CallbackEvent) => void
+  readonly applying: Applying
+}
+
+const CHANNEL = 'whatsapp-cloud'
+// The most that Meta sends in one request (page “Webhooks: overview”), decimal or binary.
+const MAX_BODY_BYTES = 3 * 1024 * 1024
+
+type Outcome = Extract<CallbackEvent, { event: 'callback.received' }>['outcome']
+type Answer = readonly [status: number, body: string, outcome: Outcome]
+
+// Meta looks at the status alone: everything but 200 comes again for up to seven days (page “Webhooks: overview”). So
+// 4xx is said only of what would be no better then, and never of what was signed and merely says nothing to us.
+const STORED: Answer = [200, 'stored', 'stored']
+const NOTHING_OF_OURS: Answer = [200, 'nothing here is about a connection of ours', 'nothing-of-ours']
+const APP_UNKNOWN: Answer = [404, 'no connection has this callback address', 'app-unknown']
+const FORGED: Answer = [401, 'the signature is missing or does not fit the app secret', 'forged']
+const WRONG_TOKEN: Answer = [403, 'the verify token is not the one of the connection', 'forged']
+const NOT_JSON: Answer = [400, 'the body is not JSON', 'not-json']
+const UNREADABLE: Answer = [503, 'the secrets of the connection cannot be opened', 'not-stored']
+
+/** Takes what Meta calls back: proves that it is Meta's, and stores what it tells. Applying it is for `StatusApplier`. */
+export function createCallbackReceiver(parts: CallbackParts): CallbackReceiver {
+  const receiver = new Receiver(parts)
+  return {
+    channel: CHANNEL,
+    maxBodyBytes: MAX_BODY_BYTES,
+    refuseEarly: (head) => receiver.refuseEarly(head),
+    receive: (request) => receiver.receive(request),
+  }
+}
+
+class Receiver {
+  readonly #parts: CallbackParts
+  readonly #apps: VouchedApps
+
+  constructor(parts: CallbackParts) {
+    this.#parts = parts
+    this.#apps = new VouchedApps(parts)
+  }
+
+  async refuseEarly({ method, callbackApp, headers }: CallbackHead): Promise<CallbackReply | null> {
+    const startedMs = this.#parts.clock.monotonic()
+    const reply = (answer: Answer) => this.#reply(answer, startedMs)
+    if (!(await this.#apps.find(callbackApp))) return reply(APP_UNKNOWN)
+    return method === 'POST' && !readSignature(headers['x-hub-signature-256']) ? reply(FORGED) : null
+  }
+
+  async receive(request: CallbackRequest): Promise<CallbackReply> {
+    const startedMs = this.#parts.clock.monotonic()
+    try {
+      const app = await this.#apps.find(request.callbackApp)
+      if (!app) return this.#reply(APP_UNKNOWN, startedMs)
+      const answer = request.method === 'GET' ? await this.#verify(request, app) : await this.#take(request, app)
+      return this.#reply(answer, startedMs)
+    } catch (error) {
+      this.#noteReceived('not-stored', startedMs)
+      throw error
+    }
+  }
+
+  /** Meta asks once, when the address is entered in its dashboard (page “Create a webhook endpoint”). */
+  async #verify({ query, callbackApp }: CallbackRequest, app: VouchedApp): Promise<Answer> {
+    const [mode, challenge, token] = ['hub.mode', 'hub.challenge', 'hub.verify_token'].map((name) => {
+      const [value, ...more] = query.getAll(name)
+      return more.length === 0 ? (value ?? '') : ''
+    })
+    // It is given back, so it may be nothing but what Meta sends: digits, or at most a word.
+    if (mode !== 'subscribe' || !challenge || !token || !/^[\w.-]{1,256}$/.test(challenge)) return WRONG_TOKEN
+    const fits = await this.#fits(callbackApp, app, ({ verifyTokens }) => isAnyOf(token, verifyTokens))
+    if (fits) return [200, challenge, 'verified']
+    return app.unreadable > 0 ? UNREADABLE : WRONG_TOKEN
+  }
+
+  async #take({ headers, body, callbackApp }: CallbackRequest, app: VouchedApp): Promise<Answer> {
+    const signature = readSignature(headers['x-hub-signature-256'])
+    if (!signature) return FORGED
+    const fits = await this.#fits(callbackApp, app, ({ appSecrets }) => isSignedByAny(body, signature, appSecrets))
+    if (!fits) return app.unreadable > 0 ? UNREADABLE : FORGED
+    const parsed = parseBody(body)
+    if (!parsed) return NOT_JSON
+    const { parts, ignored } = readCallback(parsed.value)
+    const { tolds, unknown } = routeParts(parts, fits.connections)
+    for (const [reason, count] of [...ignored, ['number_unknown', unknown] as const])
+      if (count > 0) this.#parts.note({ event: 'callback.ignored', channel: CHANNEL, reason, count })
+    if (tolds.length === 0) return NOTHING_OF_OURS
+    const { memory, clock, applying } = this.#parts
+    const now = clock.now()
+    const storing = { taker: applying.taker(), receivedAt: now, tries: 0, remindAt: now }
+    await Promise.all(tolds.map((told) => storeToldOf(memory, told, storing)))
+    applying.poke()
+    return STORED
+  }
+
+  /** The connections that vouch for it, looked up anew when those that were known do not; null when none does. */
+  async #fits(callbackApp: string, app: VouchedApp, isRight: (app: VouchedApp) => boolean): Promise<VouchedApp | null> {
+    if (isRight(app)) return app
+    const anew = await this.#apps.findAnew(callbackApp, app)
+    return anew && isRight(anew) ? anew : null
+  }
+
+  #reply([status, body, outcome]: Answer, startedMs: number): CallbackReply {
+    this.#noteReceived(outcome, startedMs)
+    return { status, body }
+  }
+
+  #noteReceived(outcome: Outcome, startedMs: number): void {
+    const tookMs = Math.round(this.#parts.clock.monotonic() - startedMs)
+    this.#parts.note({ event: 'callback.received', channel: CHANNEL, outcome, tookMs })
+  }
+}

@@ -1,0 +1,168 @@
+import type { Instant } from '../../../core/ids.ts'
+import type { NumberChange, Told, ToldStatus, ToldWriter } from '../statuses/told.ts'
+import { instantOf, listOf, numberOf, objectOf, textOf } from './loose-json.ts'
+import { readStatus } from './read-status.ts'
+
+/** Why a part of a callback says nothing to us. */
+export type IgnoredReason =
+  | 'not_an_account'
+  | 'field_unknown'
+  | 'part_malformed'
+  | 'number_unknown'
+  | 'status_unknown'
+  | 'not_ours'
+  | 'too_many'
+
+/** Which number at Meta a part is about: the messages field names an id, the others a business account and perhaps a number. */
+export type About =
+  | { readonly phoneNumberId: string }
+  | { readonly businessAccountId: string; readonly number: string | null }
+
+export interface ReadPart {
+  readonly about: About
+  readonly told: Told
+}
+
+export interface ReadCallback {
+  readonly parts: readonly ReadPart[]
+  readonly ignored: ReadonlyMap<IgnoredReason, number>
+}
+
+/** What all changes of an entry are about, as far as it can be read. */
+interface EntryHead {
+  readonly businessAccountId: string | null
+  readonly at: Instant | null
+}
+
+// A body of 3 MB holds about 6,000 statuses as Meta writes them. What is made of more of them is not Meta's.
+const MOST_REPORTS = 30_000
+// Meta sends them one by one, and each is for all numbers of a business account.
+const MOST_CHANGES = 100
+const NONE: Told = { statuses: [], writers: [], numbers: [] }
+
+/**
+ * What a callback tells, as far as we understand it. Whatever else it holds is skipped and counted: a new field, or one
+ * that is malformed, must not keep the others from being read. Pure, and never throws.
+ */
+export function readCallback(body: unknown): ReadCallback {
+  const reading = new Reading()
+  const callback = objectOf(body)
+  if (callback?.['object'] === 'whatsapp_business_account') {
+    for (const entry of listOf(callback['entry'])) reading.readEntry(entry)
+  } else reading.ignore('not_an_account')
+  return { parts: reading.parts, ignored: reading.ignored }
+}
+
+class Reading {
+  readonly parts: ReadPart[] = []
+  readonly ignored = new Map<IgnoredReason, number>()
+  #reports = 0
+  #changes = 0
+
+  ignore(reason: IgnoredReason): void {
+    this.ignored.set(reason, (this.ignored.get(reason) ?? 0) + 1)
+  }
+
+  readEntry(given: unknown): void {
+    const entry = objectOf(given)
+    if (!entry) {
+      this.ignore('part_malformed')
+      return
+    }
+    const of = { businessAccountId: textOf(entry['id'], 64), at: instantOf(entry['time']) }
+    for (const change of listOf(entry['changes'])) this.#readChange(change, of)
+  }
+
+  #readChange(given: unknown, of: EntryHead): void {
+    const change = objectOf(given)
+    const value = objectOf(change?.['value'])
+    if (!change || !value) {
+      this.ignore('part_malformed')
+      return
+    }
+    switch (change['field']) {
+      case 'messages':
+        this.#readMessages(value)
+        break
+      case 'phone_number_quality_update':
+        this.#readQuality(value, of)
+        break
+      case 'account_update':
+        this.#readAccount(value, of)
+        break
+      default:
+        this.ignore('field_unknown')
+    }
+  }
+
+  #readMessages(value: Readonly<Record<string, unknown>>): void {
+    const phoneNumberId = textOf(objectOf(value['metadata'])?.['phone_number_id'], 64)
+    if (phoneNumberId === null) {
+      this.ignore('part_malformed')
+      return
+    }
+    const statuses = this.#each(value['statuses'], readStatus)
+    const writers = this.#each(value['messages'], readWriter)
+    if (statuses.length + writers.length > 0)
+      this.parts.push({ about: { phoneNumberId }, told: { ...NONE, statuses, writers } })
+  }
+
+  #each<T extends ToldStatus | ToldWriter>(given: unknown, read: (one: unknown) => T | IgnoredReason): readonly T[] {
+    const told: T[] = []
+    for (const one of listOf(given)) {
+      const result = this.#reports < MOST_REPORTS ? read(one) : 'too_many'
+      this.#reports += 1
+      if (typeof result === 'string') this.ignore(result)
+      else told.push(result)
+    }
+    return told
+  }
+
+  #tellChange(about: About, change: NumberChange): void {
+    this.#changes += 1
+    if (this.#changes > MOST_CHANGES) this.ignore('too_many')
+    else this.parts.push({ about, told: { ...NONE, numbers: [change] } })
+  }
+
+  /** As the page of the phone_number_quality_update webhook has it; it names the number, not its id. */
+  #readQuality(value: Readonly<Record<string, unknown>>, { businessAccountId, at }: EntryHead): void {
+    const number = textOf(value['display_phone_number'], 32)?.replaceAll(/\D/g, '') ?? ''
+    const event = wordOf(value['event'])
+    if (businessAccountId === null || number === '' || event === null) {
+      this.ignore('part_malformed')
+      return
+    }
+    const messagingLimit = wordOf(value['max_daily_conversations_per_business']) ?? wordOf(value['current_limit'])
+    const change: NumberChange = {
+      at,
+      ...((event === 'FLAGGED' || event === 'UNFLAGGED') && { quality: event }),
+      ...(event === 'THROUGHPUT_UPGRADE' && { throughput: 'HIGH' as const }),
+      ...(messagingLimit !== null && { messagingLimit }),
+    }
+    this.#tellChange({ businessAccountId, number }, change)
+  }
+
+  /** As the page of the account_update webhook has it: of the whole business account, with all its numbers. */
+  #readAccount(value: Readonly<Record<string, unknown>>, { businessAccountId, at }: EntryHead): void {
+    const event = wordOf(value['event'])
+    if (businessAccountId === null || event === null) {
+      this.ignore('part_malformed')
+      return
+    }
+    this.#tellChange({ businessAccountId, number: null }, { at, account: event })
+  }
+}
+
+function readWriter(given: unknown): ToldWriter | IgnoredReason {
+  const message = objectOf(given)
+  if (!message) return 'part_malformed'
+  // Whoever hides the number from us has written too, but nothing that we send goes to a person without one.
+  const from = numberOf(message['from'])
+  return from === null ? 'not_ours' : { from, at: instantOf(message['timestamp']) }
+}
+
+/** A word of Meta's for people, such as TIER_10K. */
+function wordOf(given: unknown): string | null {
+  const text = textOf(given, 64)
+  return text !== null && /^[A-Z0-9_]+$/.test(text) ? text : null
+}

@@ -1,0 +1,62 @@
+import type { ChannelConnection } from '../../../core/ports/channel-connections.ts'
+import { readWhatsAppCloudSettings } from '../settings.ts'
+import type { ToldOf } from '../statuses/store-told.ts'
+import type { Told } from '../statuses/told.ts'
+import type { About, ReadPart } from './read-callback.ts'
+
+export interface Routed {
+  readonly tolds: readonly ToldOf[]
+  /** Parts about numbers that are none of these connections. */
+  readonly unknown: number
+}
+
+/**
+ * Whose news each part is, among the connections of one callback address. They are all of one account, so nothing that
+ * an account signs can reach another's (G8).
+ */
+export function routeParts(parts: readonly ReadPart[], connections: readonly ChannelConnection[]): Routed {
+  const byNetworkKey = new Map<string, ChannelConnection>()
+  // The living come first: what was removed and added again is both, and the later one stands for the number.
+  for (const connection of connections.toReversed()) byNetworkKey.set(connection.networkKey, connection)
+  const gathered = new Map<ChannelConnection, Told[]>()
+  let unknown = 0
+  for (const { about, told } of parts) {
+    const owners = 'phoneNumberId' in about ? only(byNetworkKey.get(about.phoneNumberId)) : ownersOf(about, connections)
+    if (owners.length === 0) unknown += 1
+    for (const owner of owners) {
+      const tolds = gathered.get(owner)
+      if (tolds) tolds.push(told)
+      else gathered.set(owner, [told])
+    }
+  }
+  const tolds = [...gathered].map(
+    ([connection, its]): ToldOf => ({
+      connectionId: connection.id,
+      others: connections
+        .filter((other) => other !== connection && other.networkKey === connection.networkKey)
+        .map(({ id }) => id),
+      told: {
+        statuses: its.flatMap(({ statuses }) => statuses),
+        writers: its.flatMap(({ writers }) => writers),
+        numbers: its.flatMap(({ numbers }) => numbers),
+      },
+    }),
+  )
+  return { tolds, unknown }
+}
+
+function ownersOf(
+  about: Extract<About, { businessAccountId: string }>,
+  connections: readonly ChannelConnection[],
+): readonly ChannelConnection[] {
+  return connections.filter(
+    ({ isRemoved, number, settings }) =>
+      !isRemoved &&
+      readWhatsAppCloudSettings(settings).businessAccountId === about.businessAccountId &&
+      (about.number === null || about.number === number),
+  )
+}
+
+function only<T>(one: T | undefined): readonly T[] {
+  return one === undefined ? [] : [one]
+}

@@ -1,0 +1,113 @@
+import type { ChannelConnection, ChannelConnections } from '../../../core/ports/channel-connections.ts'
+import type { Clock } from '../../../core/ports/clock.ts'
+import { type Secrets, SecretUnreadable } from '../../../core/ports/secrets.ts'
+import { readWhatsAppCloudSettings, type SecretKey } from '../settings.ts'
+
+/** The connections that share an address for callbacks, and what proves that a callback to it is Meta's. */
+export interface VouchedApp {
+  /** The living ones first, and removed ones: reports about them still come. */
+  readonly connections: readonly ChannelConnection[]
+  /** Of the living connections. */
+  readonly appSecrets: readonly string[]
+  readonly verifyTokens: readonly string[]
+  /** How many of the secrets could not be opened: the key ring is not the one that they were sealed with. */
+  readonly unreadable: number
+  readonly readMonotonic: number
+}
+
+// How long a connection that was removed still vouches for callbacks in other processes, and how long nobody looks for
+// an address that did not exist.
+const BELIEVED_MS = 10_000
+// When what came does not fit, it may be because a secret was just changed: then it is looked up anew, but not more often.
+const DOUBTED_AFTER_MS = 1_000
+// Opened secrets are kept in memory for so many addresses at once.
+const MOST_KEPT = 1_000
+// As `connection.callback_app` is drawn, and a little more. Nothing else is asked for.
+const ADDRESS = /^[0-9A-Za-z]{8,64}$/
+
+/** What vouches for callbacks, by the last part of their address. Opened secrets stay in memory for seconds only. */
+export class VouchedApps {
+  readonly #connections: ChannelConnections
+  readonly #secrets: Secrets
+  readonly #clock: Clock
+  readonly #known = new Map<string, VouchedApp>()
+  readonly #reading = new Map<string, Promise<VouchedApp>>()
+
+  constructor(parts: { readonly connections: ChannelConnections; readonly secrets: Secrets; readonly clock: Clock }) {
+    this.#connections = parts.connections
+    this.#secrets = parts.secrets
+    this.#clock = parts.clock
+  }
+
+  /** Null when no living connection has this address. Rejects with `StorageUnavailable`. */
+  async find(callbackApp: string): Promise<VouchedApp | null> {
+    if (!ADDRESS.test(callbackApp)) return null
+    const known = this.#known.get(callbackApp)
+    const app = known && this.#ageOf(known) < BELIEVED_MS ? known : await this.#read(callbackApp)
+    return hasLiving(app) ? app : null
+  }
+
+  /** The same anew, after something did not fit what was known; null when that is so fresh that it is right. */
+  async findAnew(callbackApp: string, known: VouchedApp): Promise<VouchedApp | null> {
+    if (this.#ageOf(known) < DOUBTED_AFTER_MS) return null
+    const app = await this.#read(callbackApp)
+    return hasLiving(app) ? app : null
+  }
+
+  #ageOf({ readMonotonic }: VouchedApp): number {
+    return this.#clock.monotonic() - readMonotonic
+  }
+
+  /** Many who ask at once share one look. */
+  #read(callbackApp: string): Promise<VouchedApp> {
+    const running = this.#reading.get(callbackApp)
+    if (running) return running
+    const reading = this.#readNow(callbackApp).finally(() => this.#reading.delete(callbackApp))
+    this.#reading.set(callbackApp, reading)
+    return reading
+  }
+
+  async #readNow(callbackApp: string): Promise<VouchedApp> {
+    const connections = await this.#connections.ofCallbackApp(callbackApp)
+    const living = connections.filter(({ isRemoved }) => !isRemoved)
+    const appSecrets = living.map((connection) => this.#open(connection, 'appSecret'))
+    const verifyTokens = living.map((connection) => this.#open(connection, 'verifyToken'))
+    const app: VouchedApp = {
+      connections,
+      appSecrets: distinct(appSecrets),
+      verifyTokens: distinct(verifyTokens),
+      unreadable: [...appSecrets, ...verifyTokens].filter((secret) => secret === null).length,
+      readMonotonic: this.#clock.monotonic(),
+    }
+    this.#keep(callbackApp, app)
+    return app
+  }
+
+  #keep(callbackApp: string, app: VouchedApp): void {
+    // Written anew, so that the first one in the map is the one that was read longest ago.
+    this.#known.delete(callbackApp)
+    this.#known.set(callbackApp, app)
+    const [oldest] = this.#known.keys()
+    if (this.#known.size > MOST_KEPT && oldest !== undefined) this.#known.delete(oldest)
+  }
+
+  #open({ id, accountId, settings }: ChannelConnection, name: SecretKey): string | null {
+    const sealed = readWhatsAppCloudSettings(settings)[name]
+    if (sealed === null) return null
+    try {
+      return this.#secrets.open(sealed, { purpose: 'connection', accountId, owner: id, name })
+    } catch (error) {
+      if (error instanceof SecretUnreadable) return null
+      throw error
+    }
+  }
+}
+
+function hasLiving({ connections }: VouchedApp): boolean {
+  return connections.some(({ isRemoved }) => !isRemoved)
+}
+
+/** Without those that are missing, and never an empty one: everybody could sign with it. */
+function distinct(secrets: readonly (string | null)[]): readonly string[] {
+  return [...new Set(secrets)].filter((secret): secret is string => secret !== null && secret !== '')
+}

@@ -1,0 +1,52 @@
+import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
+import type { Clock } from '../../core/ports/clock.ts'
+import { UPLOAD_KIND } from './upload-memory.ts'
+import { WINDOW_KIND } from './window-memory.ts'
+
+const LOOK_EVERY_MS = 10 * 60_000
+const LOOK_AGAIN_AFTER_MS = 1_000
+const MOST_AT_ONCE = 200
+
+/** Removes what is remembered and too old to be of use: its time is the `remindAt` of the entry. */
+export class ForgottenMemory {
+  readonly #memory: ChannelMemory
+  readonly #clock: Clock
+  #isRunning = false
+  #cancel: (() => void) | null = null
+
+  constructor(memory: ChannelMemory, clock: Clock) {
+    this.#memory = memory
+    this.#clock = clock
+  }
+
+  start(): void {
+    this.#isRunning = true
+    this.#lookAfter(LOOK_EVERY_MS)
+  }
+
+  /** Harmless twice or before start. */
+  stop(): void {
+    this.#isRunning = false
+    this.#cancel?.()
+  }
+
+  #lookAfter(delayMs: number): void {
+    // Jittered, so that workers which started together do not all look at once.
+    if (this.#isRunning)
+      this.#cancel = this.#clock.after(delayMs * (0.75 + this.#clock.random() / 2), () => void this.#look())
+  }
+
+  async #look(): Promise<void> {
+    let found = 0
+    try {
+      for (const kind of [UPLOAD_KIND, WINDOW_KIND]) {
+        const old = await this.#memory.due(kind, this.#clock.now(), MOST_AT_ONCE)
+        for (const { position } of old) await this.#memory.remove(kind, position)
+        found = Math.max(found, old.length)
+      }
+    } catch {
+      // Storage is away, and says so itself.
+    }
+    this.#lookAfter(found === MOST_AT_ONCE ? LOOK_AGAIN_AFTER_MS : LOOK_EVERY_MS)
+  }
+}

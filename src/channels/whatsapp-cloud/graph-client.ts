@@ -1,0 +1,220 @@
+import type { Agent, Dispatcher } from 'undici'
+import type { StillHolds } from '../../core/ports/channel.ts'
+import { explainBrokenCall } from './explain-broken-call.ts'
+
+/** A body in one piece, or one that is streamed and whose length is known. */
+export interface GraphBody {
+  readonly contentType: string
+  readonly content: Buffer | AsyncIterable<Uint8Array>
+  readonly lengthBytes: number
+}
+
+export interface GraphCall {
+  readonly method: 'GET' | 'POST'
+  /** Begins with a slash and the version; ids in it are digits. */
+  readonly path: string
+  readonly query?: Readonly<Record<string, string>>
+  readonly accessToken: string
+  readonly body?: GraphBody
+}
+
+export interface CallLimits {
+  readonly signal: AbortSignal
+  /** Asked right before the first byte of the request is written. */
+  readonly stillHolds?: StillHolds
+}
+
+/** What happened to the bytes of a call. */
+export type GraphAnswer =
+  /** Not one was written. `interrupted`: by us, before it could be. */
+  | { readonly kind: 'not-sent'; readonly why: 'unreachable' | 'interrupted'; readonly words: string }
+  /** The answer is complete. `body` is its JSON value; undefined when it is none. */
+  | { readonly kind: 'answered'; readonly status: number; readonly body: unknown }
+  /** Some may have been written, and what became of them nobody said. */
+  | { readonly kind: 'unknown'; readonly words: string }
+
+const CONNECT_MS = 5_000
+// Shorter than the idle time after which servers commonly close (a minute and more), because a request that meets a
+// closing connection ends unknown. A lane that is slower than this pays a TLS handshake for each message.
+const KEEP_ALIVE_MS = 4_000
+const MOST_HEADER_BYTES = 16 * 1024
+/** An answer to a message is some hundred bytes, a page of templates some ten thousand. */
+const MOST_BODY_BYTES = 256 * 1024
+
+export interface GraphClientOptions {
+  /** Most calls at once; others wait, and are not sent when that takes too long. */
+  readonly connections: number
+  /** Replaced by tests. */
+  readonly connectMs?: number
+  readonly mostBodyBytes?: number
+}
+
+/**
+ * The one place that calls Meta. It says what became of the bytes, and never repeats a call (G5): the library under it
+ * does not either, and if it should learn to, the second writing is refused here.
+ */
+export class GraphClient {
+  readonly #origin: string
+  readonly #basePath: string
+  readonly #options: GraphClientOptions
+  #agent: Promise<Agent> | null = null
+
+  constructor(baseUrl: string, options: GraphClientOptions) {
+    const { origin, pathname } = new URL(baseUrl)
+    this.#origin = origin
+    this.#basePath = pathname.replace(/\/+$/, '')
+    this.#options = options
+  }
+
+  /** Never throws. Ends soon when the signal aborts. */
+  async call(call: GraphCall, limits: CallLimits): Promise<GraphAnswer> {
+    this.#agent ??= openAgent(this.#options)
+    const agent = await this.#agent
+    return new Promise((resolve) => {
+      const exchange = new Exchange(limits, resolve)
+      agent.dispatch(
+        {
+          origin: this.#origin,
+          path: this.#pathOf(call),
+          method: call.method,
+          headers: headersOf(call),
+          ...(call.body && { body: call.body.content as Buffer }),
+          // Asked for no idempotent repeat: a GET of ours may be, but nothing here relies on it.
+          idempotent: false,
+        },
+        exchange,
+      )
+    })
+  }
+
+  /** Ends idle and running connections. A later call opens new ones. Harmless twice. */
+  async close(): Promise<void> {
+    const agent = await this.#agent
+    this.#agent = null
+    await agent?.destroy()
+  }
+
+  #pathOf({ path, query }: GraphCall): string {
+    const asked = query ? `?${new URLSearchParams(query).toString()}` : ''
+    return `${this.#basePath}${path}${asked}`
+  }
+}
+
+async function openAgent({
+  connections,
+  connectMs = CONNECT_MS,
+  mostBodyBytes = MOST_BODY_BYTES,
+}: GraphClientOptions): Promise<Agent> {
+  // Loaded with the first call: a service without such a connection need not keep it in memory.
+  const undici = await import('undici')
+  return new undici.Agent({
+    // Said aloud, because an environment variable can turn the check off.
+    connect: { timeout: connectMs, rejectUnauthorized: true, minVersion: 'TLSv1.2' },
+    connections,
+    pipelining: 1,
+    // A server that goes away lets the library of HTTP/2 send a request again by itself.
+    allowH2: false,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: MOST_HEADER_BYTES,
+    maxResponseSize: mostBodyBytes,
+    // Whoever calls keeps the time, over all of the call; these begin anew with every byte.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+}
+
+function headersOf({ accessToken, body }: GraphCall): Record<string, string> {
+  return {
+    authorization: `Bearer ${accessToken}`,
+    accept: 'application/json',
+    // A compressed bomb cannot be sent to whoever takes nothing compressed.
+    'accept-encoding': 'identity',
+    'user-agent': 'nuncio',
+    ...(body && { 'content-type': body.contentType, 'content-length': String(body.lengthBytes) }),
+  }
+}
+
+/**
+ * One request on its way:
+ *
+ *   WAITING (for a connection) ──▶ WRITTEN (any byte may have left) ──▶ ended
+ *
+ * Whatever ends it while it waits proves that nothing was sent. From the moment on at which the library is about to
+ * write, only a complete answer says what became of it. What is told here is pinned by tests with real sockets.
+ */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #limits: CallLimits
+  #resolve: ((answer: GraphAnswer) => void) | null
+  #controller: Dispatcher.DispatchController | null = null
+  #wasWritten = false
+  #status = 0
+  readonly #chunks: Buffer[] = []
+  readonly #onAbort = () => this.#abort()
+
+  constructor(limits: CallLimits, resolve: (answer: GraphAnswer) => void) {
+    this.#limits = limits
+    this.#resolve = resolve
+    limits.signal.addEventListener('abort', this.#onAbort, { once: true })
+    if (limits.signal.aborted) this.#abort()
+  }
+
+  /** The connection stands, and the request is written right after this unless it is aborted here. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    const { signal, stillHolds = () => true } = this.#limits
+    if (this.#resolve && !this.#wasWritten && !signal.aborted && stillHolds()) {
+      this.#wasWritten = true
+      this.#controller = controller
+      return
+    }
+    this.#end(this.#wasWritten ? unknown('the request was to be sent twice') : INTERRUPTED)
+    controller.abort(new Error('not wanted any more'))
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+    this.#status = status
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#chunks.push(chunk)
+  }
+
+  onResponseEnd(): void {
+    this.#end({ kind: 'answered', status: this.#status, body: readJson(Buffer.concat(this.#chunks)) })
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    const words = explainBrokenCall(error)
+    this.#end(this.#wasWritten ? unknown(words) : { kind: 'not-sent', why: 'unreachable', words })
+  }
+
+  #abort(): void {
+    this.#end(this.#wasWritten ? unknown('Meta did not answer in time, or the call was stopped') : INTERRUPTED)
+    this.#controller?.abort(new Error('the call was stopped'))
+  }
+
+  #end(answer: GraphAnswer): void {
+    this.#limits.signal.removeEventListener('abort', this.#onAbort)
+    this.#resolve?.(answer)
+    this.#resolve = null
+  }
+}
+
+const INTERRUPTED: GraphAnswer = {
+  kind: 'not-sent',
+  why: 'interrupted',
+  words: 'the call was stopped before anything was sent',
+}
+
+function unknown(words: string): GraphAnswer {
+  return { kind: 'unknown', words }
+}
+
+/** Undefined when it is no JSON in UTF-8. */
+function readJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,97 @@
+import type { ConnectionId } from '../../core/ids.ts'
+import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
+import type { Clock } from '../../core/ports/clock.ts'
+import type { NumberNews, NumberReport } from './statuses/connection-news.ts'
+
+const KIND = 'number'
+/** One for each fact, and one that is just being replaced. */
+const MOST_ENTRIES = 20
+/** What Meta's throughput upgrade comes to (its page “Throughput”). */
+const HIGH_THROUGHPUT = 1_000
+// How late another process learns what a callback told this one.
+const READ_AGAIN_AFTER_MS = 30_000
+
+/** What Meta has told of a number by callback since the connection was proven. Null: nothing. */
+export interface NumberFacts {
+  /** Recipients block or report the number: it is sent from more slowly. */
+  readonly isFlagged: boolean
+  /** Messages a second. */
+  readonly throughputPerSecond: number | null
+  /** How many people may be written to first in 24 hours, as Meta words it, such as TIER_1K. */
+  readonly messagingLimit: string | null
+  /** What happened to the business account last, as Meta words it, such as ACCOUNT_RESTRICTION. */
+  readonly accountEvent: string | null
+}
+
+const NOTHING_TOLD: NumberFacts = {
+  isFlagged: false,
+  throughputPerSecond: null,
+  messagingLimit: null,
+  accountEvent: null,
+}
+
+interface Known {
+  readonly facts: NumberFacts
+  readonly readMonotonic: number
+}
+
+/** Changes that Meta reports of numbers. In storage, because the process that hears of one need not be the one that sends. */
+export class NumberMemory implements NumberNews {
+  readonly #memory: ChannelMemory
+  readonly #clock: Clock
+  readonly #known = new Map<ConnectionId, Known>()
+  readonly #reading = new Set<ConnectionId>()
+
+  constructor(memory: ChannelMemory, clock: Clock) {
+    this.#memory = memory
+    this.#clock = clock
+  }
+
+  async read(connectionId: ConnectionId): Promise<NumberFacts> {
+    const facts: Record<string, unknown> = { ...NOTHING_TOLD }
+    const entries = await this.#memory.list(KIND, { connectionId, after: 0, limit: MOST_ENTRIES })
+    for (const { key, value } of entries) if (Object.hasOwn(NOTHING_TOLD, key)) facts[key] = JSON.parse(value)
+    const read = facts as unknown as NumberFacts
+    this.#known.set(connectionId, { facts: read, readMonotonic: this.#clock.monotonic() })
+    return read
+  }
+
+  /** What this process knows, at once; it reads anew behind the caller's back when that is old. */
+  peek(connectionId: ConnectionId): NumberFacts {
+    const known = this.#known.get(connectionId)
+    if (!known || this.#clock.monotonic() - known.readMonotonic >= READ_AGAIN_AFTER_MS) this.#readBehind(connectionId)
+    return known?.facts ?? NOTHING_TOLD
+  }
+
+  /** Durable when it resolves. An older report does not undo a newer one, so repeats and wrong order are harmless. */
+  async tell(connectionId: ConnectionId, report: NumberReport): Promise<void> {
+    const { at } = report
+    for (const [key, value] of Object.entries(changedBy(report))) {
+      const entry = { connectionId, key, value: JSON.stringify(value), at }
+      if (await this.#memory.add(KIND, entry)) continue
+      const before = await this.#memory.find(KIND, connectionId, key)
+      if (before && before.at >= at) continue
+      if (before) await this.#memory.remove(KIND, before.position)
+      await this.#memory.add(KIND, entry)
+    }
+    this.#known.delete(connectionId)
+  }
+
+  #readBehind(connectionId: ConnectionId): void {
+    if (this.#reading.has(connectionId)) return
+    this.#reading.add(connectionId)
+    this.read(connectionId)
+      // Storage is away, and says so itself.
+      .catch(() => {})
+      .finally(() => this.#reading.delete(connectionId))
+  }
+}
+
+function changedBy({ quality, throughput, messagingLimit, account }: NumberReport): Partial<NumberFacts> {
+  return {
+    ...(quality && { isFlagged: quality === 'FLAGGED' }),
+    ...(throughput && { throughputPerSecond: HIGH_THROUGHPUT }),
+    ...(messagingLimit !== undefined && { messagingLimit }),
+    ...(account !== undefined && { accountEvent: account }),
+  }
+}

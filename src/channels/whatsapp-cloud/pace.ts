@@ -1,0 +1,106 @@
+import type { ConnectionId, Instant } from '../../core/ids.ts'
+import { type Bucket, type BucketRule, refill, whenHolds } from './token-bucket.ts'
+import { keyOf } from './window-memory.ts'
+
+/** One message in 6 seconds to the same person, and a burst of 45 that is borrowed from them (Meta's page “About the platform”: pair rate limits). */
+export const PAIR_RULE: BucketRule = { capacity: 45, perSecond: 1 / 6 }
+// Recipients who were written to lately; most of them are not again for long, and their buckets are full.
+const MOST_PAIRS = 20_000
+/** After this many refusals in a row the wait does not grow further: 4^6 s are more than an hour. */
+const MOST_PAIR_REFUSALS = 6
+
+export interface PacedMessage {
+  readonly connectionId: ConnectionId
+  readonly to: string
+  /** How many messages a second the number may send. */
+  readonly perSecond: number
+}
+
+export interface Rest {
+  readonly until: Instant
+  readonly reason: 'whatsapp_pair_pace' | 'whatsapp_number_pace'
+}
+
+interface Pair {
+  bucket: Bucket
+  refusals: number
+}
+
+/**
+ * What this process has sent, so that the network need not refuse what comes too fast. Only in memory: a worker that takes
+ * a lane over may send too fast once, and is then told so.
+ */
+export class Pace {
+  readonly #pairs = new Map<string, Pair>()
+  readonly #numbers = new Map<ConnectionId, Bucket>()
+
+  /** Null: it may go now. */
+  restOf(message: PacedMessage, now: Instant): Rest | null {
+    const pair = refill(this.#pairOf(message)?.bucket ?? fullAt(PAIR_RULE, now), PAIR_RULE, now)
+    const pairUntil = whenHolds(1, pair, PAIR_RULE)
+    if (pairUntil > now) return { until: pairUntil, reason: 'whatsapp_pair_pace' }
+    const rule = numberRule(message.perSecond)
+    const number = refill(this.#numbers.get(message.connectionId) ?? fullAt(rule, now), rule, now)
+    if (number.tokens >= 1) return null
+    // A quarter second's worth at once, so that a fast lane does not rest before each single message.
+    return { until: whenHolds(Math.max(1, rule.capacity / 4), number, rule), reason: 'whatsapp_number_pace' }
+  }
+
+  /** One went out, or may have. */
+  took(message: PacedMessage, now: Instant): void {
+    const key = pairKey(message)
+    const pair = this.#pairs.get(key) ?? { bucket: fullAt(PAIR_RULE, now), refusals: 0 }
+    pair.bucket = take(pair.bucket, PAIR_RULE, now)
+    // To the end, so that the first ones are those that rested longest.
+    this.#pairs.delete(key)
+    this.#pairs.set(key, pair)
+    if (this.#pairs.size > MOST_PAIRS) this.#forgetFirst()
+    const rule = numberRule(message.perSecond)
+    const number = this.#numbers.get(message.connectionId) ?? fullAt(rule, now)
+    this.#numbers.set(message.connectionId, take(number, rule, now))
+  }
+
+  accepted(message: PacedMessage): void {
+    const pair = this.#pairOf(message)
+    if (pair) pair.refusals = 0
+  }
+
+  /**
+   * The network said that it was too fast for this recipient. Returns how long to wait, in milliseconds: 4^X seconds,
+   * where X grows from 0 with each refusal (Meta's page “Error codes”: 131056).
+   */
+  refused(message: PacedMessage, now: Instant): number {
+    const pair = this.#pairOf(message) ?? { bucket: { tokens: 0, at: now }, refusals: 0 }
+    const waitMs = 4 ** Math.min(pair.refusals, MOST_PAIR_REFUSALS) * 1_000
+    pair.bucket = { tokens: Math.min(pair.bucket.tokens, 0), at: now }
+    pair.refusals += 1
+    this.#pairs.set(pairKey(message), pair)
+    return waitMs
+  }
+
+  #pairOf(message: PacedMessage): Pair | undefined {
+    return this.#pairs.get(pairKey(message))
+  }
+
+  #forgetFirst(): void {
+    const [first] = this.#pairs.keys()
+    if (first !== undefined) this.#pairs.delete(first)
+  }
+}
+
+function numberRule(perSecond: number): BucketRule {
+  return { capacity: Math.max(1, perSecond), perSecond }
+}
+
+function fullAt({ capacity }: BucketRule, at: Instant): Bucket {
+  return { tokens: capacity, at }
+}
+
+function take(bucket: Bucket, rule: BucketRule, now: Instant): Bucket {
+  const filled = refill(bucket, rule, now)
+  return { tokens: filled.tokens - 1, at: now }
+}
+
+function pairKey({ connectionId, to }: PacedMessage): string {
+  return `${connectionId}:${keyOf(to)}`
+}

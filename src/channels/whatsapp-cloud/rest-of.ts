@@ -1,0 +1,29 @@
+import type { ConnectionId, Instant } from '../../core/ids.ts'
+import type { Channel, NetworkRest } from '../../core/ports/channel.ts'
+import type { NumberMemory } from './number-memory.ts'
+import type { Pace } from './pace.ts'
+import { readWhatsAppCloudSettings, type StoredSettings } from './settings.ts'
+
+// Meta publishes no slower pace for a number that recipients complain about. A tenth gives its owner time to see it
+// before the complaints become a restriction, and still lets 8 messages a second out of an ordinary number.
+const FLAGGED_SHARE = 0.1
+
+interface RestParts {
+  readonly pace: Pace
+  readonly numbers: NumberMemory
+}
+
+type Next = Parameters<NonNullable<Channel['restOf']>>[0]
+
+export function restOf({ pace, numbers }: RestParts, next: Next, now: Instant): NetworkRest | null {
+  const { connectionId, to } = next
+  const rest = pace.restOf({ connectionId, to, perSecond: paceOf(numbers, connectionId, next.settings) }, now)
+  return rest && { ...rest, words: null }
+}
+
+/** Messages a second: what Meta told by callback last, or else when the connection was proven. */
+export function paceOf(numbers: NumberMemory, connectionId: ConnectionId, settings: StoredSettings): number {
+  const { isFlagged, throughputPerSecond } = numbers.peek(connectionId)
+  const full = throughputPerSecond ?? readWhatsAppCloudSettings(settings).throughputPerSecond
+  return isFlagged ? Math.max(1, full * FLAGGED_SHARE) : full
+}

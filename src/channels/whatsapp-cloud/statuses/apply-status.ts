@@ -1,0 +1,104 @@
+import type { ConnectionId, Instant } from '../../../core/ids.ts'
+import type { ChannelEvents, Receipt, ReceiptEnd } from '../../../core/ports/channel.ts'
+import type { ChannelConnections } from '../../../core/ports/channel-connections.ts'
+import { whatsAppCloudReason } from '../../../core/reasons/whatsapp-cloud.ts'
+import { readWhatsAppCloudSettings, templateKindOf } from '../settings.ts'
+import type { WindowNews } from './connection-news.ts'
+import type { Echoes } from './echoes.ts'
+import { type OpaqueData, readOpaqueData } from './opaque-data.ts'
+import { receiptTime } from './receipt-time.ts'
+import type { ToldStatus } from './told.ts'
+
+/** The recipient has not written for 24 hours: only a template may go (page “Error codes”). */
+const WINDOW_CLOSED = 131047
+// What was taken and refused longer ago is for a person to send again: nobody expects it any more.
+const SENT_AGAIN_WITHIN_MS = 24 * 3_600_000
+
+export interface ApplyParts {
+  readonly events: ChannelEvents
+  readonly echoes: Echoes
+  readonly windows: Pick<WindowNews, 'close'>
+  readonly connections: ChannelConnections
+}
+
+/** A status, and whose it may be. */
+export interface StatusOf {
+  readonly connectionId: ConnectionId
+  readonly others: readonly ConnectionId[]
+  readonly status: ToldStatus
+  readonly receivedAt: Instant
+}
+
+/**
+ * Applies one status as far as it can be now. Harmless twice, by several at once, and when it ends at any point: whatever
+ * it leaves behind is what its repeat finds done already. Rejects when storage is away.
+ */
+export async function applyStatus(parts: ApplyParts, given: StatusOf, now: Instant): Promise<ReceiptEnd> {
+  const { status, receivedAt } = given
+  const opaque = readOpaqueData(status.opaque)
+  const at = receiptTime(status.at, receivedAt, opaque)
+  const { end, connectionId } = await offer(parts.events, given, (id) => toReceipt(id, status, { opaque, at }))
+  // The attempt is still open, so nobody knows yet what the call came to. But now there is evidence of it (G5).
+  if (end === 'too-early' && opaque) await parts.echoes.keep(connectionId, opaque, { wamid: status.wamid, now })
+  if (end === 'applied' && status.kind === 'failed' && status.code === WINDOW_CLOSED)
+    await afterClosedWindow(parts, { connectionId, status, opaque, at, receivedAt })
+  return end
+}
+
+/** To the connection that has the number now, and then to those that had it before. */
+async function offer(
+  events: ChannelEvents,
+  { connectionId, others }: StatusOf,
+  toReceiptOf: (id: ConnectionId) => Receipt,
+): Promise<{ readonly end: ReceiptEnd; readonly connectionId: ConnectionId }> {
+  for (const id of [connectionId, ...others]) {
+    const end = await events.offerReceipt(toReceiptOf(id))
+    if (end !== 'message-unknown') return { end, connectionId: id }
+  }
+  return { end: 'message-unknown', connectionId }
+}
+
+function toReceipt(
+  connectionId: ConnectionId,
+  { kind, wamid, code, words }: ToldStatus,
+  { opaque, at }: { readonly opaque: OpaqueData | null; readonly at: Instant },
+): Receipt {
+  return {
+    connectionId,
+    messageId: opaque?.messageId ?? null,
+    attemptNumber: opaque?.attemptNumber ?? null,
+    kind,
+    at,
+    networkId: wamid,
+    code: kind === 'failed' && code !== null ? whatsAppCloudReason(code) : null,
+    words,
+  }
+}
+
+interface ClosedWindow {
+  readonly connectionId: ConnectionId
+  readonly status: ToldStatus
+  readonly opaque: OpaqueData | null
+  readonly at: Instant
+  readonly receivedAt: Instant
+}
+
+async function afterClosedWindow(
+  { events, windows, connections }: ApplyParts,
+  { connectionId, status, opaque, at, receivedAt }: ClosedWindow,
+): Promise<void> {
+  // First, so that what is sent again goes as a template.
+  if (status.recipient !== null) await windows.close(connectionId, status.recipient, at)
+  if (!opaque || receivedAt - at > SENT_AGAIN_WITHIN_MS) return
+  const connection = await connections.find(connectionId)
+  if (!connection || connection.isRemoved) return
+  const { templates } = readWhatsAppCloudSettings(connection.settings)
+  if (isCarried(opaque, Object.keys(templates))) await events.sendAgain({ connectionId, messageId: opaque.messageId })
+}
+
+/** A template that was refused for the window would be refused again, and so on for ever. */
+function isCarried({ form }: OpaqueData, kinds: readonly string[]): boolean {
+  if (form === 'template') return false
+  const kind = form && templateKindOf(form)
+  return form === null ? kinds.length > 0 : kind !== null && kinds.includes(kind)
+}

@@ -1,0 +1,46 @@
+import type { ConnectionId, Instant } from '../../../core/ids.ts'
+import type { Evidence, OpenQuestion } from '../../../core/ports/channel.ts'
+import type { ChannelMemory } from '../../../core/ports/channel-memory.ts'
+import type { OpaqueData } from './opaque-data.ts'
+
+const KIND = 'echo'
+// Evidence is asked for within minutes. A day covers a service that stood still over night.
+const KEPT_MS = 24 * 3_600_000
+const MOST_AT_ONCE = 500
+
+/**
+ * Attempts of which a report came while their own call was still open: the network has taken them, whatever becomes of
+ * the call. In storage, because the call may be another worker's, or that of one which is dead.
+ */
+export class Echoes {
+  readonly #memory: ChannelMemory
+
+  constructor(memory: ChannelMemory) {
+    this.#memory = memory
+  }
+
+  /** Durable when it resolves. Harmless twice. */
+  async keep(connectionId: ConnectionId, attempt: OpaqueData, { wamid, now }: { wamid: string; now: Instant }) {
+    const key = keyOf(attempt.messageId, attempt.attemptNumber)
+    await this.#memory.add(KIND, { connectionId, key, value: wamid, at: now, remindAt: now + KEPT_MS })
+  }
+
+  /** What has come of an attempt. */
+  async find({ connectionId, messageId, attemptNumber }: OpenQuestion): Promise<Evidence> {
+    const entry = await this.#memory.find(KIND, connectionId, keyOf(messageId, attemptNumber))
+    return entry ? { kind: 'accepted', networkId: entry.value } : { kind: 'nothing-yet' }
+  }
+
+  /** Those that nobody will ask for any more. */
+  async forgetOld(now: Instant): Promise<void> {
+    for (;;) {
+      const old = await this.#memory.due(KIND, now, MOST_AT_ONCE)
+      await Promise.all(old.map(({ position }) => this.#memory.remove(KIND, position)))
+      if (old.length < MOST_AT_ONCE) return
+    }
+  }
+}
+
+function keyOf(messageId: string, attemptNumber: number): string {
+  return `${messageId}#${attemptNumber}`
+}

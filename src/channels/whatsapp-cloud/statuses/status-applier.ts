@@ -1,0 +1,195 @@
+import { randomUUID } from 'node:crypto'
+import type { ConnectionId, Instant } from '../../../core/ids.ts'
+import type { ChannelEvents, Evidence, OpenQuestion } from '../../../core/ports/channel.ts'
+import type { ChannelConnections } from '../../../core/ports/channel-connections.ts'
+import type { ChannelMemory, MemoryEntry } from '../../../core/ports/channel-memory.ts'
+import type { Clock } from '../../../core/ports/clock.ts'
+import type { CallbackEvent } from '../../../core/ports/journal.ts'
+import { applyStatus } from './apply-status.ts'
+import type { NumberNews, WindowNews } from './connection-news.ts'
+import { Echoes } from './echoes.ts'
+import { type Postponed, storePostponed } from './store-postponed.ts'
+import { readStoredTold, type StoredTold, TOLD } from './told.ts'
+
+export interface StatusApplierParts {
+  readonly memory: ChannelMemory
+  readonly connections: ChannelConnections
+  readonly windows: WindowNews
+  readonly numbers: NumberNews
+  readonly clock: Clock
+  readonly note: (event: CallbackEvent) => void
+}
+
+const CHANNEL = 'whatsapp-cloud'
+// One read of an index, by each worker. What this process stores itself it is told of.
+const LOOK_EVERY_MS = 1_000
+// So that what comes in within a moment shares its commits.
+const POKED_AFTER_MS = 5
+// Whose process stored it applies it at once. Is it overdue by this much, then that process is gone or falls behind.
+const LEFT_TO_TAKER_MS = 2_000
+const MOST_ENTRIES = 200
+// At once in the hands of storage, which takes what comes in one turn in one commit: sending must not wait long for it.
+const MOST_AT_ONCE = 100
+const FORGET_EVERY_MS = 60_000
+// As long as Meta itself would go on.
+const GIVE_UP_AFTER_MS = 7 * 24 * 3_600_000
+
+interface Entry {
+  readonly position: number
+  readonly connectionId: ConnectionId
+  readonly stored: StoredTold
+}
+
+/**
+ * Applies what the receivers have stored, of this process and of others.
+ *
+ *   stored ──▶ offered to its message ──▶ applied, or about no message of ours ──▶ removed
+ *                    │ too early: its attempt is still open
+ *                    └──▶ stored anew for a later try, and the attempt's echo kept
+ *
+ * - Nothing waits behind what is too early: it goes to the back, with a time.
+ * - Removed only once all of it is done. Whoever dies before leaves it to be found by others, and done twice is
+ *   harmless: a report is known by what it says.
+ */
+export class StatusApplier {
+  readonly #parts: StatusApplierParts
+  readonly #echoes: Echoes
+  readonly #id = randomUUID()
+  #events: ChannelEvents | null = null
+  #cancelTimer: (() => void) | null = null
+  #looking: Promise<void> | null = null
+  #isPoked = false
+  #forgetAt: Instant = 0
+
+  constructor(parts: StatusApplierParts) {
+    this.#parts = parts
+    this.#echoes = new Echoes(parts.memory)
+  }
+
+  start(events: ChannelEvents): void {
+    this.#events = events
+    this.#lookAfter(0)
+  }
+
+  /** Resolves once nothing is being applied any more; what is left is found by others. Harmless twice or before start. */
+  async stop(): Promise<void> {
+    this.#events = null
+    this.#cancelTimer?.()
+    await this.#looking
+  }
+
+  /** What others leave to this process for a while; null while it applies nothing. */
+  taker(): string | null {
+    return this.#events && this.#id
+  }
+
+  /** Something was stored in this process. Cheap, and harmless before start. */
+  poke(): void {
+    if (!this.#events || this.#isPoked) return
+    this.#isPoked = true
+    if (!this.#looking) this.#lookAfter(POKED_AFTER_MS)
+  }
+
+  /** Whether a callback has shown that Meta took this attempt. Never throws. */
+  async findEcho(open: OpenQuestion): Promise<Evidence> {
+    // Storage is away, and says so itself. It is asked again.
+    return this.#echoes.find(open).catch(() => ({ kind: 'nothing-yet' }) as const)
+  }
+
+  #lookAfter(delayMs: number): void {
+    this.#cancelTimer?.()
+    this.#cancelTimer = this.#parts.clock.after(delayMs, () => {
+      this.#looking = this.#look().finally(() => {
+        this.#looking = null
+      })
+    })
+  }
+
+  async #look(): Promise<void> {
+    this.#isPoked = false
+    const events = this.#events
+    if (!events) return
+    let delayMs = LOOK_EVERY_MS
+    try {
+      delayMs = await this.#applyDue(events)
+      await this.#forgetEchoes()
+    } catch {
+      // Storage is away, and says so itself. All that was found is found again.
+    }
+    // Jittered, so that workers which started together do not all find the same.
+    const lot = 0.75 + this.#parts.clock.random() / 2
+    if (this.#events) this.#lookAfter(this.#isPoked ? POKED_AFTER_MS : delayMs * lot)
+  }
+
+  /** Returns after how many milliseconds there may be more. */
+  async #applyDue(events: ChannelEvents): Promise<number> {
+    const { memory, clock } = this.#parts
+    const found = await memory.due(TOLD, clock.now(), MOST_ENTRIES)
+    const entries = found.flatMap((entry) => this.#readOurs(entry))
+    // Who has written may be written to, before it is known what was refused since.
+    await this.#applyOthers(entries)
+    const again = await this.#applyStatuses(events, entries)
+    const soonestMs = await storePostponed(memory, again, { taker: this.taker(), now: clock.now() })
+    await Promise.all(entries.map(({ position }) => memory.remove(TOLD, position)))
+    if (entries.length > 0 && found.length === MOST_ENTRIES) return 0
+    return Math.min(soonestMs, LOOK_EVERY_MS)
+  }
+
+  #readOurs({ position, connectionId, at, value }: MemoryEntry): readonly Entry[] {
+    const stored = readStoredTold(value)
+    const isLeft = stored.taker !== null && stored.taker !== this.#id
+    return isLeft && at + LEFT_TO_TAKER_MS > this.#parts.clock.now() ? [] : [{ position, connectionId, stored }]
+  }
+
+  /** Returns what is to be tried again. */
+  async #applyStatuses(events: ChannelEvents, entries: readonly Entry[]): Promise<readonly Postponed[]> {
+    const all = entries.flatMap(({ connectionId, stored }) =>
+      stored.statuses.map((status): Postponed => ({ ...stored, connectionId, status })),
+    )
+    const again: Postponed[] = []
+    for (let from = 0; from < all.length; from += MOST_AT_ONCE) {
+      const some = all.slice(from, from + MOST_AT_ONCE)
+      const areDone = await Promise.all(some.map((status) => this.#applyStatus(events, status)))
+      again.push(...some.filter((_, i) => !areDone[i]))
+    }
+    return again
+  }
+
+  /** False when it is to be tried again. */
+  async #applyStatus(events: ChannelEvents, given: Postponed): Promise<boolean> {
+    const { connections, windows, clock } = this.#parts
+    const now = clock.now()
+    const parts = { events, connections, windows, echoes: this.#echoes }
+    // What storage refuses is tried again too, and is not to keep the others from being applied.
+    const end = await applyStatus(parts, given, now).catch(() => 'too-early' as const)
+    const isGivenUp = now - given.receivedAt > GIVE_UP_AFTER_MS
+    if (end === 'too-early' && !isGivenUp) return false
+    const { kind } = given.status
+    this.#parts.note({
+      event: 'callback.applied',
+      channel: CHANNEL,
+      kind,
+      end: end === 'too-early' ? 'given-up' : end,
+    })
+    return true
+  }
+
+  /** What the callbacks tell of recipients and numbers. */
+  async #applyOthers(entries: readonly Entry[]): Promise<void> {
+    const { windows, numbers } = this.#parts
+    for (const { connectionId, stored } of entries) {
+      const { writers, numbers: changes, receivedAt } = stored
+      // A time that lies ahead would outlast what is yet to come.
+      const timeOf = (at: Instant | null) => Math.min(at ?? receivedAt, receivedAt)
+      for (const { from, at } of writers) await windows.reopen(connectionId, from, timeOf(at))
+      for (const change of changes) await numbers.tell(connectionId, { ...change, at: timeOf(change.at) })
+    }
+  }
+
+  async #forgetEchoes(): Promise<void> {
+    const now = this.#parts.clock.now()
+    if (now < this.#forgetAt) return
+    this.#forgetAt = now + FORGET_EVERY_MS
+    await this.#echoes.forgetOld(now)
+  }
+}

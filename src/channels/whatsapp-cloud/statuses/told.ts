@@ -1,0 +1,54 @@
+import type { ConnectionId, Instant } from '../../../core/ids.ts'
+import type { Receipt } from '../../../core/ports/channel.ts'
+import type { NumberReport } from './connection-news.ts'
+
+/** What Meta told of one message. */
+export interface ToldStatus {
+  readonly kind: Receipt['kind']
+  /** Meta's id of the message. */
+  readonly wamid: string
+  /** Milliseconds; null when Meta's own time is none that can be. */
+  readonly at: Instant | null
+  /** What we sent along, as it came back; null when nothing did. */
+  readonly opaque: string | null
+  /** Digits; null when Meta keeps the number to itself. */
+  readonly recipient: string | null
+  /** Meta's number for the failure; null when it told none. */
+  readonly code: number | null
+  readonly words: string | null
+}
+
+/** Somebody wrote to the number, which opens the window for 24 hours. */
+export interface ToldWriter {
+  readonly from: string
+  readonly at: Instant | null
+}
+
+/** What changed about the number. The time is null when Meta's own is none that can be. */
+export type NumberChange = Omit<NumberReport, 'at'> & { readonly at: Instant | null }
+
+/** What a callback tells of one connection. */
+export interface Told {
+  readonly statuses: readonly ToldStatus[]
+  readonly writers: readonly ToldWriter[]
+  readonly numbers: readonly NumberChange[]
+}
+
+/** As it waits in storage until it is applied. */
+export interface StoredTold extends Told {
+  /** Further connections with the same number at Meta, removed ones: a report may be about what they sent. */
+  readonly others: readonly ConnectionId[]
+  /** Which applier means to take it at once; null: whoever comes first. */
+  readonly taker: string | null
+  /** When it came from Meta. */
+  readonly receivedAt: Instant
+  /** How often it was tried and found to be too early. */
+  readonly tries: number
+}
+
+/** The kind of ChannelMemory in which they wait. */
+export const TOLD = 'callback'
+
+export function readStoredTold(value: string): StoredTold {
+  return JSON.parse(value) as StoredTold
+}

@@ -1,0 +1,56 @@
+import type { ConnectionId, Instant } from '../../core/ids.ts'
+import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
+import type { WindowNews } from './statuses/connection-news.ts'
+
+export const WINDOW_KIND = 'window'
+// What closed it may be over by now without our having heard: after a day the network is asked anew, by sending.
+const REMEMBERED_MS = 24 * 3_600_000
+
+/**
+ * Which recipients have not written for 24 hours, so that the network takes only templates for them (Meta's page “Send
+ * messages”: customer service windows). Learnt from refusals, forgotten when the recipient writes. In storage, because
+ * the next message may be another worker's.
+ */
+export class WindowMemory implements WindowNews {
+  readonly #memory: ChannelMemory
+
+  constructor(memory: ChannelMemory) {
+    this.#memory = memory
+  }
+
+  /** True only while a refusal of the last 24 hours says so. */
+  async isClosed(connectionId: ConnectionId, recipient: string, now: Instant): Promise<boolean> {
+    const entry = await this.#memory.find(WINDOW_KIND, connectionId, keyOf(recipient))
+    return entry !== null && entry.at <= now && now - entry.at < REMEMBERED_MS
+  }
+
+  /** Harmless twice; a later refusal counts from its own time. */
+  async close(connectionId: ConnectionId, recipient: string, at: Instant): Promise<void> {
+    const key = keyOf(recipient)
+    const entry = { connectionId, key, value: '', at, remindAt: at + REMEMBERED_MS }
+    if (await this.#memory.add(WINDOW_KIND, entry)) return
+    const before = await this.#memory.find(WINDOW_KIND, connectionId, key)
+    if (before && before.at >= at) return
+    if (before) await this.#memory.remove(WINDOW_KIND, before.position)
+    await this.#memory.add(WINDOW_KIND, entry)
+  }
+
+  /** The recipient wrote at this time. A refusal after it stays. */
+  async reopen(connectionId: ConnectionId, recipient: string, at: Instant): Promise<void> {
+    const before = await this.#memory.find(WINDOW_KIND, connectionId, keyOf(recipient))
+    if (before && before.at <= at) await this.#memory.remove(WINDOW_KIND, before.position)
+  }
+}
+
+/**
+ * The digits of a number in the one form that both spellings of it share. Meta rewrites some numbers, so who is written
+ * to under one may write from the other (Meta's page “Send messages”: Brazil and Mexico).
+ */
+export function keyOf(recipient: string): string {
+  const digits = recipient.replace(/\D/g, '')
+  // Brazil: the 9 before eight digits of a mobile number. Mexico: the 1 after the country code.
+  const [, brazil, rest] = /^(55\d{2})9(\d{8})$/.exec(digits) ?? []
+  if (brazil && rest) return brazil + rest
+  const [, mexico] = /^521(\d{10})$/.exec(digits) ?? []
+  return mexico ? `52${mexico}` : digits
+}

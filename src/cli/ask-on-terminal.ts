@@ -1,0 +1,39 @@
+import { createInterface } from 'node:readline'
+import { Writable } from 'node:stream'
+import { Refusal } from '../core/refusals.ts'
+
+export interface Terminal {
+  readonly input: NodeJS.ReadableStream
+  readonly output: NodeJS.WritableStream
+}
+
+/** Puts a question to whoever sits at the terminal. What they type at a hidden one is not shown. */
+export function askOnTerminal(
+  { input, output }: Terminal,
+  { question, isHidden }: { readonly question: string; readonly isHidden: boolean },
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    output.write(question)
+    const lines = createInterface({
+      input,
+      output: isHidden ? new Writable({ write: (_chunk, _encoding, done) => done() }) : output,
+      // Only then is each key read by us and not shown by the terminal itself.
+      terminal: true,
+      historySize: 0,
+    })
+    const stop = () => {
+      // The line of a hidden question did not end on the screen.
+      if (isHidden) output.write('\n')
+      lines.close()
+    }
+    lines.once('line', (line) => {
+      resolve(line)
+      stop()
+    })
+    lines.once('SIGINT', () => lines.close())
+    // After a line this rejects nothing any more. Without one, whoever was asked has gone.
+    lines.once('close', () => {
+      reject(new Refusal('argument_invalid', 'Nothing was entered, so nothing was changed.'))
+    })
+  })
+}

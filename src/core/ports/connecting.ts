@@ -1,0 +1,96 @@
+import type { AccountId, ConnectionId } from '../ids.ts'
+import type { NetworkLink } from './administration.ts'
+import type { ConnectionFact, TemplateView } from './channel-set-up.ts'
+
+/** A connection as it is stored, as far as asking its network takes it. */
+export interface StoredConnection {
+  readonly id: ConnectionId
+  readonly accountId: AccountId
+  /** The sender number. */
+  readonly number: string
+  readonly channel: string
+  /** Secrets sealed. */
+  readonly channelSettings: Readonly<Record<string, unknown>>
+  readonly link: NetworkLink | null
+}
+
+/** The connections of the same account that are not removed, in any order. Only asked for where they matter. */
+export type ReadOthers = () => Promise<readonly StoredConnection[]>
+
+/** What was proven and is to be stored now. */
+export interface PreparedConnection {
+  readonly id: ConnectionId
+  /** Secrets sealed for this id. */
+  readonly channelSettings: Readonly<Record<string, unknown>>
+  /** Null where the channel has no network of its own. */
+  readonly link: NetworkLink | null
+  /** What the network showed; empty where there is none. */
+  readonly facts: readonly ConnectionFact[]
+}
+
+export interface PreparedChange {
+  readonly channelSettings: Readonly<Record<string, unknown>>
+  /** Null when the connection has none. */
+  readonly link: NetworkLink | null
+  /** Null when the network was not asked, because nothing changed that matters to it. */
+  readonly facts: readonly ConnectionFact[] | null
+  /**
+   * Other connections of the account that get the same new callback secret, because they share its address. To be stored
+   * before the changed one: if that stops in between, the change can be made again and begins anew.
+   */
+  readonly alongside: readonly {
+    readonly connection: StoredConnection
+    readonly channelSettings: Readonly<Record<string, unknown>>
+    readonly link: NetworkLink | null
+  }[]
+}
+
+/** Where a network is to send its callbacks about a connection. */
+export interface CallbackAddress {
+  readonly url: string
+  /** One sentence: why a network cannot reach it, and what to do. Null when nothing is known against it. */
+  readonly trouble: string | null
+}
+
+/** What people at the CLI and the console can expect of a channel's connections. */
+export interface ChannelAbilities {
+  /** Its network must be told an address for callbacks. */
+  readonly hasCallbacks: boolean
+  /** `listTemplates` may have some. */
+  readonly hasTemplates: boolean
+}
+
+/**
+ * Everything between what a person types about a connection and what is stored of it: checks the settings, asks the network
+ * whether they work, seals secrets, and finds the address for callbacks. It stores nothing itself.
+ *
+ * All of it refuses with codes of core/refusals.ts: `setting_invalid` with the setting as its field,
+ * `connection_not_proven` and `network_unreachable` as a `ChannelSetUp` does; the last also when it takes too long.
+ */
+export interface Connecting {
+  abilitiesOf(channel: string): ChannelAbilities
+  /** `pairs` are texts as a person writes them. */
+  prepareNew(
+    wanted: {
+      readonly accountId: AccountId
+      readonly number: string
+      readonly channel: string
+      readonly pairs: Readonly<Record<string, string>>
+    },
+    others: ReadOthers,
+  ): Promise<PreparedConnection>
+  /** What is not in `pairs` stays as it is; an empty text takes a setting back. */
+  prepareChange(
+    connection: StoredConnection,
+    pairs: Readonly<Record<string, string>>,
+    others: ReadOthers,
+  ): Promise<PreparedChange>
+  /** Asks the network now. Empty for a channel without one. */
+  check(connection: StoredConnection): Promise<readonly ConnectionFact[]>
+  /** What is remembered of the network, without asking it; null when nothing is. */
+  readLastFacts(connection: StoredConnection): Promise<readonly ConnectionFact[] | null>
+  /** Empty for a channel that has none. */
+  listTemplates(connection: StoredConnection): Promise<readonly TemplateView[]>
+  /** Null where the network needs none. */
+  callbackOf(connection: Pick<StoredConnection, 'channel' | 'link'>): CallbackAddress | null
+}

@@ -1,0 +1,33 @@
+import type { FastifyInstance } from 'fastify'
+import type { CallbackReceiver } from '../../core/ports/callbacks.ts'
+import { exchangeOf } from '../exchange.ts'
+import { OverdueWatch } from '../overdue-watch.ts'
+import type { ServerState } from '../server-state.ts'
+import { BodyRoom } from './body-room.ts'
+import { Callback, type CallbackDesk } from './callback.ts'
+
+export interface CallbackRoutesInput {
+  readonly callbacks: readonly CallbackReceiver[]
+  isAccepting(): boolean
+}
+
+// All bodies of callbacks that are in memory at once: more than twenty of the largest, and thousands of usual ones.
+const ROOM_BYTES = 64 * 1024 * 1024
+// Whoever knows one address must not be able to fill it for all the others.
+const ROOM_BYTES_PER_ADDRESS = ROOM_BYTES / 2
+
+/** `/channels/<channel>/<app>`: where networks report to. Whose report it is, and whether it is true, each channel judges. */
+export function addCallbackRoutes(app: FastifyInstance, state: ServerState, input: CallbackRoutesInput): void {
+  const desk: CallbackDesk = {
+    room: new BodyRoom(ROOM_BYTES, ROOM_BYTES_PER_ADDRESS),
+    watch: new OverdueWatch(state.clock, state.limits.storageWaitMs),
+    isAccepting: () => input.isAccepting(),
+  }
+  for (const receiver of input.callbacks) {
+    app.all<{ Params: { app: string } }>(`/channels/${receiver.channel}/:app`, {
+      // As with the send endpoint: the whole exchange happens in the hook, which never calls on.
+      onRequest: (request) => new Callback(desk, exchangeOf(request.raw), receiver).start(request.params.app),
+      handler: () => undefined,
+    })
+  }
+}

@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import { ENGINES } from '../../../../test/support/administration-world/open-administration-world.ts'
+import { ConsoleWorld, type Visitor } from '../../../../test/support/console-world/console-world.ts'
+import { testSecrets } from '../../../../test/support/secrets.ts'
+import { startSimulator } from '../../../../test/support/whatsapp-cloud/simulator.ts'
+import type { SimulatedNumber, Simulator } from '../../../../test/support/whatsapp-cloud/simulator-types.ts'
+import { createSetUps } from '../../../app/channel-set-ups.ts'
+import { createConnecting } from '../../../app/connecting.ts'
+import { systemClock } from '../../../app/system-clock.ts'
+import type { ConsoleRouteName } from '../../../contract/console/routes.ts'
+import type { ConsoleProblem } from '../../../contract/console/shapes.ts'
+import type { AccountId } from '../../../core/ids.ts'
+
+const STEP_UP_LASTS_MS = 5 * 60_000
+const SECRET = {
+  access_token: 'EAAG0000000000tokenOfTheSystemUser',
+  app_secret: '0123456789abcdef0123456789abcdef',
+  verify_token: 'a-word-of-ours',
+}
+const SETTINGS = { phone_number_id: '1001', business_account_id: '2001', ...SECRET }
+const NUMBER: SimulatedNumber = {
+  phoneNumberId: '1001',
+  businessAccountId: '2001',
+  number: '15550001001',
+  accessToken: SECRET.access_token,
+  appSecret: SECRET.app_secret,
+  verifyToken: SECRET.verify_token,
+}
+
+let world: ConsoleWorld
+let simulator: Simulator
+let account: AccountId
+let anna: Visitor
+/** All that the console has answered. */
+let answers: string
+
+const adding = (change: object = {}, settings: Readonly<Record<string, string>> = {}) => ({
+  number: NUMBER.number,
+  channel: 'whatsapp-cloud',
+  ...change,
+  settings: { ...SETTINGS, ...settings },
+})
+
+async function ask<Reply>(name: ConsoleRouteName, id: string | null, body: unknown = {}): Promise<Reply> {
+  const params = { account, ...(id && { id }) }
+  const answer = await world.ask(name, { params, body, as: anna })
+  answers += answer.text
+  if (answer.status !== 200) {
+    const { error } = answer.body as ConsoleProblem
+    throw Object.assign(new Error(error.message), {
+      told: `${answer.status} ${error.code}`,
+      fields: error.fields.map(({ field }) => field),
+    })
+  }
+  return answer.body as Reply
+}
+
+interface Shown {
+  readonly id: string
+  readonly facts: readonly { label: string; value: string; tone: string }[] | null
+  readonly callback: { url: string; isReachable: boolean; trouble: string | null } | null
+  readonly channelSettings: readonly { name: string; value: string | null; isSet: boolean }[]
+  readonly alsoChanged?: readonly string[]
+}
+
+describe.each(ENGINES)('connections with a network in the console, on %s', (engine) => {
+  beforeEach(async () => {
+    answers = ''
+    world = new ConsoleWorld()
+    simulator = await startSimulator()
+    simulator.addNumber(NUMBER)
+    simulator.addTemplate('2001', { name: 'notice', language: 'en_US', body: 'News: {{1}} Goodbye.' })
+    const connecting = createConnecting({
+      setUps: createSetUps({ settings: { whatsappCloudUrl: simulator.url }, clock: systemClock }),
+      openSecrets: async () => testSecrets(),
+      publicUrl: 'http://nuncio.example',
+    })
+    const close = await world.openConsole(engine, { console: { connecting } })
+    account = await world.account()
+    anna = await world.visitor(account, 'developer')
+    return async () => {
+      await simulator.close()
+      await close()
+    }
+  })
+
+  it('are added with secrets that never come back, not even sealed', async () => {
+    const added = await ask<Shown>('addConnection', null, adding())
+    await ask('readConnection', added.id)
+    await ask('listConnections', null)
+    await ask('checkConnection', added.id)
+    await ask('listConnectionTemplates', added.id)
+    await ask('changeChannelSettings', added.id, { settings: { link_preview: 'off' } })
+    const owner = await world.visitor(account, 'owner')
+    answers += (await world.ask('listAudit', { params: { account }, as: owner })).text
+
+    assert.deepEqual(
+      added.channelSettings.filter(({ name }) => name in SECRET).map(({ value, isSet }) => [value, isSet]),
+      [
+        [null, true],
+        [null, true],
+        [null, true],
+      ],
+    )
+    for (const secret of Object.values(SECRET)) assert.ok(!answers.includes(secret), secret)
+    assert.doesNotMatch(answers, /v1\.k/)
+    const rows = JSON.stringify([
+      await world.all('select * from connection'),
+      await world.all('select action, detail from audit'),
+    ])
+    for (const secret of Object.values(SECRET)) assert.ok(!rows.includes(secret), secret)
+    assert.match(rows, /v1\.k/)
+  })
+
+  it('show what the network says when it was asked, and where its callbacks go', async () => {
+    const { channels } = await ask<{ channels: { name: string; hasCallbacks: boolean; hasTemplates: boolean }[] }>(
+      'listChannels',
+      null,
+    )
+    const added = await ask<Shown>('addConnection', null, adding())
+    const read = await ask<Shown>('readConnection', added.id)
+    const checked = await ask<Shown>('checkConnection', added.id)
+    const { templates } = await ask<{ templates: { name: string; fits: string | null }[] }>(
+      'listConnectionTemplates',
+      added.id,
+    )
+
+    assert.deepEqual(
+      channels.map(({ name, hasCallbacks, hasTemplates }) => [name, hasCallbacks, hasTemplates]),
+      [
+        ['whatsapp-cloud', true, true],
+        ['sandbox', false, false],
+      ],
+    )
+    assert.deepEqual(added.facts?.[0], { label: 'Name', value: 'Nuncio Test', tone: 'plain' })
+    assert.deepEqual([read.facts, checked.facts], [null, added.facts])
+    assert.match(added.callback?.url ?? '', /^http:\/\/nuncio\.example\/channels\/whatsapp-cloud\/\w{22}$/)
+    assert.deepEqual([added.callback?.isReachable, /https only/.test(added.callback?.trouble ?? '')], [false, true])
+    assert.deepEqual(
+      templates.map(({ name, fits }) => [name, fits]),
+      [['notice', 'template_text']],
+    )
+  })
+
+  it('tell a form which field is wrong, and store nothing then', async () => {
+    const wrong = (settings: Readonly<Record<string, string>>) =>
+      ask('addConnection', null, adding({}, settings)).then(
+        () => null,
+        (error) => [error.told, error.fields],
+      )
+
+    assert.deepEqual(
+      [
+        await wrong({ access_token: '' }),
+        await wrong({ phone_number_id: '+1 555' }),
+        await wrong({ access_token: 'EAAG0000000000anotherToken' }),
+        await wrong({ phone_number_id: '1002' }),
+        await wrong({ app_secret: 'ffffffffffffffffffffffffffffffff' }),
+        await wrong({ template_image: 'notice:en_US' }),
+      ],
+      [
+        ['400 setting_invalid', ['settings.access_token']],
+        ['400 setting_invalid', ['settings.phone_number_id']],
+        ['400 connection_not_proven', ['settings.access_token']],
+        ['400 connection_not_proven', ['settings.phone_number_id']],
+        ['400 connection_not_proven', ['settings.app_secret']],
+        ['400 connection_not_proven', ['settings.template_image']],
+      ],
+    )
+    await simulator.close()
+    assert.deepEqual(await wrong({}), ['503 network_unreachable', []])
+    assert.deepEqual(await world.all('select id from connection'), [])
+  })
+
+  it('want a fresh proof of who asks where credentials are given, and the sandbox does not', async () => {
+    const { id } = await ask<Shown>('addConnection', null, adding())
+    world.now += STEP_UP_LASTS_MS + 1
+    const told = (name: ConsoleRouteName, body: unknown, as = anna) =>
+      world.refusal(name, { params: { account, id }, body, as })
+
+    assert.equal(await told('addConnection', adding({ number: '15550001002' })), '403 step_up_required')
+    assert.equal(await told('changeChannelSettings', { settings: {} }), '403 step_up_required')
+    await ask('checkConnection', id)
+    await ask('addConnection', null, { number: '15550001003', channel: 'sandbox' })
+    const viewer = await world.visitor(account, 'viewer')
+    assert.equal(await told('checkConnection', {}, viewer), '403 role_too_low')
+    assert.equal(await told('listConnectionTemplates', {}, viewer), '403 role_too_low')
+  })
+
+  it('G8: that another account has are refused without a word about it', async () => {
+    await ask('addConnection', null, adding())
+    const foreign = await world.account('Others')
+    const eve = await world.visitor(foreign)
+    const answer = await world.ask('addConnection', { params: { account: foreign }, body: adding(), as: eve })
+
+    assert.deepEqual([answer.status, (answer.body as ConsoleProblem).error.code], [409, 'network_key_taken'])
+    assert.doesNotMatch(answer.text, /Acme|con_/)
+  })
+
+  it('G8: are never asked about at the network on behalf of another account', async () => {
+    const { id } = await ask<Shown>('addConnection', null, adding())
+    const foreign = await world.account('Others')
+    const eve = await world.visitor(foreign)
+    const asked = simulator.requests.length
+
+    for (const name of ['checkConnection', 'listConnectionTemplates', 'changeChannelSettings'] as const) {
+      const body = { settings: { graph_version: 'v25.0' } }
+      const told = await world.refusal(name, { params: { account: foreign, id }, body, as: eve })
+      assert.equal(told, '404 connection_unknown', name)
+    }
+    assert.equal(simulator.requests.length, asked)
+    await ask('checkConnection', id)
+    assert.ok(simulator.requests.length > asked)
+  })
+
+  it('change the app secret of all that share the address, and say so', async () => {
+    simulator.addNumber({ ...NUMBER, phoneNumberId: '1002', number: '15550001002' })
+    const first = await ask<Shown>('addConnection', null, adding())
+    const second = await ask<Shown>(
+      'addConnection',
+      null,
+      adding({ number: '15550001002' }, { phone_number_id: '1002' }),
+    )
+    const appSecret = 'fedcba9876543210fedcba9876543210'
+    for (const id of ['1001', '1002']) simulator.changeNumber(id, { appSecret })
+
+    const changed = await ask<Shown>('changeChannelSettings', first.id, { settings: { app_secret: appSecret } })
+    const checked = await ask<Shown>('checkConnection', second.id)
+
+    assert.deepEqual([changed.alsoChanged, changed.callback], [['15550001002'], first.callback])
+    assert.equal(checked.facts?.[0]?.value, 'Nuncio Test')
+    const told = await world.all(`select detail from audit where action = 'connection.change'`)
+    assert.equal(told.length, 2)
+    assert.ok(!JSON.stringify(told).includes(appSecret))
+  })
+})

@@ -1,0 +1,49 @@
+import type { ConnectionView } from '../../../contract/console/connections.ts'
+import type { ConnectionId } from '../../../core/ids.ts'
+import type { ChannelDescription } from '../../../core/ports/channel-description.ts'
+import type { ConnectionFact } from '../../../core/ports/channel-set-up.ts'
+import type { StoredConnection } from '../../../core/ports/connecting.ts'
+import type { LaneOverview, OfConnection } from '../../../core/ports/console/lanes.ts'
+import type { ConsoleDeps } from '../console-deps.ts'
+import type { AccountVisit } from '../handling.ts'
+import { tellConnection } from './tell-connection.ts'
+
+export function own(params: { readonly id: string }, { accountId }: AccountVisit): OfConnection {
+  return { accountId, id: params.id as ConnectionId }
+}
+
+export function stored(lane: LaneOverview, { accountId }: Pick<OfConnection, 'accountId'>): StoredConnection {
+  const { id, number, channel, channelSettings, link } = lane
+  return { id, accountId, number, channel, channelSettings, link }
+}
+
+/** `asked`: what the network has just said; null when it was not asked. */
+export async function showConnection(
+  deps: ConsoleDeps,
+  { of, asked = null }: { readonly of: OfConnection; readonly asked?: readonly ConnectionFact[] | null },
+  { role }: AccountVisit,
+): Promise<ConnectionView> {
+  const { lanes } = deps.store
+  const wanted = { accountId: of.accountId, connectionId: of.id, after: null }
+  const [lane, { items, next }]: [LaneOverview, Awaited<ReturnType<typeof lanes.listUnresolved>>] = await Promise.all([
+    lanes.readLane(of),
+    lanes.listUnresolved(wanted),
+  ])
+  const facts = asked ?? (await deps.connecting.readLastFacts(stored(lane, of)))
+  const callback = deps.connecting.callbackOf(lane)
+  return {
+    ...tellConnection(lane, {
+      role,
+      channel: findChannel(deps.channels, lane.channel),
+      unresolved: { count: items.length, isMore: next !== null },
+    }),
+    hasTemplates: deps.connecting.abilitiesOf(lane.channel).hasTemplates,
+    facts: facts && facts.length > 0 ? facts.map((fact) => ({ ...fact })) : null,
+    callback: callback && { ...callback, isReachable: callback.trouble === null },
+  }
+}
+
+/** Undefined: this version does not know it. */
+export function findChannel(channels: readonly ChannelDescription[], wanted: string): ChannelDescription | undefined {
+  return channels.find(({ name }) => name === wanted)
+}

@@ -1,0 +1,238 @@
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { Refusal } from '../core/refusals.ts'
+import { KEY_BYTES, Key } from './key.ts'
+import type { KeySet, KeySource } from './key-ring.ts'
+
+const OTHERS = 0o077
+// A process that was killed leaves its half-made file behind; one that lives needs it for some milliseconds.
+const ABANDONED_AFTER_MS = 60_000
+
+/** As it stands in the file. */
+interface Written {
+  readonly version: 1
+  /** New secrets are sealed with it. */
+  readonly sealsWith: string
+  /** Since when, for people and for `drop-key`. */
+  readonly sealsWithSince: string
+  readonly keys: readonly { readonly id: string; readonly madeAt: string; readonly key: string }[]
+}
+
+export interface KeySetSince extends KeySet {
+  readonly since: number
+}
+
+/** The file of the key ring. What it writes it writes beside it first, so that a crash leaves the old one or the new one. */
+export class KeyRingFile implements KeySource {
+  readonly place: string
+
+  constructor(path: string) {
+    this.place = path
+  }
+
+  /** Refuses with `key_ring_unusable` when nobody can tell. */
+  exists(): boolean {
+    try {
+      return statOf(this.place) !== null
+    } catch (error) {
+      throw this.#unreadable(error)
+    }
+  }
+
+  /** Refuses with `key_ring_unusable`. */
+  read(): KeySetSince {
+    const text = this.#readText()
+    const keySet = parse(text)
+    if (keySet) return keySet
+    throw new Refusal(
+      'key_ring_unusable',
+      `The key ring ${this.place} is damaged, so that no secret can be opened. Restore it from its own backup, or copy it from another machine of this installation.`,
+    )
+  }
+
+  /** A ring with one key. Of several processes that do this at once one makes it, and the others find it made. */
+  make(now: number): void {
+    const key = Key.make(now)
+    this.#writeBeside({ keys: [key], sealsWith: key, since: now }, `${this.place}.${process.pid}`, (beside) => {
+      try {
+        // A link, because it never replaces what is there.
+        linkSync(beside, this.place)
+      } catch (error) {
+        if (codeOf(error) !== 'EEXIST') throw error
+      } finally {
+        rmSync(beside, { force: true })
+      }
+    })
+  }
+
+  /**
+   * Replaces what is in it. Two who change it at once would lose a key, so the second one is refused. `decide` returns
+   * null to leave it as it is.
+   */
+  change(decide: (found: KeySetSince) => KeySetSince | null, now: number): void {
+    const beside = `${this.place}.new`
+    this.#clearAbandoned(beside, now)
+    const before = statOf(this.place)
+    const [uid, gid] = [before?.uid ?? -1, before?.gid ?? -1]
+    this.#holding(beside, (file) => {
+      const next = decide(this.read())
+      if (!next) return rmSync(beside)
+      writeFileSync(file, print(next))
+      fsyncSync(file)
+      // Whoever does this as root must not take the file from the service.
+      if (uid !== process.getuid?.()) chownSync(beside, uid, gid)
+      renameSync(beside, this.place)
+      syncFolder(this.place)
+    })
+  }
+
+  #holding(beside: string, work: (file: number) => void): void {
+    let file: number
+    try {
+      file = openSync(beside, 'wx', 0o600)
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw this.#unwritable(error)
+      throw new Refusal(
+        'key_ring_unusable',
+        `Another process is changing the key ring ${this.place} at this moment. Try again in a minute.`,
+        null,
+        { cause: error },
+      )
+    }
+    try {
+      work(file)
+    } catch (error) {
+      rmSync(beside, { force: true })
+      throw error instanceof Refusal ? error : this.#unwritable(error)
+    } finally {
+      closeSync(file)
+    }
+  }
+
+  #clearAbandoned(beside: string, now: number): void {
+    const found = statOf(beside)
+    if (found && now - found.mtimeMs > ABANDONED_AFTER_MS) rmSync(beside, { force: true })
+  }
+
+  #writeBeside(keySet: KeySetSince, beside: string, then: (beside: string) => void): void {
+    try {
+      const first = mkdirSync(dirname(this.place), { recursive: true, mode: 0o700 })
+      if (first !== undefined) syncFolder(first)
+      // Left by a process of our number that was killed.
+      rmSync(beside, { force: true })
+      const file = openSync(beside, 'wx', 0o600)
+      try {
+        // The mask of the process takes rights away, and an operator's own may take too many.
+        chmodSync(beside, 0o600)
+        writeFileSync(file, print(keySet))
+        fsyncSync(file)
+      } finally {
+        closeSync(file)
+      }
+      then(beside)
+      syncFolder(this.place)
+    } catch (error) {
+      throw this.#unwritable(error)
+    }
+  }
+
+  #readText(): string {
+    try {
+      const found = statSync(this.place)
+      if ((found.mode & OTHERS) === 0) return readFileSync(this.place, 'utf8')
+    } catch (error) {
+      throw this.#unreadable(error)
+    }
+    throw new Refusal(
+      'key_ring_unusable',
+      `Other users of this machine may read the key ring ${this.place}. Take that from them: chmod 600 ${this.place}`,
+    )
+  }
+
+  #unreadable(error: unknown): Refusal {
+    return new Refusal(
+      'key_ring_unusable',
+      `The key ring ${this.place} cannot be read (${codeOf(error)}). It must be there and belong to the user that runs Nuncio.`,
+      null,
+      { cause: error },
+    )
+  }
+
+  #unwritable(error: unknown): Refusal {
+    return new Refusal(
+      'key_ring_unusable',
+      `The key ring ${this.place} cannot be written (${codeOf(error)}). Its folder must belong to the user that runs Nuncio; NUNCIO_KEY_RING_FILE names another place.`,
+      null,
+      { cause: error },
+    )
+  }
+}
+
+function print({ keys, sealsWith, since }: KeySetSince): string {
+  const written: Written = {
+    version: 1,
+    sealsWith: sealsWith.id,
+    sealsWithSince: new Date(since).toISOString(),
+    keys: keys.map((key) => ({
+      id: key.id,
+      madeAt: new Date(key.madeAt).toISOString(),
+      key: key.export().toString('base64url'),
+    })),
+  }
+  return `${JSON.stringify(written, null, 2)}\n`
+}
+
+/** Null when it is not what `print` writes. */
+function parse(text: string): KeySetSince | null {
+  let written: Partial<Written>
+  try {
+    written = JSON.parse(text) as Partial<Written>
+  } catch {
+    return null
+  }
+  if (written?.version !== 1 || !Array.isArray(written.keys)) return null
+  const keys: Key[] = []
+  for (const entry of written.keys as Partial<Written['keys'][number]>[]) {
+    const bytes = Buffer.from(String(entry?.key), 'base64url')
+    const madeAt = Date.parse(String(entry?.madeAt))
+    if (bytes.length !== KEY_BYTES || Number.isNaN(madeAt)) return null
+    const key = new Key(bytes, madeAt)
+    if (key.id !== entry.id) return null
+    keys.push(key)
+  }
+  const sealsWith = keys.find(({ id }) => id === written.sealsWith)
+  const since = Date.parse(String(written.sealsWithSince))
+  return sealsWith && !Number.isNaN(since) ? { keys, sealsWith, since } : null
+}
+
+function statOf(path: string): Stats | null {
+  return statSync(path, { throwIfNoEntry: false }) ?? null
+}
+
+/** A name is only kept over a power cut once its folder is. */
+function syncFolder(path: string): void {
+  const folder = openSync(dirname(path), 'r')
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown cause'
+}

@@ -1,0 +1,32 @@
+import type { ConnectionId } from '../../core/ids.ts'
+import type { ChannelConnection, ChannelConnections } from '../../core/ports/channel-connections.ts'
+import { CHANNEL_CONNECTION, toChannelConnection } from '../shared/channel-connection.ts'
+import type { Link } from './link.ts'
+
+export class PostgresChannelConnections implements ChannelConnections {
+  readonly #link: Link
+  readonly #channel: string
+
+  constructor(link: Link, channel: string) {
+    this.#link = link
+    this.#channel = channel
+  }
+
+  ofCallbackApp(callbackApp: string): Promise<readonly ChannelConnection[]> {
+    return this.#read(
+      `${CHANNEL_CONNECTION} and callback_app = $1 and channel = $2 order by state = 'removed', created_at, id`,
+      callbackApp,
+    )
+  }
+
+  async find(id: ConnectionId): Promise<ChannelConnection | null> {
+    const [found] = await this.#read(`${CHANNEL_CONNECTION} and id = $1 and channel = $2`, id)
+    return found ?? null
+  }
+
+  async #read(sql: string, key: string): Promise<readonly ChannelConnection[]> {
+    // Such a text cannot even be asked for, and comes from anybody.
+    if (key.includes('\0')) return []
+    return (await this.#link.ask(sql, [key, this.#channel])).map(toChannelConnection)
+  }
+}

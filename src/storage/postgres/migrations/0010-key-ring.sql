@@ -1,0 +1,12 @@
+-- Why: secrets lie sealed in the database. What is in this table tells at every start whether the key ring is the one
+-- that they are sealed with.
+-- Locks: nothing that is in use.
+-- breaking: no
+
+create table key_ring (
+  "only" integer primary key check ("only" = 1),
+  -- The key that all was sealed with when it was last sealed anew as a whole.
+  key_id text collate "C" not null,
+  -- A known text, sealed with that key.
+  canary text collate "C" not null
+);

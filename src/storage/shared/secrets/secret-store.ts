@@ -1,0 +1,113 @@
+import { sql } from 'kysely'
+import type { ConnectionId } from '../../../core/ids.ts'
+import type { SecretRow, SecretStore } from '../../../core/ports/secrets.ts'
+import { change, type Reader, type Store, writeAudit } from '../store.ts'
+import { KEY_FACTS, toKeyFacts } from './key-facts.ts'
+
+/** `forgetReplaced` is what the engine can do about traces in its files. */
+export function createSecretStore(store: Store, forgetReplaced: () => Promise<void>): SecretStore {
+  const { database } = store
+  return {
+    forgetReplaced,
+    async readKeyFacts() {
+      const { rows } = await sql.raw<Record<string, unknown>>(KEY_FACTS).execute(database)
+      return toKeyFacts(rows[0])
+    },
+    async addCanary({ keyId, sealed }) {
+      await database
+        .insertInto('key_ring')
+        .values({ only: 1, key_id: keyId, canary: sealed })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute()
+    },
+    async replaceCanary({ keyId, sealed }) {
+      await database.updateTable('key_ring').set({ key_id: keyId, canary: sealed }).execute()
+    },
+    listSecrets: (kind, after, limit) =>
+      kind === 'connection' ? listOfConnections(database, after, limit) : listOfPeople(database, after, limit),
+    replaceSecrets: (row, texts) =>
+      row.kind === 'connection' ? replaceOfConnection(database, row, texts) : replaceOfPerson(database, row, texts),
+    noteKeyChange: (action, keyId, by) =>
+      change(store, by, (making) =>
+        writeAudit(making, { action: `secrets.${action}`, object: keyId, accountId: null }),
+      ),
+  }
+}
+
+async function listOfConnections(tables: Reader, after: string | null, limit: number): Promise<readonly SecretRow[]> {
+  const rows = await tables
+    .selectFrom('connection')
+    .select(['id', 'account_id', 'channel_settings'])
+    .where('id', '>', (after ?? '') as ConnectionId)
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => ({
+    kind: 'connection',
+    accountId: row.account_id,
+    owner: row.id,
+    texts: textsOf(JSON.parse(row.channel_settings) as Record<string, unknown>),
+    version: row.channel_settings,
+  }))
+}
+
+function textsOf(settings: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(settings).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  )
+}
+
+async function replaceOfConnection(
+  tables: Reader,
+  { owner, version }: SecretRow,
+  texts: Readonly<Record<string, string>>,
+): Promise<boolean> {
+  const settings = { ...(JSON.parse(version) as Record<string, unknown>), ...texts }
+  const { numUpdatedRows } = await tables
+    .updateTable('connection')
+    .set({ channel_settings: JSON.stringify(settings) })
+    .where('id', '=', owner as ConnectionId)
+    .where('channel_settings', '=', version)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+async function listOfPeople(tables: Reader, after: string | null, limit: number): Promise<readonly SecretRow[]> {
+  const rows = await tables
+    .selectFrom('totp')
+    .select(['person_id', 'secret', 'begun_secret'])
+    .where('person_id', '>', after ?? '')
+    .orderBy('person_id')
+    .limit(limit)
+    .execute()
+  return rows.map(({ person_id: owner, secret, begun_secret }) => {
+    const texts = { ...asText('secret', secret), ...asText('begun_secret', begun_secret) }
+    return { kind: 'second-factor', accountId: null, owner, texts, version: JSON.stringify(texts) }
+  })
+}
+
+/** Each byte as the letter of its number: what is sealed reads as it is, and what is not loses nothing. */
+function asText(name: string, bytes: Uint8Array | null): Record<string, string> {
+  return bytes ? { [name]: Buffer.from(bytes).toString('latin1') } : {}
+}
+
+async function replaceOfPerson(
+  tables: Reader,
+  { owner, version }: SecretRow,
+  texts: Readonly<Record<string, string>>,
+): Promise<boolean> {
+  const before = JSON.parse(version) as Record<string, string>
+  let query = tables.updateTable('totp').where('person_id', '=', owner)
+  for (const column of ['secret', 'begun_secret'] as const) {
+    const was = before[column]
+    query = was === undefined ? query.where(column, 'is', null) : query.where(column, '=', asBytes(was))
+    const becomes = texts[column]
+    if (becomes !== undefined) query = query.set({ [column]: asBytes(becomes) })
+  }
+  const { numUpdatedRows } = await query.executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+function asBytes(text: string): Buffer {
+  return Buffer.from(text, 'latin1')
+}

@@ -1,0 +1,40 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { ConnectionId } from '../../core/ids.ts'
+import type { ChannelConnection, ChannelConnections } from '../../core/ports/channel-connections.ts'
+import { StorageUnavailable } from '../../core/ports/lanes.ts'
+import { CHANNEL_CONNECTION, toChannelConnection } from '../shared/channel-connection.ts'
+
+type Row = Readonly<Record<string, unknown>>
+
+/** Reads what is there now, in the thread that serves: a handful of rows by an index. */
+export class SqliteChannelConnections implements ChannelConnections {
+  readonly #channel: string
+  readonly #ofCallbackApp: StatementSync
+  readonly #find: StatementSync
+
+  constructor(database: DatabaseSync, channel: string) {
+    this.#channel = channel
+    this.#ofCallbackApp = database.prepare(
+      `${CHANNEL_CONNECTION} and callback_app = ? and channel = ? order by state = 'removed', created_at, id`,
+    )
+    this.#find = database.prepare(`${CHANNEL_CONNECTION} and id = ? and channel = ?`)
+  }
+
+  async ofCallbackApp(callbackApp: string): Promise<readonly ChannelConnection[]> {
+    return this.#read(this.#ofCallbackApp, callbackApp)
+  }
+
+  async find(id: ConnectionId): Promise<ChannelConnection | null> {
+    return this.#read(this.#find, id)[0] ?? null
+  }
+
+  #read(statement: StatementSync, key: string): readonly ChannelConnection[] {
+    let rows: Row[]
+    try {
+      rows = statement.all(key, this.#channel) as Row[]
+    } catch (error) {
+      throw new StorageUnavailable('the database cannot be read', false, { cause: error })
+    }
+    return rows.map(toChannelConnection)
+  }
+}

@@ -1,0 +1,15 @@
+import type { NewChannelWorld, Suite } from './channel-world.ts'
+import { evidenceIsTrue } from './evidence.ts'
+import { messagesAreHandedOver } from './handing-over.ts'
+import { reportsAreTold } from './reporting.ts'
+import { settingsAreKept } from './settings.ts'
+import { troubleIsToldHonestly } from './trouble.ts'
+
+/** The promises every channel keeps (core/ports/channel.ts). A channel is supported when this suite passes on it. */
+export function channelKeepsItsPromises(suite: Suite, newWorld: NewChannelWorld): void {
+  settingsAreKept(suite, newWorld)
+  messagesAreHandedOver(suite, newWorld)
+  troubleIsToldHonestly(suite, newWorld)
+  evidenceIsTrue(suite, newWorld)
+  reportsAreTold(suite, newWorld)
+}

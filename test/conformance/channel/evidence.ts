@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import type { Channel, Evidence, OpenQuestion } from '../../../src/core/ports/channel.ts'
+import { becomes, type NewChannelWorld, promisingIn, type Suite, sendBy } from './channel-world.ts'
+import { questionAbout } from './given-messages.ts'
+
+const EVIDENCE_WITHIN_MS = 5_000
+const LATE_MS = 300
+
+/** What a channel can say later of an attempt whose worker died, or whose line broke. */
+export function evidenceIsTrue(suite: Suite, newWorld: NewChannelWorld): void {
+  const promises = promisingIn(suite, newWorld)
+
+  promises('G5: finds evidence of what arrived, whichever worker is asked', async (world) => {
+    if (world.channel.capabilities.evidenceWaitMs === 0) return
+    // Its attempt is open as long as nobody knows what it came to.
+    world.receiptEnd = 'too-early'
+    const handover = await world.handover()
+    const outcome = await sendBy(world.channel, handover)
+    const other = await world.startAnother()
+
+    const found = [
+      await askUntilKnown(other, questionAbout(handover)),
+      await askUntilKnown(world.channel, questionAbout(handover)),
+    ]
+
+    assert.ok(outcome.kind === 'accepted')
+    for (const each of found) assert.deepEqual(each, { kind: 'accepted', networkId: outcome.networkId })
+  })
+
+  promises('G5: never says not-sent of what arrived, and never accepted of what did not', async (world) => {
+    world.receiptEnd = 'too-early'
+    for (const trouble of ['drops-after', 'hangs-after', 'drops-before'] as const) {
+      const to = world.recipientWhen(trouble)
+      if (to === null) continue
+      const handover = await world.handover({ to })
+      const abort = new AbortController()
+      setTimeout(() => abort.abort(), LATE_MS)
+      await sendBy(world.channel, handover, { signal: abort.signal })
+
+      const evidence = await world.channel.reconcile(questionAbout(handover))
+
+      const hasArrived = (await world.arrived()).some((each) => each.to === to)
+      assert.notEqual(evidence.kind, hasArrived ? 'not-sent' : 'accepted', trouble)
+    }
+  })
+
+  promises('G5: keeps its word that an attempt was not sent', async (world) => {
+    const handover = await world.handover()
+    const evidence = await (await world.startAnother()).reconcile(questionAbout(handover))
+    assert.notEqual(evidence.kind, 'accepted')
+    if (evidence.kind !== 'not-sent') return
+
+    // A worker that was thought to be dead wakes up before the wire.
+    const outcome = await sendBy(world.channel, handover)
+
+    assert.notEqual(outcome.kind, 'accepted')
+    assert.deepEqual(await world.arrived(), [])
+  })
+
+  promises('knows the attempts of a message apart', async (world) => {
+    if (world.channel.capabilities.evidenceWaitMs === 0) return
+    world.receiptEnd = 'too-early'
+    const first = await world.handover()
+    await sendBy(world.channel, first)
+    await askUntilKnown(world.channel, questionAbout(first))
+
+    const second = await world.channel.reconcile(questionAbout({ ...first, attemptNumber: 2 }))
+
+    assert.notEqual(second.kind, 'accepted')
+  })
+
+  promises('changes nothing outside by being asked', async (world) => {
+    const handover = await world.handover()
+    await sendBy(world.channel, handover)
+    const before = await world.arrived()
+
+    for (let i = 0; i < 3; i++) {
+      await world.channel.reconcile(questionAbout(handover))
+      await world.channel.reconcile(questionAbout(await world.handover({ text: 'never sent' })))
+    }
+    await new Promise((resolve) => setTimeout(resolve, LATE_MS))
+
+    assert.deepEqual(await world.arrived(), before)
+  })
+
+  promises('never throws while storage is away, and vouches for nothing then', async (world) => {
+    const question = questionAbout(await world.handover())
+    const restore = world.loseStorage()
+
+    const evidence = await world.channel.reconcile(question)
+
+    restore()
+    assert.ok(evidence.kind === 'nothing-yet' || evidence.kind === 'nothing-ever', JSON.stringify(evidence))
+  })
+}
+
+async function askUntilKnown(channel: Channel, question: OpenQuestion): Promise<Evidence> {
+  let evidence: Evidence = { kind: 'nothing-yet' }
+  await becomes(EVIDENCE_WITHIN_MS, async () => {
+    evidence = await channel.reconcile(question)
+    return evidence.kind !== 'nothing-yet'
+  })
+  return evidence
+}

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { rm } from 'node:fs/promises'
+import { MEDIA_TYPES } from '../../../src/core/message/message.ts'
+import type { Failure, Outcome, Prepared } from '../../../src/core/ports/channel.ts'
+import { type ChannelWorld, type NewChannelWorld, promisingIn, type Suite, sendBy } from './channel-world.ts'
+import { ANYBODY } from './given-messages.ts'
+
+const TEXTS: Readonly<Record<string, string>> = {
+  'a short text': 'Hello',
+  'line breaks, tabs and white space at its ends': '  one\r\n\ttwo\n\n ',
+  'faces of several code points': '👩‍👩‍👧‍👦 🇪🇺 👍🏽 é',
+  'text from right to left': 'שלום עולם, مرحبا 123',
+  'what markup would eat': '*bold* _it_ ~no~ ```code``` {{1}} <b>&amp;</b> \\n "quoted"',
+  'as many code points as there may be': `${'😀'.repeat(4_095)}.`,
+}
+
+/** What arrives when nothing goes wrong, and that nothing else does. */
+export function messagesAreHandedOver(suite: Suite, newWorld: NewChannelWorld): void {
+  const promises = promisingIn(suite, newWorld)
+
+  for (const [what, text] of Object.entries(TEXTS)) {
+    promises(`hands over once, and byte for byte: ${what}`, async (world) => {
+      const outcome = await sendBy(world.channel, await world.handover({ text }))
+
+      assert.equal(outcome.kind, 'accepted', JSON.stringify(outcome))
+      assert.deepEqual(await world.arrived(), [{ to: ANYBODY, type: 'message', text, name: null, sha256: null }])
+    })
+  }
+
+  for (const type of MEDIA_TYPES) {
+    promises(`hands over once, and byte for byte: ${type} with its caption`, async (world) => {
+      const caption = type === 'audio' ? null : 'שלום 👩‍👧 \n*x*'
+      const handover = await world.handover({ type, caption })
+
+      const outcome = await sendBy(world.channel, handover)
+
+      const [first, ...others] = await world.arrived()
+      assert.equal(outcome.kind, 'accepted', JSON.stringify(outcome))
+      assert.deepEqual([first?.to, first?.type, first?.text], [ANYBODY, type, caption])
+      assert.equal(first?.sha256, handover.media?.sha256)
+      if (type === 'document' && handover.content.type !== 'message') assert.equal(first?.name, handover.content.name)
+      assert.deepEqual(others, [])
+    })
+  }
+
+  promises('says for each accepted message by what id the network knows it', async (world) => {
+    const [one, other] = await Promise.all([sendOne(world, 'one'), sendOne(world, 'other')])
+
+    assert.ok(one.kind === 'accepted' && other.kind === 'accepted')
+    assert.ok(one.networkId !== '' && one.networkId !== other.networkId)
+  })
+
+  promises('gets ready without any effect that a recipient sees, and harmlessly twice', async (world) => {
+    const { channel } = world
+    const handover = await world.handover({ type: 'image', caption: 'one' })
+    const { signal } = new AbortController()
+
+    const prepared = [await channel.prepare?.(handover, signal), await channel.prepare?.(handover, signal)]
+    const before = await world.arrived()
+    const outcome = await channel.send(handover, signal, () => true)
+
+    assert.deepEqual(before, [])
+    for (const each of prepared) assert.ok(!each || each.kind === 'ready', JSON.stringify(each))
+    assert.equal(outcome.kind, 'accepted')
+    assert.equal((await world.arrived()).length, 1)
+  })
+
+  promises('goes on with what another worker has got ready', async (world) => {
+    const handover = await world.handover({ type: 'image' })
+    const { signal } = new AbortController()
+    await world.channel.prepare?.(handover, signal)
+
+    const outcome = await (await world.startAnother()).send(handover, signal, () => true)
+
+    assert.equal(outcome.kind, 'accepted', JSON.stringify(outcome))
+  })
+
+  promises('sends nothing whose attachment was not got ready, and asks for that', async (world) => {
+    if (!world.channel.prepare) return
+    const handover = await world.handover({ type: 'image' })
+
+    const outcome = await world.channel.send(handover, new AbortController().signal, () => true)
+
+    assert.equal(failureOf(outcome)?.class, 'transient')
+    assert.deepEqual(await world.arrived(), [])
+  })
+
+  promises('says media_lost of an attachment that is gone, and that it may be tried again', async (world) => {
+    const { channel } = world
+    const handover = await world.handover({ type: 'image' })
+    await rm(handover.media?.path ?? '')
+    const { signal } = new AbortController()
+
+    const prepared = await channel.prepare?.(handover, signal)
+    const failure = prepared ? failureIn(prepared) : failureOf(await channel.send(handover, signal, () => true))
+
+    assert.deepEqual([failure?.class, failure?.code], ['transient', 'media_lost'])
+    assert.deepEqual(await world.arrived(), [])
+  })
+
+  promises('says what became of a message whose connection has no settings, and never throws', async (world) => {
+    for (const given of [{}, { type: 'image' }] as const) {
+      const outcome = await sendBy(world.channel, await world.handover({ ...given, settings: {} }))
+
+      assert.ok(['accepted', 'rejected'].includes(outcome.kind))
+    }
+  })
+
+  promises('says what became of a message whose attachment is missing, and never throws', async (world) => {
+    const handover = { ...(await world.handover({ type: 'image' })), media: null }
+
+    const outcome = await sendBy(world.channel, handover)
+
+    if (outcome.kind !== 'accepted') assert.deepEqual(await world.arrived(), [])
+  })
+}
+
+async function sendOne(world: ChannelWorld, text: string): Promise<Outcome> {
+  return sendBy(world.channel, await world.handover({ text }))
+}
+
+function failureOf(outcome: Outcome): Failure | null {
+  return outcome.kind === 'rejected' ? outcome.failure : null
+}
+
+function failureIn(prepared: Prepared): Failure | null {
+  return prepared.kind === 'failed' ? prepared.failure : null
+}

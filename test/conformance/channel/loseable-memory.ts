@@ -1,0 +1,17 @@
+import type { ChannelMemory } from '../../../src/core/ports/channel-memory.ts'
+import { StorageUnavailable } from '../../../src/core/ports/lanes.ts'
+
+/** The same memory, but while `line.isLost` storage does not answer. */
+export function loseable(memory: ChannelMemory, line: { isLost: boolean }): ChannelMemory {
+  const unlessLost = <Given extends unknown[], Result>(call: (...given: Given) => Promise<Result>) => {
+    return (...given: Given) =>
+      line.isLost ? Promise.reject<Result>(new StorageUnavailable('storage is away', false)) : call(...given)
+  }
+  return {
+    add: unlessLost((...given) => memory.add(...given)),
+    find: unlessLost((...given) => memory.find(...given)),
+    list: unlessLost((...given) => memory.list(...given)),
+    due: unlessLost((...given) => memory.due(...given)),
+    remove: unlessLost((...given) => memory.remove(...given)),
+  }
+}

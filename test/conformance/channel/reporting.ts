@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { becomes, type NewChannelWorld, promisingIn, type Suite, sendBy } from './channel-world.ts'
+
+const REPORTED_WITHIN_MS = 5_000
+const LATE_MS = 1_500
+
+/** What a channel tells by itself, and that it tells nothing more once it has stopped. */
+export function reportsAreTold(suite: Suite, newWorld: NewChannelWorld): void {
+  const promises = promisingIn(suite, newWorld)
+
+  promises('reports under the connection, the message and the attempt', async (world) => {
+    const handover = await world.handover({ attemptNumber: 3 })
+    const outcome = await sendBy(world.channel, handover)
+    const isOver = await becomes(REPORTED_WITHIN_MS, () => world.receipts.some(({ kind }) => kind === 'read'))
+
+    assert.ok(isOver, 'no report came that it was read')
+    assert.ok(outcome.kind === 'accepted')
+    for (const receipt of world.receipts) {
+      assert.equal(receipt.connectionId, handover.connectionId)
+      assert.ok(receipt.messageId === handover.messageId || receipt.networkId === outcome.networkId)
+      assert.ok(receipt.attemptNumber === null || receipt.attemptNumber === 3)
+      assert.equal(receipt.networkId ?? outcome.networkId, outcome.networkId)
+      assert.ok(Math.abs(receipt.at - Date.now()) < 60_000, 'it is dated otherwise than it happened')
+    }
+  })
+
+  promises('reports what came too early once more, when its attempt has ended', async (world) => {
+    world.receiptEnd = 'too-early'
+    await sendBy(world.channel, await world.handover())
+    assert.ok(await becomes(REPORTED_WITHIN_MS, () => world.receipts.some(({ kind }) => kind === 'read')))
+    const { length } = world.receipts
+
+    world.receiptEnd = 'applied'
+
+    assert.ok(
+      await becomes(REPORTED_WITHIN_MS, () => world.receipts.slice(length).some(({ kind }) => kind === 'read')),
+      'what was too early was lost',
+    )
+  })
+
+  promises('reports nothing that is not its network’s or not about its connection', async (world) => {
+    const handover = await world.handover()
+    if (!world.bringForeignReports) return
+    await world.bringForeignReports(handover.messageId)
+    await new Promise((resolve) => setTimeout(resolve, LATE_MS))
+
+    assert.deepEqual(world.receipts, [])
+    assert.notEqual((await world.channel.reconcile({ ...handover })).kind, 'accepted')
+  })
+
+  promises('reports nothing more once it has stopped, and another worker does', async (world) => {
+    await world.channel.stop()
+    const other = await world.startAnother()
+    await sendBy(other, await world.handover())
+
+    assert.ok(await becomes(REPORTED_WITHIN_MS, () => world.receipts.some(({ kind }) => kind === 'read')))
+    await other.stop()
+    const { length } = world.receipts
+    await new Promise((resolve) => setTimeout(resolve, LATE_MS))
+    assert.equal(world.receipts.length, length)
+  })
+
+  promises('stops harmlessly before it was started, and twice', async (world) => {
+    const fresh = world.create()
+    await fresh.stop()
+    await fresh.stop()
+
+    await world.channel.stop()
+    await world.channel.stop()
+  })
+}

@@ -1,0 +1,7 @@
+import { describe, it } from 'vitest'
+import { channelKeepsItsPromises } from './channel.ts'
+import { newSandboxWorld } from './sandbox-world.ts'
+
+describe('the sandbox', () => {
+  channelKeepsItsPromises({ it }, () => newSandboxWorld())
+})

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import type { Outcome } from '../../../src/core/ports/channel.ts'
+import {
+  type ChannelWorld,
+  type NewChannelWorld,
+  promisingIn,
+  type Suite,
+  sendBy,
+  type Trouble,
+  within,
+} from './channel-world.ts'
+
+const SOON_MS = 1_000
+// Long enough for what was broken off and leaves all the same.
+const LATE_MS = 300
+
+/** What a channel says when something goes wrong: `rejected` only of what certainly does not arrive. */
+export function troubleIsToldHonestly(suite: Suite, newWorld: NewChannelWorld): void {
+  const promises = promisingIn(suite, newWorld)
+  const when = (trouble: Trouble, name: string, prove: (world: ChannelWorld, to: string) => Promise<void>) =>
+    promises(name, async (world) => {
+      const to = world.recipientWhen(trouble)
+      if (to !== null) await prove(world, to)
+    })
+
+  when('refuses', 'says rejected, with a reason, of what the network refuses', async (world, to) => {
+    const outcome = await sendBy(world.channel, await world.handover({ to }))
+
+    assert.equal(outcome.kind, 'rejected')
+    assert.equal(outcome.kind === 'rejected' && outcome.failure.class, 'permanent')
+    assert.ok(outcome.kind === 'rejected' && outcome.failure.code !== '')
+    assert.deepEqual(await world.arrived(), [])
+  })
+
+  when('is-away', 'says that it is the connection that cannot send, and not the message', async (world, to) => {
+    const outcome = await sendBy(world.channel, await world.handover({ to }))
+
+    assert.equal(outcome.kind === 'rejected' && outcome.failure.class, 'connection')
+    assert.deepEqual(await world.arrived(), [])
+  })
+
+  for (const trouble of ['drops-before', 'drops-after'] as const) {
+    when(
+      trouble,
+      `G5: vouches for nothing when the line ${trouble.replace('-', ' ')} the network acts`,
+      async (world, to) => {
+        const outcome = await sendBy(world.channel, await world.handover({ to }))
+
+        await assertHonest(world, outcome)
+        assert.notEqual(outcome.kind, 'accepted')
+      },
+    )
+
+    when(
+      trouble,
+      `never repeats by itself when the line ${trouble.replace('-', ' ')} the network acts`,
+      async (world, to) => {
+        await sendBy(world.channel, await world.handover({ to }))
+        await later()
+
+        assert.equal((await world.arrived()).length, trouble === 'drops-after' ? 1 : 0)
+      },
+    )
+  }
+
+  for (const trouble of ['hangs-before', 'hangs-after'] as const) {
+    when(trouble, `G5: ends soon and honestly when it is told to stop in mid-call: ${trouble}`, async (world, to) => {
+      const abort = new AbortController()
+      const sending = sendBy(world.channel, await world.handover({ to }), { signal: abort.signal })
+      await later()
+
+      abort.abort()
+      const outcome = await within(SOON_MS, sending)
+
+      assert.ok(outcome, `it had not ended after ${SOON_MS} ms`)
+      await assertHonest(world, outcome)
+    })
+  }
+
+  promises('G6: sends nothing when it is told to stop before it begins', async (world) => {
+    const outcome = await within(
+      SOON_MS,
+      sendBy(world.channel, await world.handover(), { signal: AbortSignal.abort() }),
+    )
+    await later()
+
+    assert.equal(outcome?.kind, 'rejected')
+    assert.deepEqual(await world.arrived(), [])
+  })
+
+  for (const type of [undefined, 'image'] as const) {
+    promises(`G6: sends nothing once the claim no longer holds: ${type ?? 'text'}`, async (world) => {
+      const handover = await world.handover(type ? { type } : {})
+      const { signal } = new AbortController()
+      if (type) await world.channel.prepare?.(handover, signal)
+      let holds = true
+
+      const sending = world.channel.send(handover, signal, () => holds)
+      // Whatever it waits for comes after this.
+      holds = false
+      const outcome = await sending
+      await later()
+
+      assert.equal(outcome.kind, 'rejected', JSON.stringify(outcome))
+      assert.deepEqual(await world.arrived(), [])
+    })
+  }
+
+  promises('ends soon when it is told to stop while it gets a message ready', async (world) => {
+    const { channel } = world
+    if (!channel.prepare) return
+    const abort = new AbortController()
+    const preparing = channel.prepare(await world.handover({ type: 'video' }), abort.signal)
+    abort.abort()
+
+    assert.ok(await within(SOON_MS, preparing), `it had not ended after ${SOON_MS} ms`)
+  })
+
+  promises('never throws while storage is away, and says rejected only of what does not arrive', async (world) => {
+    const handovers = [await world.handover(), await world.handover({ type: 'image' })]
+    const restore = world.loseStorage()
+
+    for (const handover of handovers) {
+      const outcome = await sendBy(world.channel, handover)
+      await assertHonest(world, outcome)
+    }
+    restore()
+  })
+
+  when('repeats-secrets', 'repeats no secret, even if the network does', async (world, to) => {
+    const outcome = await sendBy(world.channel, await world.handover({ to }))
+
+    assert.equal(outcome.kind, 'rejected')
+    for (const secret of world.secrets) assert.ok(!JSON.stringify(outcome).includes(secret), 'a secret was told')
+  })
+}
+
+/** Nothing that was vouched for as not sent arrives, now or a while later. */
+async function assertHonest(world: ChannelWorld, outcome: Outcome): Promise<void> {
+  await later()
+  const { length } = await world.arrived()
+  if (outcome.kind === 'rejected')
+    assert.equal(length, 0, `said to be rejected, but it arrived: ${JSON.stringify(outcome)}`)
+  if (outcome.kind === 'accepted') assert.equal(length, 1, 'said to be accepted, but it did not arrive')
+}
+
+function later(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, LATE_MS))
+}

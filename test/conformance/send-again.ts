@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import type { MessageId } from '../../src/core/ids.ts'
+import {
+  ANNA,
+  AS_PUBLISHED,
+  accept,
+  addSender,
+  attempt,
+  claim,
+  countMessages,
+  head,
+  holdLane,
+  type NewWorld,
+  open,
+  report,
+  type Sender,
+  type StorageWorld,
+  type Suite,
+  stateOf,
+  step,
+  timelineOf,
+} from './storage-world.ts'
+
+/** What every engine promises a channel that repeats a failed message of its own accord. */
+export function sendingAgainKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
+  it('puts a copy of a failed message at the end of its line, and links the two', async () => {
+    const { world, sender, about } = await failed(newWorld)
+    const waiting = await accept(world, sender, { text: 'Second' })
+
+    const copy = await world.sendAgain(about)
+
+    assert.ok(copy)
+    const run = await world.lanes.loadRun(sender.connectionId, 10)
+    assert.deepEqual(
+      run.map(({ id }) => id),
+      [waiting, copy],
+    )
+    assert.deepEqual(run[1]?.content, { type: 'message', text: 'Hello' })
+    const [old, young] = [
+      await world.administration.explainMessage(about.messageId),
+      await world.administration.explainMessage(copy),
+    ]
+    assert.deepEqual([old.resentAs, young.resendOf], [copy, about.messageId])
+    assert.deepEqual([old.message.state, young.message.state], ['FAILED', 'QUEUED'])
+    assert.ok((await timelineOf(world, about.messageId)).includes('sent-again'))
+    await world.close()
+  })
+
+  it('does so for an attachment too', async () => {
+    const { world, sender, about } = await failed(newWorld, { media: true })
+
+    const copy = await world.sendAgain(about)
+
+    const [only] = await world.lanes.loadRun(sender.connectionId, 10)
+    assert.deepEqual([only?.id, only?.content?.type], [copy, 'image'])
+    await world.close()
+  })
+
+  it('G5: makes one copy, however often and by however many it is asked', async () => {
+    const { world, about } = await failed(newWorld)
+
+    const copies = await Promise.all(Array.from({ length: 5 }, () => world.sendAgain(about)))
+    const later = await world.sendAgain(about)
+
+    assert.equal(copies.filter((copy) => copy !== null).length, 1)
+    assert.equal(later, null)
+    assert.equal(await countMessages(world), 2)
+    await world.close()
+  })
+
+  it('G5: repeats nothing that a person has sent again', async () => {
+    const { world, about } = await failed(newWorld)
+    await world.administration.retryMessage(about.messageId, 'test')
+
+    assert.equal(await world.sendAgain(about), null)
+    assert.equal(await countMessages(world), 2)
+    await world.close()
+  })
+
+  it('G5: repeats nothing but what failed', async () => {
+    const { world, sender, about } = await failed(newWorld)
+    const waiting = await accept(world, sender)
+    await world.lanes.applyReceipt(report(world, { ...about, kind: 'read' }))
+
+    const copies = [
+      await world.sendAgain(about),
+      await world.sendAgain({ ...about, messageId: waiting }),
+      await world.sendAgain({ ...about, messageId: 'nobody' as MessageId }),
+      await world.sendAgain({ ...about, messageId: 'no\0body' as MessageId }),
+    ]
+
+    assert.equal(await stateOf(world, about.messageId), 'PUBLISHED')
+    assert.deepEqual(copies, [null, null, null, null])
+    await world.close()
+  })
+
+  it('G8: repeats nothing of another connection, and nothing of one that is gone', async () => {
+    const { world, about } = await failed(newWorld)
+    const other = await addSender(world, { number: '15550001001' })
+
+    const foreign = await world.sendAgain({ ...about, connectionId: other.connectionId })
+    await world.administration.removeConnection(about.connectionId, true, 'test')
+    const gone = await world.sendAgain(about)
+
+    assert.deepEqual([foreign, gone], [null, null])
+    assert.equal(await countMessages(world), 1)
+    await world.close()
+  })
+
+  it('wakes the lane and says in the audit log that it was the channel', async () => {
+    const { world, sender, about } = await failed(newWorld)
+
+    const copy = await world.sendAgain(about)
+
+    const [lane] = await claim(world, ANNA, [sender.connectionId])
+    assert.ok(lane)
+    assert.equal((await head(world, sender.connectionId)).id, copy)
+    assert.deepEqual(await world.auditOf(about.messageId), [{ actor: 'channel', action: 'message.retry' }])
+    await world.close()
+  })
+
+  it('goes on beside what is accepted and sent meanwhile', async () => {
+    const { world, sender, about } = await failed(newWorld)
+
+    const [copy, ...accepted] = await Promise.all([
+      world.sendAgain(about),
+      ...Array.from({ length: 20 }, () => accept(world, sender)),
+    ])
+
+    const run = await world.lanes.loadRun(sender.connectionId, 50)
+    assert.deepEqual(run.map(({ id }) => id).toSorted(), [copy, ...accepted].toSorted())
+    await world.close()
+  })
+}
+
+/** A message that the network took and later reported to have failed. */
+async function failed(newWorld: NewWorld, given: { media?: boolean } = {}) {
+  const world = await newWorld()
+  const sender = await addSender(world)
+  const messageId = await accept(world, sender, given)
+  await publish(world, sender)
+  const about = { connectionId: sender.connectionId, messageId }
+  await world.lanes.applyReceipt(report(world, { ...about, kind: 'failed', code: 'whatsapp_131047' }))
+  return { world, sender, about }
+}
+
+async function publish(world: StorageWorld, sender: Sender): Promise<void> {
+  const lane = await holdLane(world, ANNA, sender.connectionId)
+  const message = await head(world, sender.connectionId)
+  await open(world, lane, message)
+  await world.lanes.record(
+    step(world, lane, { close: { attempt: attempt(world, message), disposition: AS_PUBLISHED } }),
+  )
+  await world.lanes.release([lane])
+}

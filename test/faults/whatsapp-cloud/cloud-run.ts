@@ -1,0 +1,122 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
+import { onTestFinished } from 'vitest'
+import { Load, type Special } from '../../support/black-box/load.ts'
+import type { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
+import type { Random } from '../../support/black-box/random.ts'
+import type { SendClient } from '../../support/black-box/send-client.ts'
+import { waitUntil } from '../../support/black-box/wait-until.ts'
+import { serveFiles, tinyPng } from '../../support/journey/serve-files.ts'
+import { cloudNumber, connectNumber } from '../../support/whatsapp-cloud/connect-number.ts'
+import { startSimulator } from '../../support/whatsapp-cloud/simulator.ts'
+import type { Simulator } from '../../support/whatsapp-cloud/simulator-types.ts'
+
+/** A phone sees it as it is, and a lane has most attempts open at any moment. */
+const LATENCY_MS = 20
+const KILL_WITHIN_MS = 3_000
+const UPLOAD_WITHIN_MS = 20_000
+const SHARE_OF_MEDIA = 0.2
+const DIFFERENT_FILES = 40
+const FIRST_MEDIA_RECIPIENT = 447_700_000_000
+
+export async function openNetwork(seed: number): Promise<Simulator> {
+  const simulator = await startSimulator({ seed, latencyMs: LATENCY_MS })
+  onTestFinished(() => simulator.close())
+  return simulator
+}
+
+/** What the service is told of it. */
+export function networkSettings(url: string): Readonly<Record<string, string>> {
+  return { NUNCIO_WHATSAPP_CLOUD_URL: url, NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' }
+}
+
+/** Connections of as many numbers; their reports go to these services in turn. Returns the sender numbers. */
+export async function connectNumbers(
+  cli: Pick<NuncioCli, 'json'>,
+  simulator: Simulator,
+  { count, serviceUrls }: { readonly count: number; readonly serviceUrls: readonly string[] },
+): Promise<string[]> {
+  const numbers = Array.from({ length: count }, (_, place) => cloudNumber(place))
+  for (const [place, number] of numbers.entries()) {
+    const path = await connectNumber(cli, simulator, { number })
+    const url = `${serviceUrls[place % serviceUrls.length]}${path}`
+    simulator.deliverCallbacks({ url, phoneNumberIds: [number.phoneNumberId], ...UNRELIABLE })
+  }
+  return numbers.map(({ number }) => number)
+}
+
+// At least once, in any order, several in a body, and not all of them.
+const UNRELIABLE = {
+  delayMs: [0, 800],
+  shuffle: true,
+  repeat: 0.2,
+  lose: 0.1,
+  batch: 4,
+  beforeAnswer: 0.1,
+  retryMs: 200,
+} as const
+
+/**
+ * The trouble of a run: one call in twenty is taken and not answered, some get lost on their way, some are refused for now,
+ * and uploads break off or take long.
+ */
+export function spoilCalls(simulator: Simulator, lostBefore: number): void {
+  simulator.dropAfterActing({ rate: 0.04 })
+  simulator.fault('half-answer', { rate: 0.01 })
+  simulator.fault('slow', { rate: 0.02, delayMs: 700 })
+  // Each holds up its lane until no evidence can come any more, so there are only a few, and they come early.
+  simulator.dropBefore({ rate: 0.2, times: lostBefore })
+  simulator.fail({ code: 131016, rate: 0.02 })
+  simulator.fail({ code: 130429, rate: 0.005 })
+  simulator.dropBefore({ on: 'media', rate: 0.1 })
+  simulator.dropAfterActing({ on: 'media', rate: 0.1 })
+  simulator.fault('slow', { on: 'media', rate: 0.4, delayMs: 400 })
+}
+
+/** Waits for the moment to kill: any in some rounds, and in the others one at which an upload is under way. */
+export async function waitToKill(simulator: Simulator, round: number, random: Random): Promise<void> {
+  await setTimeout(random.between(1_000, KILL_WITHIN_MS))
+  if (round % 2 === 1) return
+  const isUploading = async () => simulator.underWay('media') > 0
+  await waitUntil('something is uploaded', isUploading, { deadlineMs: UPLOAD_WITHIN_MS, everyMs: 5 })
+}
+
+/** How often the run met what it is about, for people. */
+export function countTrouble({ requests, uploads }: Simulator): Readonly<Record<string, number>> {
+  const calls = requests.filter(({ kind }) => kind === 'messages')
+  return {
+    'cut off after acting': calls.filter(({ fault }) => fault === 'drop-after' || fault === 'half-answer').length,
+    'lost before': calls.filter(({ fault }) => fault === 'drop-before').length,
+    refused: calls.filter(({ code }) => code !== null).length,
+    uploads: uploads.length,
+  }
+}
+
+/** Texts, and pictures that the service has to fetch and upload. */
+export async function makeLoad(plan: {
+  readonly client: Pick<SendClient, 'send'>
+  readonly connections: readonly string[]
+  readonly seed: number
+}): Promise<Load> {
+  const files = Array.from({ length: DIFFERENT_FILES }, () => Buffer.concat([tinyPng(), randomBytes(200)]))
+  const host = await serveFiles(
+    Object.fromEntries(files.map((body, place) => [`/${place}.png`, { body, type: 'image/png' }])),
+  )
+  let recipient = FIRST_MEDIA_RECIPIENT
+  const instead = (connection: string, random: Random): Special | undefined => {
+    if (random.next() >= SHARE_OF_MEDIA) return undefined
+    const place = random.between(0, DIFFERENT_FILES - 1)
+    recipient += 1
+    const caption = `${connection} é 🙂 ${recipient}`
+    return {
+      to: String(recipient),
+      message: { type: 'image', media: { name: `${place}.png`, url: `${host}/${place}.png`, caption } },
+      content: { type: 'image', text: null, caption, sha256: sha256(files[place]!), sizeBytes: files[place]!.length },
+    }
+  }
+  return new Load({ ...plan, pauseMs: 150, keyedShare: 1, textLength: 1_000, instead })
+}
+
+function sha256(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { collectLedger, drain, type Recorded } from '../../support/black-box/collect-ledger.ts'
+import { waitUntil } from '../../support/black-box/wait-until.ts'
+import { assertClean } from '../../support/ledger/assert-clean.ts'
+import { assertLedgerSeesFaults } from '../../support/ledger/assert-sees-faults.ts'
+import { checkLedger, type Ledger } from '../../support/ledger/check-ledger.ts'
+import type { DeliveredEntry, LedgerInput, ListedMessage, SentRequest } from '../../support/ledger/ledger-input.ts'
+import type { CallbackTry, SentMessage, Simulator } from '../../support/whatsapp-cloud/simulator-types.ts'
+
+// A lane whose call got lost on its way stands still until no report can come any more, and several may in turn.
+const DRAINED_WITHIN_MS = 180_000
+const APPLIED_WITHIN_MS = 20_000
+const RANKS = ['PUBLISHED', 'DELIVERED', 'READ']
+const RANK_OF: Readonly<Record<string, string>> = { sent: 'PUBLISHED', delivered: 'DELIVERED', read: 'READ' }
+
+/** Compares what the caller was told, what the log says, what phones got and what the network has reported. */
+export async function judgeCloudRun(
+  world: Recorded,
+  requests: readonly SentRequest[],
+  simulator: Simulator,
+): Promise<Ledger> {
+  await drain(world.cli, DRAINED_WITHIN_MS)
+  await simulator.callbacksIdle()
+  const told = findTold(simulator.callbackTries)
+  const listed = () => world.cli.json<ListedMessage[]>('message', 'list')
+  // Reports are answered when they are stored, and applied a moment later.
+  const areApplied = async () => findBehind(await listed(), told).length === 0
+  await waitUntil('all reports are applied', areApplied, { deadlineMs: APPLIED_WITHIN_MS, everyMs: 500 }).catch(
+    () => {},
+  )
+
+  const input = { ...(await collectLedger(world, requests)), inbox: simulator.sent.map(asDelivered) }
+  const ledger = checkLedger(input)
+  assertClean(ledger)
+  assert.deepEqual(findBehind(input.messages, told), [])
+  assertLedgerSeesFaults(input)
+  assertSeesUnapplied(input, told)
+  return ledger
+}
+
+/** Which message a phone has got is what we wrote along with it; a text that came otherwise is nobody's. */
+export function asDelivered({ opaque, from, waId, type, text, media, at }: SentMessage): DeliveredEntry {
+  return {
+    messageId: messageIdIn(opaque),
+    connection: from,
+    to: waId,
+    type: type === 'text' ? 'message' : type,
+    text: type === 'text' ? text : null,
+    caption: type === 'text' ? null : text,
+    name: media?.filename ?? null,
+    sizeBytes: media?.upload?.bytes.length ?? null,
+    sha256: media?.upload?.sha256 ?? null,
+    deliveredAt: at,
+  }
+}
+
+function messageIdIn(opaque: string | null): string {
+  return opaque?.split('#')[0] ?? ''
+}
+
+/** The most that the service has acknowledged to have been told of each message. */
+function findTold(tries: readonly CallbackTry[]): ReadonlyMap<string, string> {
+  const told = new Map<string, string>()
+  for (const { status, body } of tries) {
+    if (status !== 200) continue
+    for (const [id, kind] of statusesIn(body)) {
+      const state = RANK_OF[kind]
+      if (state && RANKS.indexOf(state) > RANKS.indexOf(told.get(id) ?? '')) told.set(id, state)
+    }
+  }
+  return told
+}
+
+interface Callback {
+  readonly entry: readonly {
+    readonly changes: readonly {
+      readonly value: { readonly statuses?: readonly { status: string; biz_opaque_callback_data: string }[] }
+    }[]
+  }[]
+}
+
+function statusesIn(body: string): (readonly [id: string, kind: string])[] {
+  const { entry } = JSON.parse(body) as Callback
+  return entry
+    .flatMap(({ changes }) => changes)
+    .flatMap(({ value }) => value.statuses ?? [])
+    .map(({ status, biz_opaque_callback_data }) => [messageIdIn(biz_opaque_callback_data), status] as const)
+}
+
+/** Messages of which the log says less, or more, than the reports that were taken with a 200. */
+function findBehind(messages: readonly ListedMessage[], told: ReadonlyMap<string, string>): string[] {
+  return messages.flatMap(({ id, state }) => {
+    const wanted = told.get(id)
+    return wanted !== undefined && wanted !== state ? [`${id} is ${state}, but was reported as ${wanted}`] : []
+  })
+}
+
+function assertSeesUnapplied({ messages }: LedgerInput, told: ReadonlyMap<string, string>): void {
+  const some = messages.find(({ id }) => told.has(id))
+  assert.ok(some, 'Nothing was reported: the run has shown nothing')
+  assert.notDeepEqual(findBehind([{ ...some, state: 'UNCONFIRMED' }], told), [])
+}

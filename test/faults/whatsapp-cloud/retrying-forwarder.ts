@@ -1,0 +1,44 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+const TRIES = 5
+
+/**
+ * Stands between the service and the network and does what the channel must never do: it sends a call again whose
+ * answer did not come. To show that a run would notice. Returns its address.
+ */
+export async function openRetryingForwarder(target: string): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const { status, text } = await forward(target, request)
+    response.writeHead(status, { 'content-type': 'application/json' }).end(text)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+async function forward(target: string, request: IncomingMessage): Promise<{ status: number; text: string }> {
+  const parts: Buffer[] = []
+  for await (const part of request) parts.push(part)
+  const { method = 'GET', url = '/', headers } = request
+  for (let left = TRIES; left > 0; left -= 1) {
+    try {
+      const response = await fetch(target + url, {
+        method,
+        headers: {
+          authorization: headers.authorization ?? '',
+          'content-type': headers['content-type'] ?? 'application/json',
+        },
+        ...(method === 'POST' ? { body: new Uint8Array(Buffer.concat(parts)) } : {}),
+      })
+      return { status: response.status, text: await response.text() }
+    } catch {
+      // Cut off: once more.
+    }
+  }
+  return { status: 503, text: '' }
+}

@@ -1,0 +1,340 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, it, onTestFinished, vi } from 'vitest'
+import type { Settings } from '../../src/config/read-settings.ts'
+import { KeyRing } from '../../src/secrets/key-ring.ts'
+import { KeyRingFile } from '../../src/secrets/key-ring-file.ts'
+import { findFreePort } from '../support/black-box/free-port.ts'
+import { NuncioCli } from '../support/black-box/nuncio-cli.ts'
+import { nuncioEnvironment, nuncioMain } from '../support/black-box/nuncio-environment.ts'
+import { NuncioProcess } from '../support/black-box/nuncio-process.ts'
+import { waitUntil } from '../support/black-box/wait-until.ts'
+import { CliOn } from '../support/journey/cli-on.ts'
+import { ENGINES, openStranger, readRows } from '../support/journey/engines.ts'
+import { startNuncio, temporaryFolder } from '../support/journey/start-nuncio.ts'
+import { openTestDatabase } from '../support/postgres/test-database.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+// So many that some pages of the database are full of them.
+const PEOPLE = Array.from({ length: 60 }, (_, at) => `per_${10 + at}`)
+// With the canary.
+const SEALED = 2 * PEOPLE.length + 1
+const CONNECTIONS = 1_000
+const SIX_MINUTES_MS = 6 * 60_000
+
+interface Ring {
+  readonly file: string
+  readonly isRotating: boolean
+  readonly keys: readonly { id: string; state: string; secrets: number }[]
+}
+
+/** All bytes that somebody gets who copies the database. */
+async function dump(database: Settings['database']): Promise<Buffer> {
+  if (database.engine === 'sqlite') {
+    const files = ['', '-wal'].map((end) => database.path + end)
+    const inside = new Set(readdirSync(join(database.path, '..')).map((name) => join(database.path, '..', name)))
+    return Buffer.concat(files.filter((file) => inside.has(file)).map((file) => readFileSync(file)))
+  }
+  const tables = await readRows(
+    { database },
+    `select relname from pg_class
+    where relkind in ('r', 'p') and relnamespace = current_schema()::regnamespace`,
+  )
+  const rows: string[] = []
+  for (const { relname } of tables) {
+    const found = await readRows({ database }, `select t::text as row from "${String(relname)}" t`)
+    rows.push(...found.map(({ row }) => String(row)))
+  }
+  return Buffer.from(rows.join('\n'))
+}
+
+/** How many of the secrets stand in a copy, as either engine writes them. */
+function countIn(bytes: Buffer, secrets: readonly Buffer[]): number {
+  return secrets.filter((secret) => bytes.includes(secret) || bytes.includes(secret.toString('hex'))).length
+}
+
+function secretOf(personId: string): Buffer {
+  return createHash('sha1').update(`in use by ${personId}`).digest()
+}
+
+function begunSecretOf(personId: string): Buffer {
+  return createHash('sha1').update(`begun by ${personId}`).digest()
+}
+
+const ALL_SECRETS = PEOPLE.flatMap((id) => [secretOf(id), begunSecretOf(id)])
+
+/** People as an older version has left them. */
+async function leavePlainSecrets(database: Settings['database']): Promise<void> {
+  const bytes = (secret: Buffer) =>
+    database.engine === 'sqlite' ? `x'${secret.toString('hex')}'` : `'\\x${secret.toString('hex')}'`
+  const people = PEOPLE.map((id) => `('${id}', '${id}@example.org', '${id}@example.org', 'Anna', 1)`)
+  const factors = PEOPLE.map((id) => `('${id}', ${bytes(secretOf(id))}, 1, ${bytes(begunSecretOf(id))})`)
+  const stranger = await openStranger(database)
+  await stranger.run(`insert into person (id, email, email_key, name, created_at) values ${people.join()}`)
+  await stranger.run(`insert into totp (person_id, secret, confirmed_at, begun_secret) values ${factors.join()}`)
+  await stranger.close()
+}
+
+/** Connections with one sealed secret each. */
+async function addConnections(database: Settings['database'], ring: KeyRing, count: number): Promise<void> {
+  const stranger = await openStranger(database)
+  const [account] = await stranger.run('select id from account')
+  const accountId = String(account?.['id'])
+  const rows = Array.from({ length: count }, (_, at) => {
+    const [id, number] = [`con_${at}`, String(15_560_000_000 + at)]
+    const accessToken = ring.seal(`token ${at}`, { purpose: 'connection', accountId, owner: id, name: 'accessToken' })
+    return `('${id}', '${accountId}', '${number}', 'sandbox', 'active', '{}', '${JSON.stringify({ accessToken })}', 1)`
+  })
+  await stranger.run(`insert into connection
+    (id, account_id, number, channel, state, policy, channel_settings, created_at) values ${rows.join()}`)
+  await stranger.close()
+}
+
+describe.each(ENGINES)('secrets on $name', ({ openSettings }) => {
+  it('lie sealed in every copy of the database, those of an older version from the next start on', async () => {
+    const [dataDir, settings] = [temporaryFolder(), await openSettings()]
+    const first = await startNuncio({ dataDir, settings })
+    await first.stop()
+    await leavePlainSecrets(first.database)
+    const before = await dump(first.database)
+    const second = await startNuncio({ dataDir, settings })
+    const while_ = await dump(second.database)
+    await second.stop()
+    const after = await dump(second.database)
+
+    assert.deepEqual(
+      [before, while_, after].map((copy) => countIn(copy, ALL_SECRETS)),
+      [ALL_SECRETS.length, 0, 0],
+    )
+    // What the ring opens is what was there.
+    const [row] = await readRows(second, `select secret from totp where person_id = '${PEOPLE[0]}'`)
+    const ring = new KeyRing(new KeyRingFile(join(dataDir, 'keys', 'key-ring.json')))
+    const place = { purpose: 'second-factor', accountId: null, owner: PEOPLE[0]!, name: 'totp' } as const
+    assert.equal(
+      ring.open(Buffer.from(row?.['secret'] as Uint8Array).toString(), place),
+      secretOf(PEOPLE[0]!).toString('latin1'),
+    )
+    assert.equal(countIn(after, [ring.keys.sealsWith.export()]), 0)
+  })
+
+  it('are sealed with a new key by commands while the service goes on', async () => {
+    const [dataDir, settings] = [temporaryFolder(), await openSettings()]
+    const nuncio = await startNuncio({ dataDir, settings })
+    await leavePlainSecrets(nuncio.database)
+    await nuncio.stop()
+    const running = await startNuncio({ dataDir, settings, token: nuncio.token })
+    const cli = new CliOn(dataDir, settings)
+    const before = await cli.json<Ring>('secrets', 'list')
+    const added = await cli.json<{ id: string; isNew: boolean }>('secrets', 'add-key')
+    const rotated = await cli.run('secrets', 'rotate')
+    const table = await cli.run('secrets', 'list')
+    const after = await cli.json<Ring>('secrets', 'list')
+    const tooSoon = await cli.run('secrets', 'drop-key', before.keys[0]!.id)
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + SIX_MINUTES_MS })
+    const dropped = await cli.run('secrets', 'drop-key', before.keys[0]!.id)
+    vi.useRealTimers()
+
+    assert.deepEqual(
+      before.keys.map(({ state, secrets }) => [state, secrets]),
+      [['current', SEALED]],
+    )
+    assert.equal(added.isNew, true)
+    assert.match(rotated.stdout, new RegExp(`^${SEALED - 1} secrets were sealed anew\\. .* the key ${added.id} now\\.`))
+    assert.deepEqual(
+      after.keys.map(({ id, secrets }) => [id, secrets]),
+      [
+        [before.keys[0]!.id, 0],
+        [added.id, SEALED],
+      ],
+    )
+    assert.match(table.stdout, /^KEY +MADE +STATE +SECRETS\n.* old +0\n.* seals +\d+\n\nThe key ring lies in \//)
+    assert.match(tooSoon.stderr, /may still store a secret .*\(key_in_use\)$/m)
+    assert.equal(dropped.code, 0, dropped.stderr)
+    // The service that has run all the time, and one that starts now, both go on.
+    const sent = await running.text('15551234567', 'still there')
+    await running.reaches(sent.messageId, 'PUBLISHED', 'DELIVERED', 'READ')
+    const restarted = await running.restart()
+    assert.equal((await restarted.text('15551234567', 'again')).status, 200)
+    const ring = new KeyRingFile(join(dataDir, 'keys', 'key-ring.json')).read()
+    assert.deepEqual(
+      ring.keys.map(({ id }) => id),
+      [added.id],
+    )
+  })
+
+  it('are all there when rotations are killed in the middle, and the next one comes to the end', async () => {
+    const [dataDir, settings] = [temporaryFolder(), await openSettings()]
+    const nuncio = await startNuncio({ dataDir, settings })
+    await nuncio.stop()
+    const file = new KeyRingFile(join(dataDir, 'keys', 'key-ring.json'))
+    const ring = new KeyRing(file)
+    const old = ring.keys.sealsWith.id
+    await addConnections(nuncio.database, ring, CONNECTIONS)
+    const countOld = async () => {
+      const [row] = await readRows(
+        nuncio,
+        `select count(*) as left from connection where channel_settings like '%v1.${old}.%'`,
+      )
+      return Number(row?.['left'])
+    }
+    const left = [CONNECTIONS]
+    for (const atMost of [CONNECTIONS - 1, CONNECTIONS / 2]) {
+      const child = spawn(process.execPath, [nuncioMain, 'secrets', 'rotate'], {
+        env: nuncioEnvironment(dataDir, settings),
+        stdio: 'ignore',
+      })
+      await waitUntil('some are sealed anew', async () => (await countOld()) <= atMost, {
+        deadlineMs: 30_000,
+        everyMs: 1,
+      })
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+      left.push(await countOld())
+    }
+    const cli = new CliOn(dataDir, settings)
+    const between = await cli.json<Ring>('secrets', 'list')
+    const rotated = await cli.json<{ secrets: number; unreadable: unknown[] }>('secrets', 'rotate')
+    const after = await cli.json<Ring>('secrets', 'list')
+
+    assert.ok(left[0]! > left[1]! && left[1]! > left[2]! && left[2]! > 0, `they were not killed in the middle: ${left}`)
+    assert.deepEqual([between.isRotating, after.isRotating], [true, false])
+    assert.deepEqual([rotated.secrets, rotated.unreadable], [left[2], []])
+    assert.deepEqual(
+      after.keys.map(({ secrets }) => secrets),
+      [0, CONNECTIONS + 1],
+    )
+    const rows = await readRows(
+      nuncio,
+      `select id, account_id, channel_settings from connection where id like 'con%' and number like '1556%'`,
+    )
+    ring.readAgain()
+    for (const { id, account_id, channel_settings } of rows) {
+      const { accessToken } = JSON.parse(String(channel_settings)) as { accessToken: string }
+      const place = {
+        purpose: 'connection',
+        accountId: String(account_id),
+        owner: String(id),
+        name: 'accessToken',
+      } as const
+      assert.equal(ring.open(accessToken, place), `token ${String(id).slice(4)}`)
+    }
+    assert.equal(rows.length, CONNECTIONS)
+  })
+
+  it.each([
+    ['missing', (file: string) => rmSync(file), 'key_ring_missing'],
+    ['that of another installation', anotherRing, 'key_ring_foreign'],
+    ['readable for others', (file: string) => chmodSync(file, 0o644), 'key_ring_unusable'],
+    ['damaged', (file: string) => writeFileSync(file, '{}'), 'key_ring_unusable'],
+  ])('keep the service from starting with one sentence when the key ring is %s', async (_, spoil, code) => {
+    const [dataDir, settings] = [temporaryFolder(), await openSettings()]
+    await (await startNuncio({ dataDir, settings })).stop()
+    const file = join(dataDir, 'keys', 'key-ring.json')
+    copyFileSync(file, `${file}.kept`)
+    spoil(file)
+    const environment = { ...settings, NUNCIO_PORT: '0' }
+    const cli = new NuncioCli({ dataDir, workDir: dataDir, environment })
+    const commands = [['serve'], ['secrets', 'list'], ['secrets', 'rotate']]
+    const answers = await Promise.all(commands.map((command) => cli.run(...command)))
+    // What needs no secret needs no ring.
+    const accounts = await cli.json<unknown[]>('account', 'list')
+    rmSync(file, { force: true })
+    renameSync(`${file}.kept`, file)
+    await startNuncio({ dataDir, settings })
+
+    for (const { code: ended, stdout, stderr } of answers) {
+      assert.deepEqual([ended, stdout, stderr.trimEnd().split('\n').length], [1, '', 1], stderr)
+      assert.match(stderr, new RegExp(`^nuncio: .*key-ring\\.json.*\\(${code}\\)$`, 'm'))
+    }
+    assert.equal(accounts.length, 1)
+  })
+})
+
+function anotherRing(file: string): void {
+  rmSync(file)
+  new KeyRingFile(file).make(Date.now())
+}
+
+describe('several machines on one PostgreSQL', () => {
+  it('get what was sealed on SQLite by a copy, and need the key ring besides', async () => {
+    const database = await openTestDatabase()
+    onTestFinished(database.drop)
+    const dataDir = temporaryFolder()
+    const first = await startNuncio({ dataDir })
+    await first.stop()
+    await leavePlainSecrets(first.database)
+    await (await startNuncio({ dataDir })).stop()
+    const settings = { NUNCIO_DATABASE_URL: database.url }
+    const copied = await new CliOn(dataDir, settings).run('copy')
+    const here = await new CliOn(dataDir, settings).json<Ring>('secrets', 'list')
+    const elsewhere = await new CliOn(temporaryFolder(), settings).run('secrets', 'list')
+
+    assert.match(copied.stdout, /the key ring .*keys\/key-ring\.json goes with it/)
+    assert.deepEqual(
+      here.keys.map(({ state, secrets }) => [state, secrets]),
+      [['current', SEALED]],
+    )
+    assert.match(elsewhere.stderr, /\(key_ring_missing\)$/m)
+  })
+
+  it('that start together with a ring each: one serves, the other says what to do, and then serves too', async () => {
+    const database = await openTestDatabase()
+    const workDir = temporaryFolder()
+    const machines = await Promise.all(
+      ['one', 'two'].map(async (name) => {
+        const dataDir = join(workDir, name)
+        const environment = { NUNCIO_DATABASE_URL: database.url }
+        return new NuncioProcess({ dataDir, workDir, name, port: await findFreePort(), environment })
+      }),
+    )
+    try {
+      for (const machine of machines) machine.spawn()
+      const ended = await Promise.race(machines.map(async (machine) => machine.ending.then(() => machine)))
+      const [winner, loser] = machines[0] === ended ? [machines[1]!, ended] : [machines[0]!, ended]
+      await waitUntil('the other one serves', () => winner.isAlive(), { deadlineMs: 30_000, everyMs: 50 })
+
+      assert.match(loser.log, /^nuncio: .*key ring.* copy it from another machine .*\(key_ring_(foreign|missing)\)$/m)
+      const ringOf = ({ settings }: NuncioProcess) => join(settings.dataDir, 'keys', 'key-ring.json')
+      mkdirSync(join(loser.settings.dataDir, 'keys'), { recursive: true })
+      rmSync(ringOf(loser), { force: true })
+      copyFileSync(ringOf(winner), ringOf(loser))
+      await loser.start()
+    } finally {
+      await Promise.all(machines.map((machine) => machine.stop()))
+      await database.drop()
+    }
+  })
+
+  it('and several processes on one machine make one ring', async () => {
+    const database = await openTestDatabase()
+    const workDir = temporaryFolder()
+    const service = new NuncioProcess({
+      dataDir: join(workDir, 'data'),
+      workDir,
+      port: await findFreePort(),
+      environment: { NUNCIO_DATABASE_URL: database.url },
+      serveArguments: ['--processes', '2'],
+    })
+    try {
+      await service.start()
+      assert.deepEqual(readdirSync(join(workDir, 'data', 'keys')), ['key-ring.json'])
+    } finally {
+      await service.stop()
+      await database.drop()
+    }
+  })
+})

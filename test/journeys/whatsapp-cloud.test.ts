@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { CliOn } from '../support/journey/cli-on.ts'
+import { ENGINES, type Engine } from '../support/journey/engines.ts'
+import { serveFiles, tinyPng } from '../support/journey/serve-files.ts'
+import type { Journey } from '../support/journey/start-nuncio.ts'
+import { cloudNumber, connectNumber, NOTICE } from '../support/whatsapp-cloud/connect-number.ts'
+import { startSimulator } from '../support/whatsapp-cloud/simulator.ts'
+import type { CallbackPlan, Simulator } from '../support/whatsapp-cloud/simulator-types.ts'
+
+// The first on PostgreSQL waits until the server of all tests has started.
+vi.setConfig({ testTimeout: 60_000 })
+
+const NUMBER = cloudNumber(0)
+const TO = '491701234567'
+const TEXT = 'Grüße 👩‍👩‍👧 \u202eשלום\u202c\n\ttab <b>&amp;</b> "\\ {{1}}'
+
+const FILES = {
+  image: { name: 'picture.png', body: tinyPng(), mime: 'image/png' },
+  document: { name: 'Brief für dich.pdf', body: Buffer.from('%PDF-1.4\n%%EOF\n'), mime: 'application/pdf' },
+  video: {
+    name: 'clip.mp4',
+    body: Buffer.concat([
+      Buffer.from([0, 0, 0, 24]),
+      Buffer.from('ftypisom\0\0\x02\0isomiso2avc1mp41'),
+      Buffer.alloc(64),
+    ]),
+    mime: 'video/mp4',
+  },
+  audio: {
+    name: 'voice.mp3',
+    body: Buffer.concat([Buffer.from('ID3\x04\0\0\0\0\0\0\xff\xfb\x90\x64', 'latin1'), Buffer.alloc(413)]),
+    mime: 'audio/mpeg',
+  },
+} as const
+const TYPES = ['image', 'document', 'video', 'audio'] as const
+
+describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) => {
+  it('connects by the command line, sends all five types byte for byte, and shows them READ', async () => {
+    const { nuncio, simulator, send } = await openWay(engine)
+    const files = Object.values(FILES).map(({ name, body, mime }) => [`/${encodeURI(name)}`, { body, type: mime }])
+    const host = await serveFiles(Object.fromEntries(files))
+    const media = (type: keyof typeof FILES) => {
+      const { name } = FILES[type]
+      return { type, media: { name, url: `${host}/${encodeURI(name)}`, caption: 'Sieh an: é 🙂' } }
+    }
+
+    const ids = [await send({ type: 'message', message: TEXT })]
+    for (const type of TYPES) ids.push(await send(media(type)))
+    for (const id of ids) await nuncio.reaches(id, 'READ')
+
+    const [text, ...rest] = simulator.sent
+    assert.deepEqual([text?.type, text?.text, text?.to, text?.from], ['text', TEXT, `+${TO}`, NUMBER.number])
+    assert.deepEqual(
+      rest.map(({ type, text: caption, media: got }) => [type, caption, got?.filename, got?.upload?.mime]),
+      TYPES.map((type) => [
+        type,
+        type === 'audio' ? null : 'Sieh an: é 🙂',
+        type === 'document' ? FILES.document.name : null,
+        FILES[type].mime,
+      ]),
+    )
+    assert.deepEqual(
+      rest.map(({ media: got }) => got?.upload?.bytes),
+      TYPES.map((type) => FILES[type].body),
+    )
+  })
+
+  it('shows the address for callbacks, which gives the challenge back and takes nothing forged', async () => {
+    const { nuncio, simulator, callBack, send } = await openWay(engine, { forgeSignature: true, giveUpAfterMs: 1 })
+
+    const isRight = await simulator.verifyCallback(NUMBER.phoneNumberId, callBack)
+    const id = await send({ type: 'message', message: 'a' })
+    await nuncio.reaches(id, 'PUBLISHED')
+    await simulator.callbacksIdle()
+
+    assert.equal(isRight, true)
+    assert.deepEqual(new Set(simulator.callbackTries.map(({ status }) => status)), new Set([401]))
+    assert.equal((await nuncio.story(id)).message.state, 'PUBLISHED')
+  })
+
+  it('G5: learns from a callback that a message went out whose answer was lost', async () => {
+    const { nuncio, simulator, send } = await openWay(engine, { delayMs: 200 })
+    simulator.dropAfterActing({ times: 1 })
+
+    const id = await send({ type: 'message', message: 'once' })
+    const { message } = await nuncio.reaches(id, 'READ')
+
+    assert.equal(message.attempts, 1)
+    assert.deepEqual(
+      simulator.sent.map(({ text }) => text),
+      ['once'],
+    )
+  })
+
+  it('takes reports that come before the call is answered', async () => {
+    const { nuncio, simulator, send } = await openWay(engine, { beforeAnswer: 1 })
+
+    const id = await send({ type: 'message', message: 'quick' })
+    await nuncio.reaches(id, 'READ')
+
+    assert.equal(simulator.sent.length, 1)
+  })
+
+  it('sends a template to who has not written for 24 hours, and free text again once they write', async () => {
+    const { nuncio, simulator, send } = await openWay(engine, {}, { template_text: 'notice:en_US' })
+    simulator.closeWindow(TO)
+
+    const first = await send({ type: 'message', message: 'one' })
+    await nuncio.reaches(first, 'READ')
+    const second = await send({ type: 'message', message: 'two' })
+    await nuncio.reaches(second, 'READ')
+    const refusals = simulator.requests.filter(({ code }) => code === 131047).length
+    simulator.receive({ phoneNumberId: NUMBER.phoneNumberId, from: TO, text: 'Hello' })
+    await simulator.callbacksIdle()
+    // What they wrote is applied after it was answered.
+    await expect
+      .poll(
+        async () => {
+          await nuncio.reaches(await send({ type: 'message', message: 'three' }), 'READ')
+          return simulator.sent.at(-1)?.text
+        },
+        { timeout: 10_000 },
+      )
+      .toBe('three')
+
+    assert.deepEqual(
+      simulator.sent.slice(0, 2).map(({ type, text }) => [type, text]),
+      [
+        ['template', 'News for you: one'],
+        ['template', 'News for you: two'],
+      ],
+    )
+    // The second time it was known.
+    assert.equal(refusals, 1)
+  })
+
+  it('repeats by a linked template what a callback says the closed window has held back', async () => {
+    const { nuncio, simulator, send } = await openWay(engine, {}, { template_text: 'notice:en_US' })
+    simulator.closeWindow(TO, 'by-callback')
+
+    const id = await send({ type: 'message', message: 'held' })
+    const failed = await nuncio.reaches(id, 'FAILED')
+    await expect.poll(async () => (await nuncio.story(id)).resentAs, { timeout: 10_000 }).not.toBeNull()
+    const { resentAs } = await nuncio.story(id)
+    const again = await nuncio.reaches(resentAs ?? '', 'READ')
+    await simulator.callbacksIdle()
+
+    assert.equal(failed.message.reason, 'whatsapp_131047')
+    assert.equal(again.resendOf, id)
+    assert.deepEqual(
+      simulator.sent.map(({ type, text }) => [type, text]),
+      [['template', 'News for you: held']],
+    )
+  })
+
+  it('fails with its reason what no template can carry', async () => {
+    const { nuncio, simulator, send } = await openWay(engine, {}, { template_text: 'notice:en_US' })
+    simulator.closeWindow(TO)
+
+    const broken = await send({ type: 'message', message: 'two\nlines' })
+    const { message } = await nuncio.reaches(broken, 'FAILED')
+
+    assert.equal(message.reason, 'template_cannot_hold_text')
+    assert.deepEqual(simulator.sent, [])
+  })
+
+  it('lets the lane wait while the credentials are refused, and goes on once they are mended', async () => {
+    const { nuncio, simulator, cli, send } = await openWay(engine)
+    simulator.changeNumber(NUMBER.phoneNumberId, { accessToken: 'EAAG-another-access-token' })
+
+    const ids = [await send({ type: 'message', message: '1' }), await send({ type: 'message', message: '2' })]
+    const reason = async () => (await connectionOf(cli)).reason
+    await expect.poll(reason, { timeout: 10_000 }).toBe('whatsapp_190')
+    const wrong = await cli.run('connection', 'set', NUMBER.number, 'access_token=EAAG-wrong-access-token')
+    await cli.json('connection', 'set', NUMBER.number, 'access_token=EAAG-another-access-token')
+    for (const id of ids) await nuncio.reaches(id, 'READ')
+
+    assert.notEqual(wrong.code, 0)
+    assert.doesNotMatch(wrong.stderr, /EAAG/)
+    assert.deepEqual(
+      simulator.sent.map(({ text }) => text),
+      ['1', '2'],
+    )
+  })
+})
+
+interface Way {
+  readonly nuncio: Journey
+  readonly simulator: Simulator
+  readonly cli: CliOn
+  /** Where callbacks go. */
+  readonly callBack: string
+  /** Returns its id. */
+  readonly send: (message: unknown) => Promise<string>
+}
+
+/** A service with one connection, and the network that it hangs on. */
+async function openWay(
+  { start }: Engine,
+  plan: Partial<CallbackPlan> = {},
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Way> {
+  const simulator = await startSimulator()
+  onTestFinished(() => simulator.close())
+  simulator.addTemplate(NUMBER.businessAccountId, NOTICE)
+  const network = { NUNCIO_WHATSAPP_CLOUD_URL: simulator.url, NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' }
+  const nuncio = await start({ settings: network })
+  const { database, dataDir } = nuncio
+  const where = database.engine === 'postgres' ? { NUNCIO_DATABASE_URL: database.url } : {}
+  const cli = new CliOn(dataDir, { ...network, ...where })
+  const path = await connectNumber(cli, simulator, { number: NUMBER, settings })
+  const callBack = nuncio.url + path
+  simulator.deliverCallbacks({ url: callBack, retryMs: 50, ...plan })
+  const send = async (message: unknown) => {
+    const reply = await nuncio.post({ from: NUMBER.number, to: TO, message })
+    assert.equal(reply.status, 200, JSON.stringify(reply.body))
+    return reply.messageId
+  }
+  return { nuncio, simulator, cli, callBack, send }
+}
+
+async function connectionOf(cli: CliOn) {
+  const listed = await cli.json<{ number: string; reason: string | null }[]>('connection', 'list')
+  const found = listed.find(({ number }) => number === NUMBER.number)
+  assert.ok(found)
+  return found
+}

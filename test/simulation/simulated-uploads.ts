@@ -1,0 +1,154 @@
+import type { ConnectionId, MessageId } from '../../src/core/ids.ts'
+import type { Failure, Handover, NetworkRest, Prepared } from '../../src/core/ports/channel.ts'
+import type { Lots } from './lots.ts'
+import type { Schedule } from './schedule.ts'
+import type { SimulatedMachine } from './simulated-machine.ts'
+
+export type UploadFate = 'quick' | 'slow' | 'stuck' | 'stuck-and-deaf' | 'busy' | 'away' | 'refused' | 'crash'
+
+/** One message that a worker gets ready. */
+export interface Upload {
+  readonly handover: Handover
+  readonly machine: SimulatedMachine
+  readonly signal: AbortSignal
+  /** The worker has its answer, or its machine is dead. */
+  isOver: boolean
+}
+
+/** How badly uploads go, and how often the network wants a rest. */
+export interface UploadFaults {
+  fates: Readonly<Partial<Record<UploadFate, number>>>
+  rests: number
+}
+
+export interface UploadParts {
+  readonly schedule: Schedule
+  readonly lots: Lots
+  readonly faults: UploadFaults
+  readonly onUpload: (upload: Upload) => void
+  readonly onCrash: (machine: SimulatedMachine) => void
+  readonly note: (who: string, what: string) => void
+  readonly nameOf: (id: MessageId) => string
+}
+
+const ALL_WELL: Readonly<Record<UploadFate, number>> = {
+  quick: 1,
+  slow: 0,
+  stuck: 0,
+  'stuck-and-deaf': 0,
+  busy: 0,
+  away: 0,
+  refused: 0,
+  crash: 0,
+}
+
+/** What the networks have of attachments before the messages come, and when they want no more messages for a while. */
+export class SimulatedUploads {
+  readonly #parts: UploadParts
+  readonly uploads: Upload[] = []
+  readonly #there = new Set<MessageId>()
+  readonly #restsUntil = new Map<ConnectionId, number>()
+  /** To whom it was said that they may go on. */
+  readonly #allowed = new Set<string>()
+
+  constructor(parts: UploadParts) {
+    this.#parts = parts
+  }
+
+  has(messageId: MessageId): boolean {
+    return this.#there.has(messageId)
+  }
+
+  running(): readonly Upload[] {
+    return this.uploads.filter((upload) => !upload.isOver && !upload.machine.isDead)
+  }
+
+  /** True when this worker was told so since the last message of this connection went out. */
+  takeLeave(connectionId: ConnectionId, machine: SimulatedMachine): boolean {
+    return this.#allowed.delete(`${machine.name} ${connectionId}`)
+  }
+
+  prepare(machine: SimulatedMachine, handover: Handover, signal: AbortSignal): Promise<Prepared> {
+    const { lots, faults, onUpload, note, nameOf } = this.#parts
+    const upload: Upload = { handover, machine, signal, isOver: false }
+    onUpload(upload)
+    this.uploads.push(upload)
+    const isThere = this.has(handover.messageId)
+    const fate = isThere ? 'quick' : lots.weighed<UploadFate>({ ...ALL_WELL, ...faults.fates, quick: 1 })
+    note(
+      machine.name,
+      `uploads for ${handover.connectionId} ${nameOf(handover.messageId)}: ${isThere ? 'there' : fate}`,
+    )
+    return new Promise((resolve) => {
+      const end = (prepared: Prepared) =>
+        machine.deliver(() => {
+          upload.isOver = true
+          resolve(prepared)
+        })
+      if (fate !== 'stuck-and-deaf')
+        signal.addEventListener('abort', () =>
+          this.#parts.schedule.after(lots.between(0, 500), () => end(failed('transient', 'network_error'))),
+        )
+      this.#go(upload, fate, end)
+    })
+  }
+
+  restOf(machine: SimulatedMachine, connectionId: ConnectionId, now: number): NetworkRest | null {
+    const leftMs = (this.#restsUntil.get(connectionId) ?? 0) - this.#parts.schedule.now
+    const who = `${machine.name} ${connectionId}`
+    if (leftMs > 0) {
+      this.#allowed.delete(who)
+      return { until: now + leftMs, reason: 'rate_limited', words: null }
+    }
+    this.#allowed.add(who)
+    return null
+  }
+
+  /** Something has gone out: now and then that is enough for a while. */
+  count(connectionId: ConnectionId): void {
+    const { lots, faults, schedule, note } = this.#parts
+    if (!lots.chance(faults.rests)) return
+    const forMs = lots.between(20, 60_000)
+    this.#restsUntil.set(connectionId, schedule.now + forMs)
+    note('network', `wants nothing of ${connectionId} for ${forMs} ms`)
+  }
+
+  #go(upload: Upload, fate: UploadFate, end: (prepared: Prepared) => void): void {
+    const { schedule, lots, onCrash } = this.#parts
+    const later = (most: number, then: () => void) => schedule.after(lots.between(1, most), then)
+    const arrive = () => {
+      // What was broken off is not there.
+      if (upload.signal.aborted || upload.machine.isDead) return
+      this.#there.add(upload.handover.messageId)
+      end({ kind: 'ready' })
+    }
+    switch (fate) {
+      case 'quick':
+        later(200, arrive)
+        return
+      case 'slow':
+        later(120_000, arrive)
+        return
+      case 'stuck':
+      case 'stuck-and-deaf':
+        return
+      case 'busy':
+        later(5_000, () => end(failed('transient', 'busy', lots.chance(0.3))))
+        return
+      case 'away':
+        later(5_000, () => end(failed('connection', lots.pick(['connection_away', 'rate_limited']))))
+        return
+      case 'refused':
+        later(5_000, () => end(failed('permanent', 'content_refused')))
+        return
+      case 'crash':
+        later(30_000, () => {
+          if (!upload.isOver) onCrash(upload.machine)
+        })
+    }
+  }
+}
+
+function failed(kind: Failure['class'], code: string, suspectsNetwork = false): Prepared {
+  return { kind: 'failed', failure: { class: kind, code, words: null, suspectsNetwork, retryAfterMs: null } }
+}

@@ -1,0 +1,79 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { MessageId } from '../../src/core/ids.ts'
+import type { NetworkCall, NetworkKind } from './simulated-network.ts'
+import type { SimulatedUploads, Upload } from './simulated-uploads.ts'
+import type { Trace } from './trace.ts'
+
+// A worker looks four times a second whether its claim holds.
+const STRAYS_FOR_LOOKS = 3
+
+/** Judges what comes before an attempt: that its message is got ready, and that the network's pace is asked. */
+export class UploadReferee {
+  readonly #database: DatabaseSync
+  readonly #uploads: () => SimulatedUploads
+  readonly #trace: Trace
+  readonly #nameOf: (id: MessageId) => string
+  readonly #strays = new Map<Upload, number>()
+
+  constructor(parts: {
+    database: DatabaseSync
+    uploads: () => SimulatedUploads
+    trace: Trace
+    nameOf: (id: MessageId) => string
+  }) {
+    this.#database = parts.database
+    this.#uploads = parts.uploads
+    this.#trace = parts.trace
+    this.#nameOf = parts.nameOf
+  }
+
+  /** At the moment a worker begins to get a message ready: I4, I5, and I6 in that nothing is open yet. */
+  onUpload({ handover, machine }: Upload): void {
+    const { connectionId, messageId } = handover
+    const name = `${this.#nameOf(messageId)} of ${connectionId}`
+    if (this.#value('select 1 from open_attempt where connection_id = ?', connectionId) !== undefined)
+      this.#violate('I6 intent first', `${name} is got ready while an attempt is open`)
+    const owner = this.#ownerOf(connectionId)
+    if (owner !== machine.name)
+      this.#violate('I5 fencing', `${name} is got ready by ${machine.name}, but the lane is ${String(owner)}'s`)
+    const head = this.#value('select min(sequence) from waiting where connection_id = ?', connectionId)
+    if (head !== this.#value('select sequence from message where id = ?', messageId))
+      this.#violate('I4 order', `${name} is got ready while m${String(head)} is unfinished`)
+  }
+
+  /** At the moment a worker reaches for the wire. */
+  onCall({ handover, machine }: NetworkCall, kind: NetworkKind): void {
+    const { messageId, connectionId, attemptNumber } = handover
+    const name = `${this.#nameOf(messageId)} #${attemptNumber} of ${connectionId}`
+    if (kind.uploads && handover.media && !this.#uploads().has(messageId))
+      this.#violate('I11 ready first', `${name} is called before it is ready`)
+    if (kind.rests && !this.#uploads().takeLeave(connectionId, machine))
+      this.#violate('I12 pace of the network', `${name} is called, though the network did not say that it may`)
+  }
+
+  /** Every second: nobody goes on with what another has the lane of, unless it is told to stop or stands still (I5). */
+  watch(): void {
+    for (const upload of this.#uploads().running()) {
+      const { handover, machine, signal } = upload
+      const strays = !signal.aborted && !machine.isPaused && this.#ownerOf(handover.connectionId) !== machine.name
+      const looks = strays ? (this.#strays.get(upload) ?? 0) + 1 : 0
+      this.#strays.set(upload, looks)
+      if (looks < STRAYS_FOR_LOOKS) continue
+      const name = `${this.#nameOf(handover.messageId)} of ${handover.connectionId}`
+      this.#violate('I5 fencing', `${name} is still got ready by ${machine.name}, whose lane it is no longer`)
+    }
+  }
+
+  #ownerOf(connectionId: string): unknown {
+    return this.#value('select owner from lane where connection_id = ?', connectionId)
+  }
+
+  #value(sql: string, value: string): unknown {
+    const row = this.#database.prepare(sql).get(value)
+    return row && Object.values(row)[0]
+  }
+
+  #violate(invariant: string, detail: string): void {
+    this.#trace.violate(invariant, detail)
+  }
+}

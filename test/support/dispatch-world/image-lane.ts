@@ -1,0 +1,76 @@
+import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../src/core/connection/lane-policy.ts'
+import type { ConnectionId, MessageId } from '../../../src/core/ids.ts'
+import type { Failure, Prepared } from '../../../src/core/ports/channel.ts'
+import { type Lanes, type Step, StorageUnavailable } from '../../../src/core/ports/lanes.ts'
+import { ANNA } from '../../conformance/storage-world.ts'
+import { BOTH, type DispatchWorld, openDispatchWorld, type Upload } from './open-dispatch-world.ts'
+import { overrideLanes } from './override-lanes.ts'
+
+/** Anna's lane, with images in it that are in the spool already. Uploads last until they are ended. */
+export async function openImageLane(texts: readonly string[], policy: Partial<LanePolicy> = {}) {
+  const world = await openDispatchWorld()
+  world.ready = () => null
+  const sender = await world.addSenderOf(ANNA, BOTH, policy)
+  const ids: Record<string, MessageId> = {}
+  for (const text of texts) ids[text] = await world.acceptImage(sender, text)
+  return { world, sender, ids: ids as Record<'first' | 'second', MessageId> }
+}
+
+export function uploadOf(world: DispatchWorld, text: string): Upload {
+  const found = world.uploads.find((each) => each.text === text)
+  if (!found) throw new Error(`nobody has uploaded ${text}`)
+  return found
+}
+
+export async function storyOf(world: DispatchWorld, id: MessageId) {
+  const { message, reasonWords, timeline } = await world.storage.administration.explainMessage(id)
+  return { message, reasonWords, attempts: timeline.filter(({ kind }) => kind === 'attempt-begun').length }
+}
+
+export async function reasonOf(world: DispatchWorld, id: MessageId): Promise<string | null> {
+  return (await storyOf(world, id)).message.reason
+}
+
+/** As another process would: nobody here is told. */
+export async function changeSender(
+  { storage }: DispatchWorld,
+  { connectionId }: { readonly connectionId: ConnectionId },
+  change: { readonly policy?: Partial<LanePolicy>; readonly channelSettings?: Record<string, unknown> },
+): Promise<void> {
+  const policy = { ...DEFAULT_LANE_POLICY, ...change.policy }
+  const channelSettings = change.channelSettings ?? {}
+  await storage.administration.changeConnection(connectionId, { policy, channelSettings }, 'test')
+}
+
+export function failure(kind: Failure['class'], code: string): Failure {
+  return { class: kind, code, words: 'words of the network', suspectsNetwork: false, retryAfterMs: null }
+}
+
+export function failed(kind: Failure['class'], code: string): Prepared {
+  return { kind: 'failed', failure: failure(kind, code) }
+}
+
+/** Keeps each step. */
+export function noting({ storage }: DispatchWorld, steps: Step[]): Lanes {
+  return overrideLanes(storage.lanes, {
+    record(step) {
+      steps.push(step)
+      return storage.lanes.record(step)
+    },
+  })
+}
+
+/** A worker's line to storage, which can be cut. */
+export function cuttable(lanes: Lanes, line: { isCut: boolean }): Lanes {
+  const cut = <Given extends unknown[], Result>(call: (...given: Given) => Promise<Result>) => {
+    return (...given: Given) =>
+      line.isCut ? Promise.reject<Result>(new StorageUnavailable('cut', false)) : call(...given)
+  }
+  return overrideLanes(lanes, {
+    heartbeat: cut((...given) => lanes.heartbeat(...given)),
+    claim: cut((...given) => lanes.claim(...given)),
+    record: cut((...given) => lanes.record(...given)),
+    inspect: cut((...given) => lanes.inspect(...given)),
+    loadRun: cut((...given) => lanes.loadRun(...given)),
+  })
+}

@@ -1,0 +1,173 @@
+import { createInterface } from 'node:readline'
+import { parseArgs } from 'node:util'
+import { FAILING_LATER, RECIPIENT_COMMANDS } from './recipient-commands.ts'
+import { startSimulator } from './simulator.ts'
+import type { CallbackTry, SeenRequest, SimulatedNumber, SimulatedTemplate, Simulator } from './simulator-types.ts'
+
+const HELP = `Simulates the WhatsApp Business Cloud API on this machine, for trying Nuncio out without an account at Meta.
+
+Usage: npm run simulate:whatsapp-cloud -- [options]
+
+  --port <port>          Where it listens on loopback; 4010 by default, 0 for any.
+  --number <number>      The sender number, digits with country code; 15550001000 by default. May be given several times.
+  --callback-url <url>   Where to send callbacks: the address that Nuncio shows after the connection was added.
+                         It may also be typed in while the simulator runs.
+  --callback-delay <ms>  Time between sent, delivered and read; 800 by default.
+  --help                 Prints this.
+
+While it runs, these lines can be typed in:
+
+  <url>                         Callbacks go there from now on.
+  write <number> <text>         That person writes to the first sender number, which opens the 24 hours.
+`
+
+// The same in each run, so that what was pasted once stays right.
+const BUSINESS_ACCOUNT = '102290129340398'
+const APP_SECRET = '0f1e2d3c4b5a69788796a5b4c3d2e1f0'
+const ACCESS_TOKEN = 'EAAsimulatedAccessTokenOfNoValue'
+const VERIFY_TOKEN = 'simulated-verify-token'
+const FIRST_ID = 106_540_352_242_922
+
+const TEMPLATES: readonly SimulatedTemplate[] = [
+  { name: 'notice', language: 'en_US', body: 'A message for you: {{1}}' },
+  { name: 'picture', language: 'en_US', body: 'A picture for you: {{1}}', header: 'IMAGE' },
+  { name: 'letter', language: 'en_US', body: 'A document for you.', header: 'DOCUMENT' },
+  { name: 'film', language: 'en_US', body: 'A video for you: {{1}}', header: 'VIDEO' },
+  { name: 'in_review', language: 'en_US', body: 'Not approved yet: {{1}}', status: 'PENDING' },
+]
+
+const { values } = parseArgs({
+  options: {
+    port: { type: 'string', default: '4010' },
+    number: { type: 'string', multiple: true, default: ['15550001000'] },
+    'callback-url': { type: 'string' },
+    'callback-delay': { type: 'string', default: '800' },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+if (values.help) process.stdout.write(HELP)
+else await simulate()
+
+async function simulate(): Promise<void> {
+  const delayMs = Number(values['callback-delay'])
+  const simulator = await startSimulator({
+    port: Number(values.port),
+    onRequest: printRequest,
+    onCallback: printCallback,
+  })
+  const numbers = values.number.map((number, place) => describe(number, place))
+  for (const number of numbers) simulator.addNumber(number)
+  for (const template of TEMPLATES) simulator.addTemplate(BUSINESS_ACCOUNT, template)
+  for (const { prepare, recipient } of RECIPIENT_COMMANDS) prepare(simulator, recipient)
+  process.stdout.write(explain(simulator.url, numbers))
+  const callBack = (url: string) => startCallbacks(simulator, { url, delayMs, first: numbers[0] })
+  if (values['callback-url']) await callBack(values['callback-url'])
+  const input = createInterface({ input: process.stdin })
+  input.on('line', (line) => void obey(line.trim(), { simulator, callBack, first: numbers[0] }))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      input.close()
+      process.stdin.unref()
+      void simulator.close()
+    })
+  }
+}
+
+function describe(number: string, place: number): SimulatedNumber {
+  return {
+    number,
+    phoneNumberId: String(FIRST_ID + place),
+    businessAccountId: BUSINESS_ACCOUNT,
+    accessToken: ACCESS_TOKEN,
+    appSecret: APP_SECRET,
+    verifyToken: VERIFY_TOKEN,
+  }
+}
+
+function explain(url: string, numbers: readonly SimulatedNumber[]): string {
+  const recipients = RECIPIENT_COMMANDS.map(({ recipient, happens }) => `  ${recipient}  ${happens}`)
+  const templates = TEMPLATES.map(({ name, language, body }) => `  ${`${name}:${language}`.padEnd(18)}  ${body}`)
+  return `The simulated Cloud API listens at ${url}
+
+Nuncio needs this setting (in .env, then start it):
+
+NUNCIO_WHATSAPP_CLOUD_URL=${url}
+
+and ${numbers.length > 1 ? 'these connections' : 'this connection'}:
+
+${numbers.map(commandFor).join('\n\n')}
+
+Templates of the business account:
+${templates.join('\n')}
+
+Recipients that are commands; every other one gets its message:
+${recipients.join('\n')}
+
+Callbacks go nowhere yet. Type the callback address in that Nuncio shows for the connection, and press Enter.
+
+`
+}
+
+function commandFor({ number, phoneNumberId }: SimulatedNumber): string {
+  const pairs = {
+    phone_number_id: phoneNumberId,
+    business_account_id: BUSINESS_ACCOUNT,
+    access_token: ACCESS_TOKEN,
+    app_secret: APP_SECRET,
+    verify_token: VERIFY_TOKEN,
+    template_text: 'notice:en_US',
+    template_image: 'picture:en_US',
+    template_document: 'letter:en_US',
+    template_video: 'film:en_US',
+  }
+  const set = Object.entries(pairs).map(([name, value]) => `  --set ${name}=${value}`)
+  return [`npm run -s nuncio -- connection add ${number} --channel whatsapp-cloud`, ...set].join(' \\\n')
+}
+
+interface Callbacks {
+  readonly url: string
+  readonly delayMs: number
+  readonly first: SimulatedNumber | undefined
+}
+
+async function startCallbacks(simulator: Simulator, { url, delayMs, first }: Callbacks): Promise<void> {
+  simulator.deliverCallbacks({ url, delayMs, failLater: FAILING_LATER })
+  const isRight = await simulator.verifyCallback(first?.phoneNumberId ?? '', url).catch(() => false)
+  print(
+    isRight
+      ? 'callbacks: the address gave the challenge back'
+      : 'callbacks: the address did NOT give the challenge back',
+  )
+}
+
+interface Typing {
+  readonly simulator: Simulator
+  readonly callBack: (url: string) => Promise<void>
+  readonly first: SimulatedNumber | undefined
+}
+
+async function obey(line: string, { simulator, callBack, first }: Typing): Promise<void> {
+  const [, from, text] = /^write (\+?\d+) (.+)$/.exec(line) ?? []
+  if (from && text && first) simulator.receive({ phoneNumberId: first.phoneNumberId, from, text })
+  else if (/^https?:\/\/\S+$/.test(line)) await callBack(line)
+  else if (line !== '') print('Type a callback address, or: write <number> <text>')
+}
+
+// Neither texts nor whole numbers: what is printed on a screen is soon on another one.
+function printRequest({ method, path, kind, waId, status, code, fault, acted }: SeenRequest): void {
+  const what = kind === 'other' ? `${method} ${path}` : `${kind}${waId === null ? '' : ` to …${waId.slice(-4)}`}`
+  const ending = status === null ? 'no answer' : `${status}${code === null ? '' : ` (${code})`}`
+  const why = fault === null ? '' : `, fault: ${fault}`
+  print(`${what}: ${ending}${kind !== 'other' && acted ? ', taken' : ''}${why}`)
+}
+
+function printCallback({ status, tryNumber, body, tookMs }: CallbackTry): void {
+  const kinds = [...body.matchAll(/"status":"(\w+)"/g)].map(([, kind]) => kind)
+  const ending = status === null ? 'no answer' : `${status} after ${Math.round(tookMs)} ms`
+  print(`callback ${kinds.join(' ') || 'of another kind'}: ${ending}${tryNumber > 1 ? `, try ${tryNumber}` : ''}`)
+}
+
+function print(line: string): void {
+  process.stdout.write(`${new Date().toISOString().slice(11, 23)}  ${line}\n`)
+}
