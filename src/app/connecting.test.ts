@@ -160,9 +160,9 @@ describe('a new connection', () => {
     ['https://localhost:8443', /the machine itself/],
     ['https://127.0.0.1', /the machine itself/],
   ])('says that callbacks cannot come to %s', async (publicUrl, trouble) => {
-    const { callbackOf } = createConnecting({ setUps: new Map(), openSecrets: async () => secrets, publicUrl })
+    const reached = createConnecting({ setUps: new Map(), openSecrets: async () => secrets, publicUrl })
 
-    assert.match(callbackOf(await add())?.trouble ?? '', trouble)
+    assert.match(reached.callbackOf(await add())?.trouble ?? '', trouble)
   })
 
   it('of the sandbox needs no network and no key ring', async () => {
@@ -177,6 +177,29 @@ describe('a new connection', () => {
 
     assert.deepEqual([channelSettings, link, facts], [{ latencyMs: 1_000 }, null, []])
     assert.deepEqual(without.abilitiesOf('sandbox'), { hasCallbacks: false, hasTemplates: false })
+  })
+})
+
+describe('asking the network', () => {
+  it('G8: many times at once keeps nobody of another account waiting', async () => {
+    const [ours, theirs] = [await add(), await add({ phone_number_id: '1002' }, OTHERS)]
+    const before = network.asked.length
+    const { promise, resolve } = Promise.withResolvers<void>()
+    network.answers = promise
+    const flood = Array.from({ length: 20 }, () => connecting.check(ours))
+    const single = connecting.check(theirs)
+    await new Promise((done) => {
+      setImmediate(done)
+    })
+
+    assert.deepEqual(
+      network.asked.slice(before).map((settings) => settings['phoneNumberId']),
+      ['1001', '1001', '1001', '1001', '1002'],
+    )
+    resolve()
+    assert.equal((await single).length, 1)
+    await Promise.all(flood)
+    assert.equal(network.asked.length, before + 21)
   })
 })
 

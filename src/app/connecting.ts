@@ -14,6 +14,7 @@ import { callbackAddress } from './callback-address.ts'
 import type { OpenSetUp } from './channel-set-ups.ts'
 import { CHANNELS, parseChannelSettings } from './channel-settings.ts'
 import { ConnectionNetwork } from './connection-network.ts'
+import { TakeTurns } from './take-turns.ts'
 
 type Pairs = Readonly<Record<string, string>>
 type StoredSettings = Readonly<Record<string, unknown>>
@@ -35,9 +36,14 @@ export interface ConnectingParts {
 // connecting, TLS and asking must be sent again. Longer would only keep a person waiting who must look at the line anyway.
 const ANSWERS_WITHIN_MS = 15_000
 
+// Each holds connections and memory for as long as the network takes. A person adds numbers one after the other; whoever
+// asks for more at once waits, and no other account does.
+const MOST_AT_ONCE_PER_ACCOUNT = 4
+
 /** What the CLI and the console use to add, change and look at connections. */
 export function createConnecting(parts: ConnectingParts): Connecting {
   const { setUps, publicUrl, readLastFacts } = parts
+  const turns = new TakeTurns(MOST_AT_ONCE_PER_ACCOUNT)
   const networkOf = async (description: ChannelDescription): Promise<ConnectionNetwork | null> => {
     const openSetUp = setUps.get(description.name)
     if (!openSetUp) return null
@@ -49,20 +55,24 @@ export function createConnecting(parts: ConnectingParts): Connecting {
     abilitiesOf: (channel) => ({ hasCallbacks: setUps.has(channel), hasTemplates: setUps.has(channel) }),
     async prepareNew(wanted, others) {
       const description = describe(wanted.channel)
-      return prepareNew({ description, network: await networkOf(description) }, wanted, others)
+      const network = await networkOf(description)
+      return turns.run(wanted.accountId, () => prepareNew({ description, network }, wanted, others))
     },
     async prepareChange(connection, pairs, others) {
       const description = describe(connection.channel)
-      return prepareChange({ description, network: await networkOf(description), connection }, pairs, others)
+      const network = await networkOf(description)
+      return turns.run(connection.accountId, () => prepareChange({ description, network, connection }, pairs, others))
     },
     async check(connection) {
       const network = await networkOf(describe(connection.channel))
-      return (await network?.prove(connection.number, connection.channelSettings, connection))?.facts ?? []
+      if (!network) return []
+      const { number, channelSettings, accountId } = connection
+      return (await turns.run(accountId, () => network.prove(number, channelSettings, connection))).facts
     },
     readLastFacts: async (connection) => (await readLastFacts?.(connection)) ?? null,
     async listTemplates(connection) {
       const network = await networkOf(describe(connection.channel))
-      return (await network?.listTemplates(connection)) ?? []
+      return network ? turns.run(connection.accountId, () => network.listTemplates(connection)) : []
     },
     callbackOf: (connection) => callbackAddress(publicUrl, connection),
   }

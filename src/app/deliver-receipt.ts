@@ -12,7 +12,7 @@ export function deliverReceipt(lanes: Pick<Lanes, 'applyReceipt'>, clock: Clock)
     const started = clock.monotonic()
     while ((await lanes.applyReceipt(receipt)) === 'too-early') {
       if (clock.monotonic() - started > GIVE_UP_AFTER_MS)
-        throw new Error(`the attempt of message ${receipt.messageId ?? receipt.networkId} does not end`)
+        throw new Error(`the attempt of message ${receipt.messageId ?? 'without an id of ours'} does not end`)
       await new Promise<void>((resolve) => clock.after(AGAIN_AFTER_MS, resolve))
     }
   }

@@ -95,7 +95,12 @@ export async function openAdministration(
     async openKeyRing() {
       const { createKeyRingAdministration } = await import('./key-ring-administration.ts')
       const { administration } = storage
-      return createKeyRingAdministration({ settings, store: openSecretStore(), administration, now: () => systemClock.now() })
+      return createKeyRingAdministration({
+        settings,
+        store: openSecretStore(),
+        administration,
+        now: () => systemClock.now(),
+      })
     },
     openSecrets: openSecretsOnce,
     async close() {

@@ -220,10 +220,13 @@ describe.each(ENGINES)('connections of WhatsApp Cloud at the command line, on %s
 
     assert.match(table.stdout, /^TEMPLATE +STATUS +CATEGORY +HEADER +FITS +BODY\n/)
     assert.match(table.stdout, /notice:en_US +APPROVED +UTILITY +– +template_text +News: \{\{1\}\}/)
-    assert.deepEqual(templates.map(({ name, fits, why }) => [name, fits, why === null]).sort(), [
-      ['notice', 'template_text', true],
-      ['two_parts', null, false],
-    ])
+    assert.deepEqual(
+      templates.map(({ name, fits, why }) => [name, fits, why === null]),
+      [
+        ['two_parts', null, false],
+        ['notice', 'template_text', true],
+      ],
+    )
     await world.cli('connection', 'add', '15550001009', '--channel', 'sandbox')
     assert.match((await world.cli('connection', 'templates', '15550001009')).stdout, /which has no templates/)
     assert.match((await world.cli('connection', 'check', '15550001009')).stdout, /which has no network to ask/)
@@ -235,7 +238,7 @@ describe('a question at the terminal', () => {
     const [input, output] = [new PassThrough(), new PassThrough()]
     const answer = askOnTerminal({ input, output }, { question: 'access_token: ', isHidden })
     input.end(typed)
-    const result = await answer.catch((error: Error) => error.message)
+    const result = await answer.catch((error: unknown) => (error as Error).message)
     return [result, String(output.read())]
   }
 

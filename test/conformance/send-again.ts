@@ -128,7 +128,8 @@ export function sendingAgainKeepsItsPromises({ it }: Suite, newWorld: NewWorld):
     ])
 
     const run = await world.lanes.loadRun(sender.connectionId, 50)
-    assert.deepEqual(run.map(({ id }) => id).toSorted(), [copy, ...accepted].toSorted())
+    assert.deepEqual(new Set(run.map(({ id }) => id)), new Set([copy, ...accepted]))
+    assert.equal(run.length, 21)
     await world.close()
   })
 }

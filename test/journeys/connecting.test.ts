@@ -156,7 +156,10 @@ describe.each(ENGINES)('connecting a number of a network, on $name', (engine) =>
     const loser = both.find(({ code }) => code !== 0)
     const again = await world.add(NUMBER, '1001', { account: both[0] === loser ? 'Acme' : 'Others' })
 
-    assert.deepEqual(both.map(({ code }) => code).sort(), [0, 1])
+    assert.deepEqual(
+      both.map(({ code }) => code).toSorted((one, other) => one - other),
+      [0, 1],
+    )
     for (const refused of [loser, again]) {
       assert.match(refused?.stderr ?? '', /\(network_key_taken\)\n$/)
       // The sentence is the same whoever has it, and names nobody.

@@ -1,21 +1,49 @@
-import { PasswordInput, TextInput } from '@mantine/core'
+import { PasswordInput, Switch, TextInput } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { ChannelSetting } from '../../../src/contract/console/connections.ts'
+
+interface BoundField {
+  readonly error?: ReactNode
+  readonly value?: string
+  readonly onChange?: (value: string) => void
+}
 
 interface ChannelFieldsProps {
   readonly settings: readonly (ChannelSetting & { readonly isSet?: boolean })[]
   /** What binds a field of the form: `getInputProps`. */
-  readonly bind: (name: string) => { readonly error?: ReactNode }
+  readonly bind: (name: string) => BoundField
 }
 
 /** A field for each setting that a channel has, as the channel describes them. */
 export function ChannelFields({ settings, bind }: ChannelFieldsProps) {
-  return settings.map(({ name, label, help, kind, unset, isSet = false }) => {
-    const common = { label, ...bind(`settings.${name}`), autoComplete: 'off', spellCheck: false }
-    if (kind === 'secret') {
-      const left = isSet ? 'It is set and never shown. Leave this empty to keep it.' : help
-      return <PasswordInput key={name} {...common} description={left} />
-    }
-    return <TextInput key={name} {...common} description={help} placeholder={unset} />
-  })
+  return settings.map((setting) => <ChannelField key={setting.name} {...setting} bind={bind} />)
+}
+
+type ChannelFieldProps = ChannelFieldsProps['settings'][number] & Pick<ChannelFieldsProps, 'bind'>
+
+function ChannelField({ name, label, help, kind, unset, isRequired, isSet = false, bind }: ChannelFieldProps) {
+  const bound = bind(`settings.${name}`)
+  if (kind === 'switch') {
+    const { value, onChange, ...rest } = bound
+    return (
+      <Switch
+        {...rest}
+        label={label}
+        description={help}
+        checked={(value || unset) === 'on'}
+        onChange={(event) => onChange?.(event.currentTarget.checked ? 'on' : 'off')}
+      />
+    )
+  }
+  const common = { label, ...forNode(bound), autoComplete: 'off', spellCheck: false }
+  if (kind === 'secret') {
+    const left = isSet ? 'It is set and never shown. Leave this empty to keep it.' : help
+    return <PasswordInput {...common} description={left} required={isRequired && !isSet} />
+  }
+  return <TextInput {...common} description={help} placeholder={unset} required={isRequired} />
+}
+
+/** A form's `onChange` takes the event of an input as well as a value. */
+function forNode({ onChange, ...rest }: BoundField) {
+  return { ...rest, onChange: (event: { currentTarget: { value: string } }) => onChange?.(event.currentTarget.value) }
 }

@@ -19,7 +19,7 @@ export function ChannelSettingsForm({ connection }: { readonly connection: Conne
     change.mutateAsync({ params: { account, id: connection.id }, body: { settings: changed } }).then((after) => {
       form.setInitialValues({ settings: textsOf(after) })
       form.reset()
-      tell('Saved. It holds from the next message on.')
+      tell(`Saved. It holds from the next message on.${alsoText(after.alsoChanged)}`)
     }, form.takeProblem)
   })
   return (
@@ -41,6 +41,11 @@ export function ChannelSettingsForm({ connection }: { readonly connection: Conne
       </form>
     </Paper>
   )
+}
+
+/** Connections that share an address for callbacks share its secret, too. */
+function alsoText(numbers: readonly string[]): string {
+  return numbers.length === 0 ? '' : ` The new callback secret is also that of ${numbers.join(', ')}.`
 }
 
 function textsOf({ channelSettings }: ConnectionView): Record<string, string> {

@@ -15,6 +15,7 @@ import { countText, messages, paceText } from './connection-words.ts'
 import { LaneBadge } from './lane-badge.tsx'
 import { LaneSection } from './lane-section.tsx'
 import { LaneSettingsForm } from './lane-settings-form.tsx'
+import { NetworkSection } from './network-section.tsx'
 import { RemoveDialog } from './remove-dialog.tsx'
 import { UnresolvedList } from './unresolved-list.tsx'
 import { WaitNote } from './wait-note.tsx'
@@ -59,6 +60,11 @@ function Parts({ connection, isLeaving }: { readonly connection: ConnectionView;
       {unresolved.count > 0 || unresolved.isMore ? (
         <Part id="unconfirmed" title="Unconfirmed messages">
           <UnresolvedList connection={connection.id} isFrozen={isLeaving} />
+        </Part>
+      ) : null}
+      {connection.callback || connection.facts || connection.hasTemplates ? (
+        <Part id="network" title="The network">
+          <NetworkSection connection={connection} />
         </Part>
       ) : null}
       <Part id="lane-settings" title="Settings of the lane">

@@ -1,5 +1,7 @@
 import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { Clock } from '../../core/ports/clock.ts'
+import { ECHO_KIND } from './statuses/echoes.ts'
+import { REPEAT_KIND } from './statuses/repeats.ts'
 import { UPLOAD_KIND } from './upload-memory.ts'
 import { WINDOW_KIND } from './window-memory.ts'
 
@@ -39,7 +41,7 @@ export class ForgottenMemory {
   async #look(): Promise<void> {
     let found = 0
     try {
-      for (const kind of [UPLOAD_KIND, WINDOW_KIND]) {
+      for (const kind of [UPLOAD_KIND, WINDOW_KIND, ECHO_KIND, REPEAT_KIND]) {
         const old = await this.#memory.due(kind, this.#clock.now(), MOST_AT_ONCE)
         for (const { position } of old) await this.#memory.remove(kind, position)
         found = Math.max(found, old.length)

@@ -26,7 +26,7 @@ export class PostgresChannelMemory {
   readonly #link: Link
   readonly #additionsLink: Link
   readonly #additions: Batches<NewEntry, boolean>
-  readonly #removals: Batches<Removal, void>
+  readonly #removals: Batches<Removal, undefined>
 
   /** `additions` carries nothing else: what is added must not wait behind anything once it was found to be wanted. */
   constructor({ link, additions }: { readonly link: Link; readonly additions: Link }) {
@@ -68,7 +68,7 @@ export class PostgresChannelMemory {
     }
   }
 
-  async #remove(removals: readonly Removal[]): Promise<readonly void[]> {
+  async #remove(removals: readonly Removal[]): Promise<readonly undefined[]> {
     await this.#link.ask(
       `delete from channel_memory
          where position = any($2::bigint[]) and (kind, position) in (select * from unnest($1::text[], $2::bigint[]))`,

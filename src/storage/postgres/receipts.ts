@@ -168,7 +168,7 @@ export class ReceiptWriter {
 
 /** An id of ours holds no line break. */
 function networkKey(connectionId: ConnectionId, networkId: string | null): string {
-  return `${connectionId}\n${networkId}`
+  return `${connectionId}\n${networkId ?? ''}`
 }
 
 /** When an id says that it was made; null for one that says nothing of it. */

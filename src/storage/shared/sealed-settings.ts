@@ -4,7 +4,7 @@ const SEALED = /^v\d+(\.[\w-]+){4}$/
 /** A connection's settings, as JSON, without any that looks sealed, however deep it lies. */
 export function withoutSecrets(settings: string): string {
   return JSON.stringify(JSON.parse(settings), (_, value: unknown) => {
-    if (Array.isArray(value)) return value.filter((each) => !isSealed(each))
+    if (Array.isArray(value)) return (value as unknown[]).filter((each) => !isSealed(each))
     return isSealed(value) ? undefined : value
   })
 }

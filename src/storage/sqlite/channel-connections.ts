@@ -4,8 +4,6 @@ import type { ChannelConnection, ChannelConnections } from '../../core/ports/cha
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import { CHANNEL_CONNECTION, toChannelConnection } from '../shared/channel-connection.ts'
 
-type Row = Readonly<Record<string, unknown>>
-
 /** Reads what is there now, in the thread that serves: a handful of rows by an index. */
 export class SqliteChannelConnections implements ChannelConnections {
   readonly #channel: string
@@ -29,12 +27,10 @@ export class SqliteChannelConnections implements ChannelConnections {
   }
 
   #read(statement: StatementSync, key: string): readonly ChannelConnection[] {
-    let rows: Row[]
     try {
-      rows = statement.all(key, this.#channel) as Row[]
+      return statement.all(key, this.#channel).map(toChannelConnection)
     } catch (error) {
       throw new StorageUnavailable('the database cannot be read', false, { cause: error })
     }
-    return rows.map(toChannelConnection)
   }
 }

@@ -31,12 +31,13 @@ beforeEach(async () => {
     onBroken: () => {},
     onTrouble: () => {},
   })
-  const { administration, close } = openAdministration(path, { create: false, now: Date.now })
+  const visitor = openAdministration(path, { create: false, now: Date.now })
+  const { administration } = visitor
   const { id: accountId } = await administration.createAccount('Acme', 'test')
   const number = '15550001000'
   const wanted = { accountId, number, channel: 'sandbox', policy: DEFAULT_LANE_POLICY, channelSettings: {} }
   connectionId = (await administration.addConnection(wanted, 'test')).id
-  close()
+  visitor.close()
   storage.database
     .prepare(
       `insert into message (id, account_id, connection_id, body, body_crc, recipient, type, state, accepted_at, settled_at)
@@ -77,6 +78,16 @@ describe('sending again on SQLite', () => {
     other.close()
 
     assert.ok(copy)
+  })
+
+  it('leaves room for what this process does between one and the next', async () => {
+    let turns = 0
+    const ticking = setInterval(() => turns++, 1)
+
+    await Promise.all(Array.from({ length: 20 }, () => storage.sendAgain({ connectionId, messageId: FAILED })))
+    clearInterval(ticking)
+
+    assert.ok(turns >= 19, `${turns} turns`)
   })
 
   it('says that storage is away once it is closed', async () => {

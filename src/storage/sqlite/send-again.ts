@@ -7,18 +7,23 @@ import { Refusal } from '../../core/refusals.ts'
 // As long as the service itself waits for a short writer beside it, and looks as often.
 const BUSY_RETRY_MS = 3
 const BUSY_GIVE_UP_MS = 5_000
+// A visit takes some 2 ms of the thread that accepts. When a network reports ten thousand failures at once, the next one waits
+// three times as long as the last one took, so that it leaves three quarters of the thread.
+const TIMES_FOR_OTHERS = 3
 
 /**
  * Repeats failed messages as a short visitor beside the service, like the command line. It is rare, and a change of many
  * statements has no place in the shared commits, each of whose jobs is to be short.
  *
- * One visit at a time. It runs in the thread that serves, so it never waits there for another writer: it is tried again.
+ * One visit at a time, with room for others between two. It runs in the thread that serves, so it never waits there for
+ * another writer: it is tried again.
  */
 export class SendAgainVisits {
   readonly #path: string
   readonly #now: () => Instant
   #last: Promise<unknown> = Promise.resolve()
   #isClosed = false
+  #tookMs = 0
 
   constructor({ path, now }: { readonly path: string; readonly now: () => Instant }) {
     this.#path = path
@@ -27,7 +32,10 @@ export class SendAgainVisits {
 
   sendAgain(failed: Parameters<ChannelEvents['sendAgain']>[0]): Promise<MessageId | null> {
     const done = this.#last.then(() => this.#visitPatiently(failed))
-    this.#last = done.catch(() => {})
+    this.#last = done.then(
+      () => this.#leaveRoom(),
+      () => this.#leaveRoom(),
+    )
     return done
   }
 
@@ -41,8 +49,11 @@ export class SendAgainVisits {
     const until = performance.now() + BUSY_GIVE_UP_MS
     for (;;) {
       if (this.#isClosed) throw new StorageUnavailable('the database was closed', false)
+      const began = performance.now()
       try {
-        return await this.#visit(failed)
+        const copy = await this.#visit(failed)
+        this.#tookMs = performance.now() - began
+        return copy
       } catch (error) {
         if (!(error instanceof Refusal)) throw error
         if (error.code !== 'database_busy' || performance.now() >= until)
@@ -50,6 +61,10 @@ export class SendAgainVisits {
       }
       await pause(BUSY_RETRY_MS)
     }
+  }
+
+  async #leaveRoom(): Promise<void> {
+    if (!this.#isClosed) await pause(this.#tookMs * TIMES_FOR_OTHERS)
   }
 
   async #visit(failed: Parameters<ChannelEvents['sendAgain']>[0]): Promise<MessageId | null> {

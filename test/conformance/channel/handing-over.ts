@@ -9,6 +9,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   'a short text': 'Hello',
   'line breaks, tabs and white space at its ends': '  one\r\n\ttwo\n\n ',
   'faces of several code points': '👩‍👩‍👧‍👦 🇪🇺 👍🏽 é',
+  'letters whose marks stand by themselves': 'e\u0301 A\u030a \u1100\u1161',
   'text from right to left': 'שלום עולם, مرحبا 123',
   'what markup would eat': '*bold* _it_ ~no~ ```code``` {{1}} <b>&amp;</b> \\n "quoted"',
   'as many code points as there may be': `${'😀'.repeat(4_095)}.`,

@@ -87,7 +87,7 @@ export function countTrouble({ requests, uploads }: Simulator): Readonly<Record<
   return {
     'cut off after acting': calls.filter(({ fault }) => fault === 'drop-after' || fault === 'half-answer').length,
     'lost before': calls.filter(({ fault }) => fault === 'drop-before').length,
-    refused: calls.filter(({ code }) => code !== null).length,
+    'refused by the network': calls.filter(({ code }) => code !== null).length,
     uploads: uploads.length,
   }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
+import { ForgottenMemory } from '../../../src/channels/whatsapp-cloud/forgotten-memory.ts'
 import { status, WORLDS, withCallbacks } from '../../support/callback-world/callback-world.ts'
 
 describe.each(WORLDS)('what Meta reports, on %s', (_, newWorld) => {
@@ -197,6 +198,8 @@ describe.each(WORLDS)('what Meta reports, on %s', (_, newWorld) => {
       await world.applied()
 
       world.storage.clock.setNow(25 * 3_600_000)
+      const forgotten = new ForgottenMemory(world.memory, world.storage.clock)
+      forgotten.start()
       const { kind } = await eventually(
         async () => {
           await world.storage.clock.pass(60_000)
@@ -205,6 +208,7 @@ describe.each(WORLDS)('what Meta reports, on %s', (_, newWorld) => {
         (found) => found.kind === 'nothing-yet',
       )
 
+      forgotten.stop()
       assert.equal(kind, 'nothing-yet')
     })
   })

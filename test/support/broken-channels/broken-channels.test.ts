@@ -22,6 +22,7 @@ const PARTS: Readonly<Record<Part, SuitePart>> = {
 }
 // All proofs of one part may be tried, and some wait for what must not happen.
 const MAY_TAKE_MS = 60_000
+const AT_ONCE = 6
 
 describe('the suite for channels', () => {
   it.each(Object.entries(BROKEN_CHANNELS))(
@@ -55,13 +56,11 @@ function collect(part: SuitePart, newWorld: NewChannelWorld): readonly Proof[] {
   return proofs
 }
 
+/** Some at a time, because most of them only wait. */
 async function isNoticed(proofs: readonly Proof[]): Promise<boolean> {
-  for (const { prove } of proofs) {
-    try {
-      await prove()
-    } catch {
-      return true
-    }
+  for (let from = 0; from < proofs.length; from += AT_ONCE) {
+    const ends = await Promise.allSettled(proofs.slice(from, from + AT_ONCE).map(({ prove }) => prove()))
+    if (ends.some(({ status }) => status === 'rejected')) return true
   }
   return false
 }

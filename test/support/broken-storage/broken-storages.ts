@@ -269,20 +269,20 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
         lanes.applyReceipt(receipt.kind === 'sent' ? { ...receipt, kind: 'delivered' } : receipt),
     }),
   }),
-  'tells a channel of a copy that it did not make': ({ sendAgain }) => {
+  'tells a channel of a copy that it did not make': (world) => {
     const copies = new Set<MessageId>()
     return {
       async sendAgain(failed) {
-        const copy = await sendAgain(failed)
+        const copy = await world.sendAgain(failed)
         if (copy) copies.add(copy)
         return copy ?? [...copies][0] ?? null
       },
     }
   },
-  'sends again for any connection': ({ sendAgain, administration }) => ({
+  'sends again for any connection': (world) => ({
     sendAgain: async (failed) =>
-      (await sendAgain(failed)) ??
-      (await administration.retryMessage(failed.messageId, 'channel').catch(() => null))?.id ??
+      (await world.sendAgain(failed)) ??
+      (await world.administration.retryMessage(failed.messageId, 'channel').catch(() => null))?.id ??
       null,
   }),
   'shows a channel the connections of all': (world) => ({

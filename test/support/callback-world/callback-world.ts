@@ -167,11 +167,16 @@ export class CallbackWorld {
   /** Accepts a message and opens its first attempt. */
   async open(sender: CloudSender, given: GivenMessage = {}): Promise<MessageId> {
     const messageId = await accept(this.storage, sender, given)
+    await this.openNext(sender)
+    return messageId
+  }
+
+  /** Opens an attempt of what is next in the lane. */
+  async openNext(sender: CloudSender): Promise<void> {
     const lane = await holdLane(this.storage, ANNA, sender.connectionId)
     const message = await head(this.storage, sender.connectionId)
     const open = { sequence: message.sequence, number: message.attempts + 1 }
     await this.storage.lanes.record(step(this.storage, lane, { open }))
-    return messageId
   }
 
   /** The call of the open attempt has ended. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,9 +8,11 @@ import type { NamedTemplates } from '../../../src/channels/whatsapp-cloud/settin
 import type { MessageId } from '../../../src/core/ids.ts'
 import type { MediaFile, MessageContent } from '../../../src/core/message/message.ts'
 import type { Failure, Handover, Outcome } from '../../../src/core/ports/channel.ts'
+import type { Clock } from '../../../src/core/ports/clock.ts'
 import type { JournalEvent } from '../../../src/core/ports/journal.ts'
+import type { Secrets } from '../../../src/core/ports/secrets.ts'
 import { newSqliteWorld } from '../../conformance/sqlite-world.ts'
-import { addSender } from '../../conformance/storage-world.ts'
+import { addSender, type Sender } from '../../conformance/storage-world.ts'
 import { PNG } from '../media-world/media-world.ts'
 import { testSecrets } from '../secrets.ts'
 import type { Simulator } from '../whatsapp-cloud/simulator-types.ts'
@@ -35,16 +37,7 @@ export async function openCloudWorld(options: CloudWorldOptions = {}) {
   const sender = await addSender(storage)
   const folder = await mkdtemp(join(tmpdir(), 'nuncio-cloud-'))
   const secrets = testSecrets()
-  const place = { purpose: 'connection', accountId: sender.accountId, owner: sender.connectionId } as const
-  const settings: Readonly<Record<string, unknown>> = {
-    phoneNumberId: NUMBER.phoneNumberId,
-    businessAccountId: NUMBER.businessAccountId,
-    accessToken: secrets.seal(NUMBER.accessToken, { ...place, name: 'accessToken' }),
-    appSecret: secrets.seal(NUMBER.appSecret, { ...place, name: 'appSecret' }),
-    verifyToken: secrets.seal(NUMBER.verifyToken, { ...place, name: 'verifyToken' }),
-    ...(options.templates && { templates: options.templates }),
-    ...options.settings,
-  }
+  const settings = sealedSettings(sender, secrets, options)
   const noted: JournalEvent[] = []
   const memory = storage.channelMemory(WHATSAPP_CLOUD)
   /** One worker's channel. Others know what it knows only through storage. */
@@ -65,24 +58,7 @@ export async function openCloudWorld(options: CloudWorldOptions = {}) {
     await rm(folder, { recursive: true, force: true })
   })
   const channel = openChannel()
-  let made = 0
-  const handover = (content: MessageContent, given: Partial<Handover> = {}): Handover => {
-    made += 1
-    const { accountId, connectionId, number } = sender
-    return {
-      messageId: `0192c3f0-0000-7000-8000-${String(made).padStart(12, '0')}` as MessageId,
-      accountId,
-      connectionId,
-      from: number,
-      to: ANYBODY,
-      content,
-      media: null,
-      attemptNumber: 1,
-      startedAt: clock.now(),
-      settings,
-      ...given,
-    }
-  }
+  const handover = makeHandovers(sender, { clock, settings })
   const send = (message: Handover, by: WhatsAppCloud = channel, signal = AbortSignal.timeout(10_000)) =>
     by.send(message, signal, () => true)
   const prepare = async (message: Handover, by: WhatsAppCloud = channel) => {
@@ -91,8 +67,7 @@ export async function openCloudWorld(options: CloudWorldOptions = {}) {
     return prepared
   }
   const spool = async (bytes: Buffer, mime: string): Promise<MediaFile> => {
-    made += 1
-    const path = join(folder, `file-${made}`)
+    const path = join(folder, randomUUID())
     await writeFile(path, bytes)
     return { path, sizeBytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex'), mime }
   }
@@ -117,6 +92,48 @@ export async function openCloudWorld(options: CloudWorldOptions = {}) {
     prepare,
     sendFile,
     spool,
+  }
+}
+
+/** Each is a message of its own. */
+function makeHandovers(
+  { accountId, connectionId, number }: Sender,
+  { clock, settings }: { readonly clock: Clock; readonly settings: Handover['settings'] },
+) {
+  let made = 0
+  return (content: MessageContent, given: Partial<Handover> = {}): Handover => {
+    made += 1
+    return {
+      messageId: `0192c3f0-0000-7000-8000-${String(made).padStart(12, '0')}` as MessageId,
+      accountId,
+      connectionId,
+      from: number,
+      to: ANYBODY,
+      content,
+      media: null,
+      attemptNumber: 1,
+      startedAt: clock.now(),
+      settings,
+      ...given,
+    }
+  }
+}
+
+/** As they are stored: with the secrets sealed for this connection. */
+function sealedSettings(
+  { accountId, connectionId }: Sender,
+  secrets: Secrets,
+  { templates, settings }: CloudWorldOptions,
+): Readonly<Record<string, unknown>> {
+  const place = { purpose: 'connection', accountId, owner: connectionId } as const
+  return {
+    phoneNumberId: NUMBER.phoneNumberId,
+    businessAccountId: NUMBER.businessAccountId,
+    accessToken: secrets.seal(NUMBER.accessToken, { ...place, name: 'accessToken' }),
+    appSecret: secrets.seal(NUMBER.appSecret, { ...place, name: 'appSecret' }),
+    verifyToken: secrets.seal(NUMBER.verifyToken, { ...place, name: 'verifyToken' }),
+    ...(templates && { templates }),
+    ...settings,
   }
 }
 

@@ -44,7 +44,7 @@ export function describeNumber(number: SimulatedNumber, query: URLSearchParams):
 
 // As Meta shows it, so nobody may compare it as it is.
 function forPeople(number: string): string {
-  return `+${number.replace(/^(\d{1,2})(\d{3})(\d{3})/, '$1 $2-$3-')}`
+  return `+${number.replace(/^(1|\d\d)(\d{3})(\d{3})/, '$1 $2-$3-')}`
 }
 
 const NUMBER_DEFAULT = [

@@ -9,7 +9,7 @@ const HELP = `Simulates the WhatsApp Business Cloud API on this machine, for try
 Usage: npm run simulate:whatsapp-cloud -- [options]
 
   --port <port>          Where it listens on loopback; 4010 by default, 0 for any.
-  --number <number>      The sender number, digits with country code; 15550001000 by default. May be given several times.
+  --number <number>      The sender number, digits with country code; 15550003000 by default. May be given several times.
   --callback-url <url>   Where to send callbacks: the address that Nuncio shows after the connection was added.
                          It may also be typed in while the simulator runs.
   --callback-delay <ms>  Time between sent, delivered and read; 800 by default.
@@ -20,6 +20,9 @@ While it runs, these lines can be typed in:
   <url>                         Callbacks go there from now on.
   write <number> <text>         That person writes to the first sender number, which opens the 24 hours.
 `
+
+// Not the one that the service's own sandbox has from its first start.
+const USUAL_NUMBER = '15550003000'
 
 // The same in each run, so that what was pasted once stays right.
 const BUSINESS_ACCOUNT = '102290129340398'
@@ -39,7 +42,7 @@ const TEMPLATES: readonly SimulatedTemplate[] = [
 const { values } = parseArgs({
   options: {
     port: { type: 'string', default: '4010' },
-    number: { type: 'string', multiple: true, default: ['15550001000'] },
+    number: { type: 'string', multiple: true, default: [USUAL_NUMBER] },
     'callback-url': { type: 'string' },
     'callback-delay': { type: 'string', default: '800' },
     help: { type: 'boolean', default: false },

@@ -237,7 +237,7 @@ describe('the simulated Cloud API is as strict as the published one', () => {
       next = (body['paging'] as { next?: string })?.next?.replace(url, '')
     }
 
-    assert.equal(number.body['display_phone_number'], '+15 550-001-000')
+    assert.equal(number.body['display_phone_number'], '+1 555-000-1000')
     assert.equal(unknown.body.error?.code, 100)
     assert.deepEqual(names, ['pending', 'disabled', 'paused', 'letter', 'notice'])
   })

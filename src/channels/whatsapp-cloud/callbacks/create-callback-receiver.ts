@@ -31,6 +31,9 @@ const CHANNEL = 'whatsapp-cloud'
 // The most that Meta sends in one request (page “Webhooks: overview”), decimal or binary.
 const MAX_BODY_BYTES = 3 * 1024 * 1024
 
+// Meta's first report often comes before the outcome of our own call is recorded, and would be too early then.
+const LEFT_FOR_THE_CALL_MS = 50
+
 type Outcome = Extract<CallbackEvent, { event: 'callback.received' }>['outcome']
 type Answer = readonly [status: number, body: string, outcome: Outcome]
 
@@ -111,7 +114,7 @@ class Receiver {
     if (tolds.length === 0) return NOTHING_OF_OURS
     const { memory, clock, applying } = this.#parts
     const now = clock.now()
-    const storing = { taker: applying.taker(), receivedAt: now, tries: 0, remindAt: now }
+    const storing = { taker: applying.taker(), receivedAt: now, tries: 0, remindAt: now + LEFT_FOR_THE_CALL_MS }
     await Promise.all(tolds.map((told) => storeToldOf(memory, told, storing)))
     applying.poke()
     return STORED

@@ -7,6 +7,7 @@ import type { WindowNews } from './connection-news.ts'
 import type { Echoes } from './echoes.ts'
 import { type OpaqueData, readOpaqueData } from './opaque-data.ts'
 import { receiptTime } from './receipt-time.ts'
+import type { Repeats } from './repeats.ts'
 import type { ToldStatus } from './told.ts'
 
 /** The recipient has not written for 24 hours: only a template may go (page “Error codes”). */
@@ -17,6 +18,7 @@ const SENT_AGAIN_WITHIN_MS = 24 * 3_600_000
 export interface ApplyParts {
   readonly events: ChannelEvents
   readonly echoes: Echoes
+  readonly repeats: Repeats
   readonly windows: Pick<WindowNews, 'close'>
   readonly connections: ChannelConnections
 }
@@ -84,7 +86,7 @@ interface ClosedWindow {
 }
 
 async function afterClosedWindow(
-  { events, windows, connections }: ApplyParts,
+  { events, windows, connections, repeats }: ApplyParts,
   { connectionId, status, opaque, at, receivedAt }: ClosedWindow,
 ): Promise<void> {
   // First, so that what is sent again goes as a template.
@@ -93,7 +95,10 @@ async function afterClosedWindow(
   const connection = await connections.find(connectionId)
   if (!connection || connection.isRemoved) return
   const { templates } = readWhatsAppCloudSettings(connection.settings)
-  if (isCarried(opaque, Object.keys(templates))) await events.sendAgain({ connectionId, messageId: opaque.messageId })
+  const { messageId } = opaque
+  if (!isCarried(opaque, Object.keys(templates)) || (await repeats.has(connectionId, messageId))) return
+  const repeat = await events.sendAgain({ connectionId, messageId })
+  if (repeat !== null) await repeats.keep(connectionId, repeat, receivedAt)
 }
 
 /** A template that was refused for the window would be refused again, and so on for ever. */

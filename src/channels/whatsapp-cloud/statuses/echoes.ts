@@ -3,10 +3,9 @@ import type { Evidence, OpenQuestion } from '../../../core/ports/channel.ts'
 import type { ChannelMemory } from '../../../core/ports/channel-memory.ts'
 import type { OpaqueData } from './opaque-data.ts'
 
-const KIND = 'echo'
+export const ECHO_KIND = 'echo'
 // Evidence is asked for within minutes. A day covers a service that stood still over night.
 const KEPT_MS = 24 * 3_600_000
-const MOST_AT_ONCE = 500
 
 /**
  * Attempts of which a report came while their own call was still open: the network has taken them, whatever becomes of
@@ -22,22 +21,13 @@ export class Echoes {
   /** Durable when it resolves. Harmless twice. */
   async keep(connectionId: ConnectionId, attempt: OpaqueData, { wamid, now }: { wamid: string; now: Instant }) {
     const key = keyOf(attempt.messageId, attempt.attemptNumber)
-    await this.#memory.add(KIND, { connectionId, key, value: wamid, at: now, remindAt: now + KEPT_MS })
+    await this.#memory.add(ECHO_KIND, { connectionId, key, value: wamid, at: now, remindAt: now + KEPT_MS })
   }
 
   /** What has come of an attempt. */
   async find({ connectionId, messageId, attemptNumber }: OpenQuestion): Promise<Evidence> {
-    const entry = await this.#memory.find(KIND, connectionId, keyOf(messageId, attemptNumber))
+    const entry = await this.#memory.find(ECHO_KIND, connectionId, keyOf(messageId, attemptNumber))
     return entry ? { kind: 'accepted', networkId: entry.value } : { kind: 'nothing-yet' }
-  }
-
-  /** Those that nobody will ask for any more. */
-  async forgetOld(now: Instant): Promise<void> {
-    for (;;) {
-      const old = await this.#memory.due(KIND, now, MOST_AT_ONCE)
-      await Promise.all(old.map(({ position }) => this.#memory.remove(KIND, position)))
-      if (old.length < MOST_AT_ONCE) return
-    }
   }
 }
 

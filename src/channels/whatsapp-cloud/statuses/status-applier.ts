@@ -8,6 +8,7 @@ import type { CallbackEvent } from '../../../core/ports/journal.ts'
 import { applyStatus } from './apply-status.ts'
 import type { NumberNews, WindowNews } from './connection-news.ts'
 import { Echoes } from './echoes.ts'
+import { Repeats } from './repeats.ts'
 import { type Postponed, storePostponed } from './store-postponed.ts'
 import { readStoredTold, type StoredTold, TOLD } from './told.ts'
 
@@ -23,14 +24,13 @@ export interface StatusApplierParts {
 const CHANNEL = 'whatsapp-cloud'
 // One read of an index, by each worker. What this process stores itself it is told of.
 const LOOK_EVERY_MS = 1_000
-// So that what comes in within a moment shares its commits.
-const POKED_AFTER_MS = 5
+// So that what comes in within a moment shares its commits. Nobody sees the difference: Meta takes longer to report.
+const POKED_AFTER_MS = 100
 // Whose process stored it applies it at once. Is it overdue by this much, then that process is gone or falls behind.
 const LEFT_TO_TAKER_MS = 2_000
 const MOST_ENTRIES = 200
 // At once in the hands of storage, which takes what comes in one turn in one commit: sending must not wait long for it.
 const MOST_AT_ONCE = 100
-const FORGET_EVERY_MS = 60_000
 // As long as Meta itself would go on.
 const GIVE_UP_AFTER_MS = 7 * 24 * 3_600_000
 
@@ -54,16 +54,17 @@ interface Entry {
 export class StatusApplier {
   readonly #parts: StatusApplierParts
   readonly #echoes: Echoes
+  readonly #repeats: Repeats
   readonly #id = randomUUID()
   #events: ChannelEvents | null = null
   #cancelTimer: (() => void) | null = null
   #looking: Promise<void> | null = null
   #isPoked = false
-  #forgetAt: Instant = 0
 
   constructor(parts: StatusApplierParts) {
     this.#parts = parts
     this.#echoes = new Echoes(parts.memory)
+    this.#repeats = new Repeats(parts.memory)
   }
 
   start(events: ChannelEvents): void {
@@ -112,7 +113,6 @@ export class StatusApplier {
     let delayMs = LOOK_EVERY_MS
     try {
       delayMs = await this.#applyDue(events)
-      await this.#forgetEchoes()
     } catch {
       // Storage is away, and says so itself. All that was found is found again.
     }
@@ -159,7 +159,7 @@ export class StatusApplier {
   async #applyStatus(events: ChannelEvents, given: Postponed): Promise<boolean> {
     const { connections, windows, clock } = this.#parts
     const now = clock.now()
-    const parts = { events, connections, windows, echoes: this.#echoes }
+    const parts = { events, connections, windows, echoes: this.#echoes, repeats: this.#repeats }
     // What storage refuses is tried again too, and is not to keep the others from being applied.
     const end = await applyStatus(parts, given, now).catch(() => 'too-early' as const)
     const isGivenUp = now - given.receivedAt > GIVE_UP_AFTER_MS
@@ -184,12 +184,5 @@ export class StatusApplier {
       for (const { from, at } of writers) await windows.reopen(connectionId, from, timeOf(at))
       for (const change of changes) await numbers.tell(connectionId, { ...change, at: timeOf(change.at) })
     }
-  }
-
-  async #forgetEchoes(): Promise<void> {
-    const now = this.#parts.clock.now()
-    if (now < this.#forgetAt) return
-    this.#forgetAt = now + FORGET_EVERY_MS
-    await this.#echoes.forgetOld(now)
   }
 }

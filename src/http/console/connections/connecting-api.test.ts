@@ -48,12 +48,18 @@ async function ask<Reply>(name: ConsoleRouteName, id: string | null, body: unkno
   answers += answer.text
   if (answer.status !== 200) {
     const { error } = answer.body as ConsoleProblem
-    throw Object.assign(new Error(error.message), {
+    const refused: Refused = {
       told: `${answer.status} ${error.code}`,
       fields: error.fields.map(({ field }) => field),
-    })
+    }
+    throw Object.assign(new Error(error.message), refused)
   }
   return answer.body as Reply
+}
+
+interface Refused {
+  readonly told: string
+  readonly fields: readonly string[]
 }
 
 interface Shown {
@@ -127,11 +133,8 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     )
 
     assert.deepEqual(
-      channels.map(({ name, hasCallbacks, hasTemplates }) => [name, hasCallbacks, hasTemplates]),
-      [
-        ['whatsapp-cloud', true, true],
-        ['sandbox', false, false],
-      ],
+      Object.fromEntries(channels.map(({ name, hasCallbacks, hasTemplates }) => [name, [hasCallbacks, hasTemplates]])),
+      { sandbox: [false, false], 'whatsapp-cloud': [true, true] },
     )
     assert.deepEqual(added.facts?.[0], { label: 'Name', value: 'Nuncio Test', tone: 'plain' })
     assert.deepEqual([read.facts, checked.facts], [null, added.facts])
@@ -147,7 +150,10 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     const wrong = (settings: Readonly<Record<string, string>>) =>
       ask('addConnection', null, adding({}, settings)).then(
         () => null,
-        (error) => [error.told, error.fields],
+        (error: unknown) => {
+          const { told, fields } = error as Refused
+          return [told, fields]
+        },
       )
 
     assert.deepEqual(

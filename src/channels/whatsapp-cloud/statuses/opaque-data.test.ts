@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import type { MessageId } from '../../../core/ids.ts'
+import { readOpaqueData, writeOpaqueData } from './opaque-data.ts'
+
+const messageId = '01989898-0000-7000-8000-000000000000' as MessageId
+
+describe('what is sent along with a message', () => {
+  it.each([null, 'message', 'image', 'audio', 'template'] as const)('is read back as it was written: %s', (form) => {
+    const written = writeOpaqueData({ messageId, attemptNumber: 12, form })
+
+    assert.ok(written.length <= 512)
+    assert.deepEqual(readOpaqueData(written), { messageId, attemptNumber: 12, form })
+  })
+
+  it.each([
+    undefined,
+    null,
+    7,
+    {},
+    '',
+    messageId,
+    `${messageId}#`,
+    `${messageId}#0`,
+    `${messageId}#1.5`,
+    `${messageId}#99999999999999999999`,
+    `${messageId}#1#`,
+    `${messageId}#1#constructor`,
+    `${messageId}#1#image#more`,
+    ` ${messageId}#1`,
+    `${messageId}#1\n`,
+    `${messageId.toUpperCase()}x#1`,
+    `order-4711#1`,
+  ])('is not taken for ours when it was written by others: %s', (text) => {
+    assert.equal(readOpaqueData(text), null)
+  })
+})

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import type { ConnectionId } from '../../../core/ids.ts'
+import type { ChannelMemory } from '../../../core/ports/channel-memory.ts'
+import { storeToldOf } from './store-told.ts'
+import { readStoredTold, type ToldStatus } from './told.ts'
+
+const STORING = { taker: null, receivedAt: 5, tries: 0, remindAt: 7 }
+
+async function store(statuses: readonly ToldStatus[], storing = STORING) {
+  const added: { key: string; value: string; remindAt?: number }[] = []
+  const memory: Pick<ChannelMemory, 'add'> = {
+    async add(_, entry) {
+      added.push(entry)
+      return true
+    },
+  }
+  const told = { statuses, writers: [{ from: '15550100000', at: 1 }], numbers: [] }
+  const of = { connectionId: 'connection' as ConnectionId, others: [], told }
+  await storeToldOf(memory as ChannelMemory, of, storing)
+  return added
+}
+
+function statuses(count: number): readonly ToldStatus[] {
+  return Array.from({ length: count }, (_, i) => ({
+    kind: 'sent',
+    wamid: `wamid.${i}`,
+    at: 1,
+    opaque: null,
+    recipient: null,
+    code: null,
+    words: 'w'.repeat(100),
+  }))
+}
+
+describe('what is stored of a callback', () => {
+  it('is all of it, in entries that are not large', async () => {
+    const given = statuses(1_000)
+
+    const entries = await store(given)
+
+    assert.ok(entries.length > 5)
+    for (const { value } of entries) assert.ok(value.length < 20_000)
+    assert.deepEqual(
+      entries.flatMap(({ value }) => readStoredTold(value).statuses),
+      given,
+    )
+    assert.equal(new Set(entries.map(({ key }) => key)).size, entries.length)
+  })
+
+  it('has the same key whenever the same comes, and another when it is tried again', async () => {
+    const [one] = await store(statuses(1))
+    const [later] = await store(statuses(1), { ...STORING, receivedAt: 99, remindAt: 99 })
+    const [again] = await store(statuses(1), { ...STORING, tries: 1 })
+
+    assert.equal(one?.key, later?.key)
+    assert.notEqual(one?.key, again?.key)
+    assert.equal(one?.remindAt, 7)
+  })
+
+  it('is nothing when nothing was told', async () => {
+    const memory = { add: () => Promise.reject(new Error('added')) } as unknown as ChannelMemory
+    const told = { statuses: [], writers: [], numbers: [] }
+
+    await storeToldOf(memory, { connectionId: 'connection' as ConnectionId, others: [], told }, STORING)
+  })
+})

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { expect, type Page } from '@playwright/test'
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import { skipNote } from '../support/black-box/skip-note.ts'
+import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { type OpenConsole, openConsole } from '../support/browser/open-console.ts'
+import { startSimulator } from '../support/whatsapp-cloud/simulator.ts'
+import type { Simulator } from '../support/whatsapp-cloud/simulator-types.ts'
+
+const obstacle = whyNoBrowser()
+const NUMBER = '15550107788'
+const PHONE = {
+  phoneNumberId: '106540352242922',
+  businessAccountId: '102290129340398',
+  number: NUMBER,
+  accessToken: 'EAAGm0PX4ZCpsBA-token-of-a-system-user',
+  appSecret: '0123456789abcdef0123456789abcdef',
+  verifyToken: 'chosen-by-the-owner',
+}
+
+let simulator: Simulator
+let opened: OpenConsole
+let page: Page
+
+describe.skipIf(obstacle !== null)(`a WhatsApp Cloud connection in the console${skipNote(obstacle)}`, () => {
+  beforeAll(async () => {
+    simulator = await startSimulator()
+    simulator.addNumber(PHONE)
+    const { businessAccountId } = PHONE
+    simulator.addTemplate(businessAccountId, { name: 'notice', language: 'en_US', body: 'News: {{1}}' })
+    simulator.addTemplate(businessAccountId, { name: 'two', language: 'en_US', body: '{{1}} and {{2}}' })
+    opened = await openConsole({ environment: { NUNCIO_WHATSAPP_CLOUD_URL: simulator.url } })
+    page = opened.page
+  })
+
+  // It throws when any page failed or broke its policy.
+  afterAll(async () => {
+    await opened?.close()
+    await simulator?.close()
+  })
+
+  it('is added only once the network has taken its settings', async () => {
+    await opened.visit('/connections/new')
+    await page.getByLabel('Number', { exact: true }).fill(NUMBER)
+    await page.getByRole('radio', { name: 'WhatsApp Cloud' }).click()
+    await page.getByLabel('Phone number ID').fill(PHONE.phoneNumberId)
+    await page.getByLabel('Business account ID').fill(PHONE.businessAccountId)
+    await page.getByRole('textbox', { name: 'Access token' }).fill('of-somebody-else')
+    await page.getByRole('textbox', { name: 'App secret' }).fill(PHONE.appSecret)
+    await page.getByRole('textbox', { name: 'Verify token' }).fill(PHONE.verifyToken)
+    assert.deepEqual(await opened.axe(), [])
+
+    await page.getByRole('button', { name: 'Add connection' }).click()
+    await expect(page.getByRole('textbox', { name: 'Access token' })).toHaveAttribute('aria-invalid', 'true')
+
+    await page.getByRole('textbox', { name: 'Access token' }).fill(PHONE.accessToken)
+    await page.getByRole('button', { name: 'Add connection' }).click()
+    await page.getByRole('heading', { level: 1, name: NUMBER }).waitFor()
+  })
+
+  it('shows what the network says of it, and where callbacks go', async () => {
+    const said = page.getByRole('region', { name: 'What the network says' })
+    await said.getByRole('button', { name: 'Check now' }).click()
+    await expect(said).toContainText('Nuncio Test')
+    const address = page.getByRole('region', { name: 'Callback address' })
+    await expect(address).toContainText(/\/channels\/whatsapp-cloud\/[0-9A-Za-z]{22}/)
+    await expect(address).toContainText('The network delivers callbacks to https only')
+    assert.deepEqual(await opened.axe(), [])
+  })
+
+  it('lists the templates, and which of them can carry a text', async () => {
+    const templates = page.getByRole('region', { name: 'Templates' })
+    await templates.getByRole('button', { name: 'Show templates' }).click()
+
+    await expect(templates.getByRole('row').filter({ hasText: 'notice:en_US' })).toContainText('template_text')
+    await expect(templates.getByRole('row').filter({ hasText: 'two:en_US' })).not.toContainText('template_')
+    assert.deepEqual(await opened.axe(), [])
+  })
+
+  it('keeps its secrets, and never shows them', async () => {
+    const token = page.getByRole('textbox', { name: 'Access token' })
+    await expect(token).toHaveValue('')
+    await page.getByLabel('Template for texts').fill('notice:en_US')
+    await page.getByRole('switch', { name: 'Link preview' }).click()
+    await page.getByRole('button', { name: 'Save channel settings' }).click()
+    await page.getByText('Saved. It holds from the next message on.').waitFor()
+
+    await page.reload()
+    await expect(page.getByLabel('Template for texts')).toHaveValue('notice:en_US')
+    await expect(page.getByRole('switch', { name: 'Link preview' })).not.toBeChecked()
+    const shown = await page.content()
+    for (const secret of [PHONE.accessToken, PHONE.appSecret, PHONE.verifyToken]) assert.ok(!shown.includes(secret))
+  })
+
+  it('says in one sentence what is wrong once its token is taken back', async () => {
+    simulator.changeNumber(PHONE.phoneNumberId, { accessToken: 'another-one' })
+    const said = page.getByRole('region', { name: 'What the network says' })
+    await said.getByRole('button', { name: 'Check now' }).click()
+
+    await expect(said.getByRole('alert')).toContainText('access_token')
+    assert.deepEqual(await opened.axe(), [])
+  })
+})
