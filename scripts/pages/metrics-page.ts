@@ -25,7 +25,13 @@ Beside these come the usual \`process_…\` and \`nodejs_…\` metrics of Node. 
 /** A counter shows its labels only once it has counted. */
 function countSomething(metrics: Metrics): void {
   metrics.replied(400, 'number_malformed', 1)
+  metrics.consoleReplied(200, 1)
+  metrics.callbackReplied(200, 1)
   metrics.record({ event: 'claim.expired' })
+  const channel = 'whatsapp-cloud'
+  metrics.record({ event: 'callback.received', channel, outcome: 'stored', tookMs: 1 })
+  metrics.record({ event: 'callback.applied', channel, kind: 'read', end: 'applied' })
+  metrics.record({ event: 'callback.ignored', channel, reason: 'field_unknown', count: 1 })
   metrics.record({
     event: 'attempt.finished',
     messageId: '' as MessageId,

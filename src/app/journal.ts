@@ -13,14 +13,14 @@ function levelOf(event: JournalEvent): Level {
     case 'lane.claimed':
     case 'lane.lost':
     case 'media.fetched':
-    case 'callback.applied':
-      return 'debug'
+    // Anybody can send callbacks: whom nobody knows must not be able to fill the log. All of them are counted.
     case 'callback.received':
-      return event.outcome === 'stored' || event.outcome === 'nothing-of-ours' ? 'debug' : 'info'
+    case 'callback.applied':
+    case 'callback.ignored':
+      return 'debug'
     case 'message.dropped':
     case 'messages.expired':
     case 'media.failed':
-    case 'callback.ignored':
       return 'info'
     case 'attempt.recovered':
     case 'claim.expired':

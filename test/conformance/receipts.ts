@@ -190,6 +190,20 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
+  it('G5: leaves it to a person when the last attempt failed, and the one before may have arrived', async () => {
+    const { world, id, about } = await ended(newWorld, [SENT_ONCE_MORE, ACCEPTED])
+
+    await world.lanes.applyReceipt(report(world, { ...about, attemptNumber: 2, kind: 'failed' }))
+
+    assert.equal(await stateOf(world, id), 'UNCONFIRMED')
+    assert.deepEqual(await receiptsOf(world, id), ['receipt-failed'])
+    assert.deepEqual(
+      (await world.administration.listUnresolved(null)).map((message) => [message.id, message.reason]),
+      [[id, 'fate_unknown']],
+    )
+    await world.close()
+  })
+
   it('G5: counts a message as arrived whichever of its attempts did', async () => {
     const { world, id, about } = await ended(newWorld, [REJECTED, UNCONFIRMED])
 
@@ -228,6 +242,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
 
 const ACCEPTED = { outcome: 'accepted', networkId: 'net-1', disposition: AS_PUBLISHED } as const
 const REJECTED = { outcome: 'rejected', networkId: null, disposition: KEEP } as const
+const SENT_ONCE_MORE = { outcome: 'unknown', networkId: null, disposition: KEEP } as const
 const REFUSED = {
   outcome: 'rejected',
   networkId: null,

@@ -182,10 +182,11 @@ function withoutUnknown(channel: Channel): Channel {
   }
 }
 
-function uploadingInAttempt({ prepare, ...channel }: Channel): Channel {
+function uploadingInAttempt(channel: Channel): Channel {
+  const prepare = channel.prepare?.bind(channel)
   if (!prepare) return channel
   return {
-    ...channel,
+    ...without(channel, 'prepare'),
     async send(handover, signal, stillHolds) {
       const prepared = handover.media ? await prepare(handover, signal) : null
       if (prepared?.kind === 'failed') return { kind: 'rejected', failure: prepared.failure }
@@ -194,13 +195,18 @@ function uploadingInAttempt({ prepare, ...channel }: Channel): Channel {
   }
 }
 
-function withoutFailedUploads({ prepare, ...channel }: Channel): Channel {
+function withoutFailedUploads(channel: Channel): Channel {
+  const prepare = channel.prepare?.bind(channel)
   if (!prepare) return channel
   return { ...channel, prepare: (handover, signal) => prepare(handover, signal).then(() => ({ kind: 'ready' })) }
 }
 
-function withoutRests({ restOf: _, ...channel }: Channel): Channel {
-  return channel
+function withoutRests(channel: Channel): Channel {
+  return without(channel, 'restOf')
+}
+
+function without(channel: Channel, name: 'prepare' | 'restOf'): Channel {
+  return Object.fromEntries(Object.entries(channel).filter(([each]) => each !== name)) as unknown as Channel
 }
 
 function withoutUploadClaim(): () => void {

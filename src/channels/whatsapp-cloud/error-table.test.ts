@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { failureOf, HELLO, openCloudWorld } from '../../../test/support/cloud-world/cloud-world.ts'
+import { FILES, failureOf, HELLO, openCloudWorld } from '../../../test/support/cloud-world/cloud-world.ts'
+import { NUMBER } from '../../../test/support/whatsapp-cloud/simulator-world.ts'
 import type { Failure } from '../../core/ports/channel.ts'
 import { WHATSAPP_CLOUD_CODES } from '../../core/reasons/whatsapp-cloud.ts'
 import { explainReason, isReasonCode } from '../../core/reasons.ts'
@@ -90,6 +91,20 @@ describe('the table of codes', () => {
     const suspecting = ROWS.map(([code]) => code).filter((code) => failureOfCode({ code, words: '' }).suspectsNetwork)
 
     assert.deepEqual(suspecting, [2, 131016, 131057, 133004])
+  })
+})
+
+describe('a number that is gone', () => {
+  it('makes the lane wait, and does not fail one message after another', async () => {
+    const { handover, send, prepare, spool, simulator } = await openCloudWorld()
+    simulator.changeNumber(NUMBER.phoneNumberId, { isGone: true })
+    const photo = { type: 'image', name: 'a.png', url: 'https://files.example/a.png', caption: null } as const
+
+    const failure = failureOf(await send(handover(HELLO)))
+    const prepared = await prepare(handover(photo, { media: await spool(FILES.png, 'image/png') }))
+
+    assert.deepEqual([failure.class, failure.code], ['connection', 'whatsapp_33'])
+    assert.deepEqual(prepared.kind === 'failed' && prepared.failure.code, 'whatsapp_33')
   })
 })
 

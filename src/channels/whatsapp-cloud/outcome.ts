@@ -8,6 +8,11 @@ import type { GraphAnswer } from './graph-client.ts'
 
 const MOST_WORDS = 500
 const MINUTE_MS = 60_000
+// The Graph API itself, before the Cloud API sees the request, has one code for a wrong value and for an object in the path
+// that is not there or may not be seen any more. Only the subcode tells them apart (page “Error handling”), and the second is
+// the number's trouble: as a wrong value it would fail each message of the lane, one after another.
+const INVALID = 100
+const NO_SUCH_NUMBER = 33
 
 /** An error as the Graph API writes it. */
 export interface GraphError {
@@ -75,12 +80,13 @@ export function isVouchedFor({ code, status }: Pick<GraphError, 'code' | 'status
 export function graphErrorOf(answer: GraphAnswer, hidden: HiddenTexts): GraphError | null {
   if (answer.kind !== 'answered') return null
   const error = memberOf(answer.body, 'error')
-  const code = memberOf(error, 'code')
-  if (typeof code !== 'number' || !Number.isSafeInteger(code) || code < 0) return null
+  const told = memberOf(error, 'code')
+  if (typeof told !== 'number' || !Number.isSafeInteger(told) || told < 0) return null
   const said = [memberOf(error, 'message'), memberOf(memberOf(error, 'error_data'), 'details')]
     .filter((text): text is string => typeof text === 'string' && text !== '')
     .join(': ')
-  const numbered = said.startsWith(`(#${code})`) ? said : `(#${code}) ${said}`
+  const numbered = said.startsWith(`(#${told})`) ? said : `(#${told}) ${said}`
+  const code = told === INVALID && memberOf(error, 'error_subcode') === NO_SUCH_NUMBER ? NO_SUCH_NUMBER : told
   return { code, words: cut(withoutHidden(numbered, hidden())), status: answer.status }
 }
 

@@ -79,6 +79,17 @@ describe('an upload', () => {
     ])
   })
 
+  it('that Meta refuses with a code of nobody’s beside trouble of its own is made again', async () => {
+    const { handover, spool, prepare, simulator } = await openCloudWorld()
+    simulator.fail({ on: 'media', code: 987654, httpStatus: 500, times: 1 })
+    const message = handover(contentOf('image'), { media: await spool(FILES.png, 'image/png') })
+
+    const first = await prepare(message)
+
+    assert.equal(first.kind === 'failed' && first.failure.class, 'transient')
+    assert.deepEqual(await prepare(message), { kind: 'ready' })
+  })
+
   it('of a file that is gone asks for it to be fetched again', async () => {
     const { handover, spool, prepare, simulator } = await openCloudWorld()
     const media = await spool(FILES.png, 'image/png')

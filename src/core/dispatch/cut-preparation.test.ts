@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { ANNA, BEN, stateOf, timelineOf } from '../../../test/conformance/storage-world.ts'
+import { ANNA, BEN, beat, stateOf, timelineOf } from '../../../test/conformance/storage-world.ts'
 import { changeSender, cuttable, openImageLane, uploadOf } from '../../../test/support/dispatch-world/image-lane.ts'
 import { BOTH, openDispatchWorld, READY } from '../../../test/support/dispatch-world/open-dispatch-world.ts'
 import { overrideLanes } from '../../../test/support/dispatch-world/override-lanes.ts'
-import type { Lanes } from '../ports/lanes.ts'
+import type { ConnectionId, WorkerId } from '../ids.ts'
+import { type Lanes, StorageUnavailable } from '../ports/lanes.ts'
+import { preferredWorker } from './share.ts'
 import { RENEW_EVERY_MS } from './worker-claim.ts'
 
 const MINUTE = 60_000
@@ -110,6 +112,27 @@ describe('an upload that nobody wants any more', () => {
     await world.close()
   })
 
+  it.each(['stopped', 'handed over'])('is cut short when its lane is %s just as that is looked at', async (how) => {
+    const { world, sender } = await openImageLane(['first'])
+    const { lanes, clock } = world.storage
+    const inspect: Lanes['inspect'] = async (lane) => {
+      await new Promise<void>((resolve) => clock.after(RENEW_EVERY_MS + 2_000, resolve))
+      return lanes.inspect(lane)
+    }
+    const anna = await world.startWorker(ANNA, { lanes: overrideLanes(lanes, { inspect }) })
+    await world.pass(100)
+    anna.dispatcher.change([sender.connectionId])
+    await world.pass(100)
+
+    if (how === 'stopped') void anna.dispatcher.stop(MINUTE)
+    else await beat(world.storage, otherThan(sender.connectionId), MINUTE)
+    await world.pass(RENEW_EVERY_MS + 2_000 + GRACE_MS + 2_000)
+
+    assert.equal(uploadOf(world, 'first').signal.aborted, true)
+    assert.equal(anna.dispatcher.laneCount, 0)
+    await world.close()
+  })
+
   it('is not begun when the worker is told to end while the step before is on its way', async () => {
     const { world } = await openImageLane(['first'])
     const { lanes, clock } = world.storage
@@ -170,6 +193,34 @@ describe('a worker that is lost while it uploads', () => {
     await world.close()
   })
 
+  it('waits quietly until its claim holds again', async () => {
+    const { world } = await openImageLane(['first'])
+    const { lanes } = world.storage
+    let isAway = false
+    let steps = 0
+    const away = overrideLanes(lanes, {
+      heartbeat: (...given) =>
+        isAway ? Promise.reject(new StorageUnavailable('away', false)) : lanes.heartbeat(...given),
+      record(step) {
+        steps += 1
+        return lanes.record(step)
+      },
+    })
+    await world.startWorker(ANNA, { lanes: away })
+    await world.pass(100)
+    isAway = true
+    await world.pass(30_000)
+    const stepsMeanwhile = steps
+
+    world.ready = () => READY
+    isAway = false
+    await world.pass(5_000)
+
+    assert.equal(stepsMeanwhile, 1)
+    assert.deepEqual(world.told, ['anna: first'])
+    await world.close()
+  })
+
   it('G6: sends nothing when the upload is done after its claim was another’s', async () => {
     const { world } = await openImageLane(['first'])
     const line = { isCut: false }
@@ -188,3 +239,11 @@ describe('a worker that is lost while it uploads', () => {
     await world.close()
   })
 })
+
+/** A worker who should have this lane in place of Anna. */
+function otherThan(connectionId: ConnectionId): WorkerId {
+  for (let i = 1; ; i++) {
+    const worker = `worker ${i}` as WorkerId
+    if (preferredWorker(connectionId, [ANNA, worker]) === worker) return worker
+  }
+}

@@ -240,9 +240,8 @@ export class Lane {
     })
     if (this.#ending) return false
     if (prepared?.kind !== 'failed') {
-      // Cut short: others may have had the lane, or somebody changed it.
+      // Cut short. If others have had the lane meanwhile, the next step is refused.
       if (!prepared) await this.#parts.claim.held()
-      this.#changed ||= !prepared
       return !this.#ending
     }
     const decision = this.#rules.afterPreparing(head, startedAt, prepared.failure)

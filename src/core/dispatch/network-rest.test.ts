@@ -153,7 +153,8 @@ describe('a message that the pace of the network lets rest', () => {
   it('is waited for without a look into storage: what holds it is known', async () => {
     const { world, sender } = await openRest()
     await world.accept(sender, 'second')
-    world.rest = (_, now) => (now % 6_000 === 0 ? null : rest(now - (now % 6_000) + 6_000))
+    const until = world.storage.clock.now() + 6_000
+    world.rest = (_, now) => (world.calls.length === 1 && now < until ? rest(until) : null)
     let looks = 0
     const { lanes } = world.storage
     const inspect: Lanes['inspect'] = (lane) => {

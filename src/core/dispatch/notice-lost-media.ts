@@ -14,7 +14,8 @@ export function noticeLostMedia(channel: Channel, onLost: () => void): Channel {
   const lookAtPrepared = (prepared: Prepared) => {
     if (prepared.kind === 'failed') hear(prepared.failure)
   }
-  const { prepare, restOf } = channel
+  const prepare = channel.prepare?.bind(channel)
+  const restOf = channel.restOf?.bind(channel)
   return {
     name: channel.name,
     capabilities: channel.capabilities,
@@ -31,11 +32,11 @@ export function noticeLostMedia(channel: Channel, onLost: () => void): Channel {
     // Left out where the channel leaves them out, because a lane looks whether they are there.
     ...(prepare && {
       prepare(handover: Handover, signal: AbortSignal) {
-        const preparing = prepare.call(channel, handover, signal)
+        const preparing = prepare(handover, signal)
         preparing.then(lookAtPrepared, () => {})
         return preparing
       },
     }),
-    ...(restOf && { restOf: restOf.bind(channel) }),
+    ...(restOf && { restOf }),
   }
 }

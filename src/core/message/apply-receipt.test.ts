@@ -48,6 +48,15 @@ describe('a report of the network', () => {
     assert.deepEqual(after.map(inWords), [CONTRARY, CONTRARY])
   })
 
+  it('G5: does not say that a message failed whose attempt before may have arrived', () => {
+    const failed = { kind: 'failed', code: null, attemptNumber: 2 } as const
+    const after = (['PUBLISHED', 'UNCONFIRMED'] as const).map((state) =>
+      applyReceipt({ ...known(state), attempts: 2, mayHaveArrivedBefore: true }, failed),
+    )
+
+    assert.deepEqual(after.map(inWords), ['UNCONFIRMED', STAYS])
+  })
+
   it('counts a message as arrived whichever of its attempts it was', () => {
     const arrived = (['sent', 'delivered', 'read'] as const).map((kind) =>
       applyReceipt({ ...known('UNCONFIRMED'), attempts: 2 }, { kind, code: null, attemptNumber: 1 }),
@@ -68,7 +77,7 @@ describe('a report of the network', () => {
 })
 
 function known(state: MessageState): KnownMessage {
-  return { state, attempts: 1, wasReportedFailed: false }
+  return { state, attempts: 1, wasReportedFailed: false, mayHaveArrivedBefore: false }
 }
 
 function inWords({ to, contrary, isTold }: ReceiptEffect): string {

@@ -8,6 +8,8 @@ export interface KnownMessage {
   readonly attempts: number
   /** Only for FAILED: it is so because the network reported it, and not because an attempt was refused. */
   readonly wasReportedFailed: boolean
+  /** An attempt before the last one is of unknown fate: the message was sent once more all the same. */
+  readonly mayHaveArrivedBefore: boolean
 }
 
 export interface ReceiptEffect {
@@ -86,16 +88,17 @@ function afterSent({ state, wasReportedFailed }: KnownMessage): ReceiptEffect {
 }
 
 function afterFailure(
-  { state, attempts }: KnownMessage,
+  { state, attempts, mayHaveArrivedBefore }: KnownMessage,
   { code, attemptNumber }: Pick<Receipt, 'code' | 'attemptNumber'>,
 ): ReceiptEffect {
   // That another attempt failed says nothing of the one by which the message stands as it does.
   if (attemptNumber !== null && attemptNumber !== attempts) return CONTRARY
   switch (state) {
     case 'PUBLISHED':
-      return move('FAILED', code ?? 'refused_later')
+      // Nobody may say that it failed as long as the attempt before may have arrived.
+      return mayHaveArrivedBefore ? move('UNCONFIRMED', 'fate_unknown') : move('FAILED', code ?? 'refused_later')
     case 'UNCONFIRMED':
-      return move('FAILED', code ?? 'evidence_not_sent')
+      return mayHaveArrivedBefore ? STAYS : move('FAILED', code ?? 'evidence_not_sent')
     case 'FAILED':
       return STAYS
     case 'DELIVERED':

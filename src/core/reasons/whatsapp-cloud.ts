@@ -70,8 +70,8 @@ export const WHATSAPP_CLOUD_CODES: Readonly<Record<number, WhatsAppCloudMeaning>
   }),
   ...rows('sender', {
     33: [
-      'The number was deleted from the business account, or its phone number id is wrong.',
-      'Check phone_number_id of the connection in Meta’s WhatsApp Manager.',
+      'The number was deleted from the business account, or the access token may not use it any more.',
+      'Check in Meta’s WhatsApp Manager that the number is there and that the system user of the token has it.',
     ],
     131037: [
       'The number’s display name is not approved, so it may not send.',

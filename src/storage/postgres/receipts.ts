@@ -3,7 +3,7 @@ import { applyReceipt, type ReceiptEffect } from '../../core/message/apply-recei
 import type { MessageState, Sequence } from '../../core/message/message.ts'
 import type { Receipt, ReceiptEnd } from '../../core/ports/channel.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
-import { receiptMoment } from '../shared/receipt-moment.ts'
+import { isDoubtful, receiptMoment } from '../shared/receipt-moment.ts'
 import { Batches } from './batches.ts'
 import { bigintArray, textArray, withoutNul } from './binary-arrays.ts'
 import type { Link } from './link.ts'
@@ -124,8 +124,16 @@ export class ReceiptWriter {
     const reported = await this.#reportedFailed(
       found.filter(({ receipt, target }) => receipt.kind === 'sent' && target.state === 'FAILED'),
     )
+    const doubted = await this.#withUnknownBefore(
+      found.filter(({ receipt, target }) => receipt.kind === 'failed' && target.attempts > 1),
+    )
     return found.map(({ at, receipt, target }) => {
-      const known = { ...target, wasReportedFailed: reported.has(target.sequence) }
+      const { sequence } = target
+      const known = {
+        ...target,
+        wasReportedFailed: reported.has(sequence),
+        mayHaveArrivedBefore: doubted.has(sequence),
+      }
       return { at, receipt, target, effect: applyReceipt(known, receipt) }
     })
   }
@@ -135,6 +143,20 @@ export class ReceiptWriter {
     const rows = await this.#link.ask(
       `select distinct message_sequence from timeline where message_sequence = any ($1) and kind = 'receipt-failed'`,
       [bigintArray(found.map(({ target }) => target.sequence))],
+    )
+    return new Set(rows.map((row) => row['message_sequence'] as Sequence))
+  }
+
+  /** Those of which an attempt before the last one is of unknown fate. */
+  async #withUnknownBefore(found: readonly Found[]): Promise<ReadonlySet<Sequence>> {
+    if (found.length === 0) return new Set()
+    const rows = await this.#link.ask(
+      `select distinct a.message_sequence from unnest($1::bigint[], $2::bigint[]) s (sequence, attempts)
+         join ended_attempt a on a.message_sequence = s.sequence and a.number < s.attempts and a.outcome = 'unknown'`,
+      [
+        bigintArray(found.map(({ target }) => target.sequence)),
+        bigintArray(found.map(({ target }) => target.attempts)),
+      ],
     )
     return new Set(rows.map((row) => row['message_sequence'] as Sequence))
   }
@@ -152,7 +174,7 @@ export class ReceiptWriter {
         texts(({ effect }) => effect.to),
         texts(({ effect }) => effect.reason),
         texts(({ receipt }) => clean(receipt.words)),
-        bigintArray(group.map(({ receipt, effect }) => (effect.to === 'FAILED' ? null : receipt.at))),
+        bigintArray(group.map(({ receipt, effect }) => (isDoubtful(effect.to) ? null : receipt.at))),
         bigintArray(group.map(({ receipt }) => receipt.at)),
         texts(({ receipt }) => clean(receipt.code)),
         textArray(told.map(({ kind }) => kind)),

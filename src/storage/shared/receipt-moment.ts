@@ -1,3 +1,4 @@
+import type { MessageState } from '../../core/message/message.ts'
 import type { TimelineKind } from '../../core/message/timeline.ts'
 import type { Receipt } from '../../core/ports/channel.ts'
 
@@ -7,4 +8,9 @@ export function receiptMoment(
   contrary: boolean,
 ): { kind: TimelineKind; words: string | null } {
   return contrary ? { kind: 'receipt-contrary', words: words ?? kind } : { kind: `receipt-${kind}`, words }
+}
+
+/** Of a state in which nobody may say that the network has taken the message. */
+export function isDoubtful(state: MessageState | null): boolean {
+  return state === 'FAILED' || state === 'UNCONFIRMED'
 }

@@ -3,7 +3,7 @@ import type { ConnectionId } from '../../core/ids.ts'
 import { applyReceipt } from '../../core/message/apply-receipt.ts'
 import type { MessageState, Sequence } from '../../core/message/message.ts'
 import type { Receipt, ReceiptEnd } from '../../core/ports/channel.ts'
-import { receiptMoment } from '../shared/receipt-moment.ts'
+import { isDoubtful, receiptMoment } from '../shared/receipt-moment.ts'
 
 const TARGET = 'select sequence, state, connection_id, attempts from message'
 // In the words of the index on just those ids, or it would not be used.
@@ -23,6 +23,7 @@ export class ReceiptWriter {
   readonly #isOpen: StatementSync
   readonly #isTold: StatementSync
   readonly #wasReportedFailed: StatementSync
+  readonly #hasUnknownBefore: StatementSync
   readonly #move: StatementSync
   readonly #note: StatementSync
 
@@ -35,6 +36,9 @@ export class ReceiptWriter {
     )
     this.#wasReportedFailed = database.prepare(
       `select 1 from timeline where message_sequence = ? and kind = 'receipt-failed' limit 1`,
+    )
+    this.#hasUnknownBefore = database.prepare(
+      `select 1 from attempt where message_sequence = ? and number < ? and outcome = 'unknown' limit 1`,
     )
     this.#move = database.prepare(
       `update message set state = ?, reason = ?, words = ?, published_at = coalesce(published_at, ?),
@@ -54,12 +58,15 @@ export class ReceiptWriter {
     if (this.#isOpen.get(target.connection_id, sequence)) return 'too-early'
     if (this.#wasBrought(sequence, receipt)) return 'applied'
     const wasReportedFailed = state === 'FAILED' && this.#wasReportedFailed.get(sequence) !== undefined
-    const effect = applyReceipt({ state, attempts, wasReportedFailed }, receipt)
+    const mayHaveArrivedBefore =
+      receipt.kind === 'failed' && attempts > 1 && this.#hasUnknownBefore.get(sequence, attempts) !== undefined
+    const effect = applyReceipt({ state, attempts, wasReportedFailed, mayHaveArrivedBefore }, receipt)
     if (!effect.isTold) return 'applied'
     if (effect.to) {
-      const publishedAt = effect.to === 'FAILED' ? null : receipt.at
       const { words, networkId, at } = receipt
-      this.#move.run(effect.to, effect.reason, words, publishedAt, networkId, at, sequence)
+      const publishedAt = isDoubtful(effect.to) ? null : at
+      const resolvedAt = effect.to === 'UNCONFIRMED' ? null : at
+      this.#move.run(effect.to, effect.reason, words, publishedAt, networkId, resolvedAt, sequence)
     }
     const { at, code } = receipt
     const { kind, words } = receiptMoment(receipt, effect.contrary)

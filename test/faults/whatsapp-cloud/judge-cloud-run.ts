@@ -31,11 +31,6 @@ export async function judgeCloudRun(
 
   const input = { ...(await collectLedger(world, requests)), inbox: simulator.sent.map(asDelivered) }
   const ledger = checkLedger(input)
-  for (const m of input.messages.filter(({ state }) => state === 'UNCONFIRMED')) {
-    const got = simulator.sent.filter(({ opaque }) => messageIdIn(opaque) === m.id)
-    const tries = simulator.callbackTries.filter(({ body }) => body.includes(m.id))
-    console.log('UNCONFIRMED', m, got.length, got.map((g) => g.at), tries.map((t) => [t.status, t.at, t.tryNumber]), input.attempts?.filter((a) => a.messageId === m.id))
-  }
   assertClean(ledger)
   assert.deepEqual(findBehind(input.messages, told), [])
   assertLedgerSeesFaults(input)

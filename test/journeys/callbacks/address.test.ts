@@ -145,7 +145,7 @@ describe('the surface for callbacks', () => {
   })
 
   it('asks to come again while it shuts down, and when nothing can be stored', async () => {
-    let thrown: unknown = new StorageUnavailable('the disk is full', false)
+    let thrown: Error = new StorageUnavailable('the disk is full', false)
     await withStub({ receive: () => Promise.reject(thrown) }, async (server) => {
       const full = await server.ask({ target: '/channels/stub/app', body })
       thrown = new Error('a fault with a secret in it')

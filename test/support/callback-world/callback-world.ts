@@ -254,7 +254,7 @@ export class CallbackWorld {
 
   async reportsOf(id: MessageId): Promise<readonly string[]> {
     const { timeline } = await this.storage.administration.explainMessage(id)
-    return timeline.map(({ kind }) => kind as string).filter((kind) => kind.startsWith('receipt'))
+    return timeline.map(({ kind }) => kind).filter((kind) => kind.startsWith('receipt'))
   }
 
   noted(event: CallbackEvent['event']): readonly string[] {

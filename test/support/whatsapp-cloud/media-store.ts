@@ -47,7 +47,8 @@ export class MediaStore {
     if (!(file instanceof File)) throw required('file')
     const mime = (file.type.split(';')[0] ?? '').trim().toLowerCase()
     const declared = form.get('type')
-    if (declared !== null && String(declared).split(';')[0]?.trim().toLowerCase() !== mime) {
+    if (declared instanceof File) throw invalid('Param type must be a string.')
+    if (declared !== null && declared.split(';')[0]?.trim().toLowerCase() !== mime) {
       throw invalid(`Param type '${declared}' does not match the type of the file, '${mime}'.`)
     }
     const kind = kindOfMime(mime)

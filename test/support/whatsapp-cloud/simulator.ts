@@ -22,6 +22,7 @@ import type {
 } from './simulator-types.ts'
 
 const LARGEST_BODY_BYTES = 110_000_000
+const KEEP_ALIVE_MS = 75_000
 const ACTS_ANYWAY: readonly FaultKind[] = [
   'drop-after',
   'half-answer',
@@ -65,6 +66,8 @@ class CloudSimulator implements Simulator {
   }
 
   async listen(): Promise<void> {
+    // Longer than any client keeps an idle connection, as large sites do: else calls would meet one that is being closed.
+    this.#server.keepAliveTimeout = KEEP_ALIVE_MS
     this.#server.listen(this.#options.port ?? 0, this.#options.host ?? '127.0.0.1')
     await once(this.#server, 'listening')
   }
@@ -206,18 +209,24 @@ class CloudSimulator implements Simulator {
     const acts = fault === null || ACTS_ANYWAY.includes(fault.kind)
     const answer = acts ? await this.#api.handle(call, waId) : null
     if (this.#options.latencyMs) await wait(this.#options.latencyMs)
-    const status = await sendAnswer(response, answer, fault)
+    const effective = isMoot(fault, answer) ? null : fault
+    const status = await sendAnswer(response, answer, effective)
     const seen = {
       method: call.method,
-      path: call.url.pathname + call.url.search.replace(/(access_token=)[^&]*/g, '$1…'),
+      path: call.url.pathname + call.url.search.replace(/((?:access_token|appsecret_proof)=)[^&]*/g, '$1…'),
       ...{ kind, waId, status, at },
       code: codeOf(answer),
-      fault: fault?.kind ?? null,
+      fault: effective?.kind ?? null,
       acted: answer !== null && answer.status === 200,
     }
     this.requests.push(seen)
     this.#options.onRequest?.(seen)
   }
+}
+
+// What was refused was not taken, and a fault after acting is about what was.
+function isMoot(fault: DrawnFault | null, answer: GraphAnswer | null): boolean {
+  return fault !== null && fault.kind !== 'slow' && answer !== null && answer.status !== 200
 }
 
 /** Does to the connection what the fault says. Returns the status that the caller can have seen. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import { beforeEach, describe, it } from 'vitest'
 import { callGraph, NUMBER, openSimulator, PNG, textTo, uploadTo, type World } from './simulator-world.ts'
 
@@ -118,6 +119,18 @@ describe('the simulated Cloud API is as strict as the published one', () => {
       [401, 190, undefined],
     ])
     for (const answer of [foreign, unknown, gone]) assert.deepEqual(codes(answer), [400, 100, 33])
+  })
+
+  it('refuses a proof of another app secret', async () => {
+    const path = (secret: string) => {
+      const proof = createHmac('sha256', secret).update(NUMBER.accessToken).digest('hex')
+      return `/v26.0/${NUMBER.phoneNumberId}?fields=id&appsecret_proof=${proof}`
+    }
+
+    const right = await callGraph(world.simulator.url, path(NUMBER.appSecret))
+    const wrong = await callGraph(world.simulator.url, path('another'))
+
+    assert.deepEqual([right.status, wrong.body.error?.code], [200, 100])
   })
 
   it('refuses versions that have ended, or are not there yet', async () => {

@@ -1,17 +1,8 @@
 import type { Instant } from '../../../core/ids.ts'
 import type { NumberChange, Told, ToldStatus, ToldWriter } from '../statuses/told.ts'
+import type { IgnoredReason } from './ignored-reason.ts'
 import { instantOf, listOf, numberOf, objectOf, textOf } from './loose-json.ts'
 import { readStatus } from './read-status.ts'
-
-/** Why a part of a callback says nothing to us. */
-export type IgnoredReason =
-  | 'not_an_account'
-  | 'field_unknown'
-  | 'part_malformed'
-  | 'number_unknown'
-  | 'status_unknown'
-  | 'not_ours'
-  | 'too_many'
 
 /** Which number at Meta a part is about: the messages field names an id, the others a business account and perhaps a number. */
 export type About =

@@ -1,7 +1,7 @@
 import { readOpaqueData } from '../statuses/opaque-data.ts'
 import type { ToldStatus } from '../statuses/told.ts'
+import type { IgnoredReason } from './ignored-reason.ts'
 import { codeOf, instantOf, listOf, numberOf, objectOf, textOf } from './loose-json.ts'
-import type { IgnoredReason } from './read-callback.ts'
 
 // A voice message that was played was read.
 const KINDS: ReadonlyMap<unknown, ToldStatus['kind']> = new Map([

@@ -110,7 +110,7 @@ begin
     ), moved as (
       update settled m set state = n.state, reason = n.reason, words = n.state_words,
           published_at = coalesce(m.published_at, n.published_at), network_id = coalesce(m.network_id, n.network_id),
-          resolved_at = coalesce(m.resolved_at, n.at)
+          resolved_at = case when n.state = ''UNCONFIRMED'' then m.resolved_at else coalesce(m.resolved_at, n.at) end
         from news n where n.state is not null and m.sequence >= n.sequence and m.sequence <= n.sequence
           and m.sequence >= %1$s and m.sequence < %2$s
     ), told as (

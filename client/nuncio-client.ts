@@ -1,0 +1,5 @@
+export { type Client, type ClientOptions, createClient, type SendOptions } from './create-client.ts'
+export type { AudioFile, MediaFile, Message, MessageType } from './message.ts'
+export { type FieldError, NuncioRefusal, type RefusalCode } from './nuncio-refusal.ts'
+export { NuncioUnreachable } from './nuncio-unreachable.ts'
+export type { Sent } from './read-reply.ts'
