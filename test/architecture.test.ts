@@ -34,7 +34,18 @@ const FOLDERS: ImportRules['folders'] = {
 
   // The one place that knows all parts. Nobody but cli may import it.
   app: {
-    mayImport: ['contract', 'core', 'config', 'secrets', 'storage/*', 'channels/*', 'media', 'notify', 'http', 'http/*'],
+    mayImport: [
+      'contract',
+      'core',
+      'config',
+      'secrets',
+      'storage/*',
+      'channels/*',
+      'media',
+      'notify',
+      'http',
+      'http/*',
+    ],
     mayUseNode: true,
   },
 

@@ -55,7 +55,9 @@ describe('the pages for people', () => {
 
   it.each([...pages.keys()])('%s names only scripts and settings that there are', (page) => {
     const text = pages.get(page) ?? ''
-    const scripts = [...text.matchAll(/\bnpm run (?:-s )?([a-z]+(?::[a-z]+)*)/g)].map(([, name = '']) => name)
+    const scripts = [...text.matchAll(/\bnpm run (?:-s )?([a-z]+(?::[a-z]+(?:-[a-z]+)*)*)/g)].map(
+      ([, name = '']) => name,
+    )
     const settings = [...text.matchAll(/\bNUNCIO_[A-Z_]+[A-Z]\b/g)].map(([name]) => name)
     const known = new Set<string>([
       ...OF_TESTS_AND_BENCHES,
@@ -150,7 +152,10 @@ function commandLinesOf(text: string): string[] {
   return (
     blocksOf(text)
       .flatMap(({ language, text: block }) => {
-        const lines = block.split('\n').map((line) => line.trim())
+        const lines = block
+          .replaceAll(/ *\\\n */g, ' ')
+          .split('\n')
+          .map((line) => line.trim())
         return language === 'sh' ? lines : lines.flatMap((line) => (line.startsWith('$ ') ? line.slice(2) : []))
       })
       .map((line) => line.replace(/^(?:NUNCIO_[A-Z_]+=\S+ )+/, '').replace('npm run -s nuncio --', 'nuncio'))

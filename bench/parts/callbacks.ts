@@ -9,6 +9,7 @@ import type { EngineName } from '../engine.ts'
 import { type Figure, formatNumber } from '../figure.ts'
 import type { CallbackFigures, GraphCalls } from '../instant-graph.ts'
 import type { MadeData } from '../made-data.ts'
+import { type PerMessage, perMessage, serverFigures, spentBy } from '../server-costs.ts'
 import { settingsFor } from '../settings-for.ts'
 import { median } from '../statistics.ts'
 
@@ -29,6 +30,7 @@ interface Turn extends CallbackFigures {
   readonly sent: number
   readonly applied: number
   readonly cpuUs: number
+  readonly server: PerMessage | null
 }
 
 /** Sending at a steady rate while the network reports three times of each message, as Meta says one must be ready for. */
@@ -44,15 +46,18 @@ export async function measureCallbacks(bench: Bench, engine: EngineName): Promis
   const load = { port, pid: service.pid, token: data.token, numbers, sockets: SOCKETS, recipients: RECIPIENTS }
   const turns: Turn[] = []
   for (let round = 1; round <= bench.options.rounds; round += 1) {
+    const spentBefore = await spentBy(bench, engine)
     const appliedBefore = await countApplied(port)
     await graph.ask('takeFigures', null)
     const { allReplies, serverCpuUs: cpuUs } = await bench.load({ ...load, ratePerSecond: SENDS_PER_SECOND })
     const applied = await untilApplied(port, appliedBefore + allReplies * CALLBACKS_PER_MESSAGE)
+    const server = perMessage(spentBefore, await spentBy(bench, engine), allReplies)
     const turn = {
       ...(await graph.ask('takeFigures', null)),
       sent: allReplies,
       applied: applied - appliedBefore,
       cpuUs,
+      server,
     }
     turns.push(turn)
     bench.options.tell(
@@ -133,5 +138,6 @@ function figuresOf(turns: readonly Turn[]): Figure[] {
       rounds: shares,
       note: 'within ten seconds of the last message',
     },
+    ...serverFigures(PART, 'a message and its callbacks', turns),
   ]
 }

@@ -14,7 +14,7 @@ export function DisplaySettings() {
   const [hasShortcuts, setShortcuts] = useShortcutSetting()
   return (
     <Stack gap="md">
-      <Radio.Group label="Times" value={time} onChange={(value) => setTime(value as TimeDisplay)}>
+      <Radio.Group label="Times" value={time} onChange={(value) => setTime(value)}>
         <Stack gap="xs" mt="xs">
           {TIMES.map(({ value, label }) => (
             <Radio key={value} value={value} label={label} />

@@ -153,7 +153,10 @@ export interface Channel {
    * Until when the pace of the network lets this message rest; null when it may go now. Asked right before each attempt
    * is opened, so it must be quick and answer from memory. Left out where the network sets no pace.
    */
-  restOf?(next: Pick<Handover, 'accountId' | 'connectionId' | 'to' | 'content' | 'settings'>, now: Instant): NetworkRest | null
+  restOf?(
+    next: Pick<Handover, 'accountId' | 'connectionId' | 'to' | 'content' | 'settings'>,
+    now: Instant,
+  ): NetworkRest | null
   /**
    * One wire attempt. Never throws and never repeats by itself. When `signal` aborts it must end soon; what it
    * returns then says whether the message may have left.

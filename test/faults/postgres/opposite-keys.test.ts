@@ -35,7 +35,11 @@ describe('the same idempotency keys at two processes on PostgreSQL, in opposite 
           deadlocks,
         })
         const odd = pairs.filter((pair) => !isOneMessage(pair))
-        assert.equal(odd.length, 0, `${odd.length} pairs are not one message, such as ${JSON.stringify(odd.slice(0, 3))}`)
+        assert.equal(
+          odd.length,
+          0,
+          `${odd.length} pairs are not one message, such as ${JSON.stringify(odd.slice(0, 3))}`,
+        )
         assert.equal(judged.input.messages.length, pairs.length)
         assert.equal(deadlocks, 0)
         // Else one process was done before the other began, and nothing has met.

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
@@ -9,10 +9,11 @@ const TRIES = 5
  * answer did not come. To show that a run would notice. Returns its address.
  */
 export async function openRetryingForwarder(target: string): Promise<string> {
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const { status, text } = await forward(target, request)
     response.writeHead(status, { 'content-type': 'application/json' }).end(text)
-  })
+  }
+  const server = createServer((request, response) => void answer(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {
     server.closeAllConnections()
@@ -23,7 +24,7 @@ export async function openRetryingForwarder(target: string): Promise<string> {
 
 async function forward(target: string, request: IncomingMessage): Promise<{ status: number; text: string }> {
   const parts: Buffer[] = []
-  for await (const part of request) parts.push(part)
+  for await (const part of request) parts.push(part as Buffer)
   const { method = 'GET', url = '/', headers } = request
   for (let left = TRIES; left > 0; left -= 1) {
     try {

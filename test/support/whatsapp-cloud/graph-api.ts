@@ -126,7 +126,7 @@ export class GraphApi {
         return this.#send(found)
       case 'POST media': {
         refusalOf('media')
-        const upload = await this.media.take(number.phoneNumberId, { ...call, now: this.#now() })
+        const upload = this.media.take(number.phoneNumberId, { ...call, now: this.#now() })
         return { status: 200, body: { id: upload.id } }
       }
       case 'GET ':

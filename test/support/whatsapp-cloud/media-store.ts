@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { GraphError, invalid, required } from './graph-error.ts'
+import { readMultipart } from './read-multipart.ts'
 import type { Upload } from './simulator-types.ts'
 
 export type MediaKind = 'image' | 'document' | 'video' | 'audio' | 'sticker'
@@ -40,15 +41,14 @@ export class MediaStore {
   readonly #deleted = new Set<string>()
 
   /** Takes a multipart body apart and keeps its file. */
-  async take(phoneNumberId: string, { contentType, body, now }: { contentType: string; body: Buffer; now: number }) {
-    const form = await parseForm(contentType, body)
-    if (form.get('messaging_product') !== 'whatsapp') throw required('messaging_product')
-    const file = form.get('file')
-    if (!(file instanceof File)) throw required('file')
-    const mime = (file.type.split(';')[0] ?? '').trim().toLowerCase()
-    const declared = form.get('type')
-    if (declared instanceof File) throw invalid('Param type must be a string.')
-    if (declared !== null && declared.split(';')[0]?.trim().toLowerCase() !== mime) {
+  take(phoneNumberId: string, { contentType, body, now }: { contentType: string; body: Buffer; now: number }) {
+    const form = readMultipart(contentType, body)
+    if (form?.fields.get('messaging_product') !== 'whatsapp') throw required('messaging_product')
+    const file = form.files.get('file')
+    if (!file) throw required('file')
+    const mime = plainMime(file.mime)
+    const declared = form.fields.get('type')
+    if (declared !== undefined && plainMime(declared) !== mime) {
       throw invalid(`Param type '${declared}' does not match the type of the file, '${mime}'.`)
     }
     const kind = kindOfMime(mime)
@@ -58,7 +58,7 @@ export class MediaStore {
         `Param file must be a file with one of the following types: ${allowed}. Received file of type '${mime || 'application/octet-stream'}'.`,
       )
     }
-    const bytes = Buffer.from(await file.arrayBuffer())
+    const { bytes, filename } = file
     if (bytes.length === 0) throw invalid('Param file must not be empty.')
     if (bytes.length > MOST_BYTES[kind]) {
       throw new GraphError(131053, {
@@ -72,7 +72,7 @@ export class MediaStore {
     }
     const sha256 = createHash('sha256').update(bytes).digest('hex')
     const id = String(1_000_000_000_000_000 + this.uploads.length * 7 + (now % 1_000_000) * 1_000)
-    const upload: Upload = { id, phoneNumberId, mime, filename: file.name, bytes, sha256, at: now }
+    const upload: Upload = { id, phoneNumberId, mime, filename, bytes, sha256, at: now }
     this.uploads.push(upload)
     return upload
   }
@@ -94,13 +94,9 @@ export function kindOfMime(mime: string): MediaKind | null {
   return (found?.[0] ?? null) as MediaKind | null
 }
 
-async function parseForm(contentType: string, body: Buffer): Promise<FormData> {
-  if (!/^multipart\/form-data\s*;/i.test(contentType)) throw required('file')
-  try {
-    return await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } }).formData()
-  } catch {
-    throw invalid('Invalid multipart body.')
-  }
+// Without its parameters, such as codecs.
+function plainMime(mime: string): string {
+  return (mime.split(';')[0] ?? '').trim().toLowerCase()
 }
 
 const startsWith = (bytes: Buffer, ...start: readonly number[]) => start.every((byte, place) => bytes[place] === byte)

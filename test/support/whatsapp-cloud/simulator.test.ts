@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it, onTestFinished } from 'vitest'
 import type { FaultKind, Simulator } from './simulator-types.ts'
@@ -168,7 +168,10 @@ describe('callbacks of the simulated Cloud API', () => {
     await simulator.callbacksIdle()
 
     const changes = listener.got.flatMap(({ body }) => JSON.parse(body).entry[0].changes)
-    assert.deepEqual(changes.map(({ field }) => String(field)).toSorted((a, b) => a.localeCompare(b)), ['messages', 'phone_number_quality_update'])
+    assert.deepEqual(
+      changes.map(({ field }) => String(field)).toSorted((a, b) => a.localeCompare(b)),
+      ['messages', 'phone_number_quality_update'],
+    )
   })
 
   it('are asked for with the challenge that the address must give back', async () => {
@@ -209,7 +212,7 @@ interface Got {
 /** Stands for our own callback address: answers with these, then with 200. */
 async function listen(answers: readonly number[] = []) {
   const got: Got[] = []
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const query = new URL(request.url ?? '/', 'http://here').searchParams
     if (request.method === 'GET') {
       const isOurs = query.get('hub.verify_token') === NUMBER.verifyToken
@@ -217,11 +220,12 @@ async function listen(answers: readonly number[] = []) {
       return
     }
     const parts: Buffer[] = []
-    for await (const part of request) parts.push(part)
+    for await (const part of request) parts.push(part as Buffer)
     const status = answers[got.length] ?? 200
     got.push({ body: Buffer.concat(parts).toString(), signature: String(request.headers['x-hub-signature-256']) })
     response.writeHead(status).end()
-  })
+  }
+  const server = createServer((request, response) => void answer(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
   return { got, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/callbacks` }
