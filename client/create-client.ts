@@ -76,7 +76,7 @@ export function createClient(options: ClientOptions): Client {
       if ('sent' in answer) return answer.sent
       const { error } = answer
       // An earlier try may have been stored whatever this answer says, unless it judges the message itself.
-      isOpen = answer.isOpen || (isOpen && !(error instanceof NuncioRefusal && error.status === 400))
+      isOpen = answer.isOpen || (isOpen && !(error instanceof NuncioRefusal && error.status === 400 && error.code))
       const waitMs = tries > retries ? null : waitBeforeTry(tries, error)
       if (waitMs === null) throw isOpen ? new NuncioUnreachable(key, error) : error
       await wait(waitMs, signal)

@@ -41,12 +41,21 @@ export type Message = Ends & { [Type in MessageType]: Only<Type> }[MessageType]
 
 const TYPES: readonly MessageType[] = ['text', 'image', 'document', 'video', 'audio']
 
+type MediaType = Exclude<MessageType, 'text'>
+
+interface SendRequest extends Ends {
+  readonly message:
+    | { readonly type: 'message'; readonly message: string }
+    | { readonly type: MediaType; readonly media: MediaFile | AudioFile }
+}
+
 /** The body of the request. */
-export function toRequest(message: Message) {
-  const { from, to } = message
+export function toRequest(message: Message): SendRequest {
+  const { from, to, text } = message
   const [type, another] = TYPES.filter((each) => message[each] !== undefined)
   // The compiler sees to it, but callers in JavaScript have none. Whatever we left out would be lost in silence.
   if (!type || another) throw new TypeError(`A message has exactly one of ${TYPES.join(', ')}`)
-  if (message.text !== undefined) return { from, to, message: { type: 'message' as const, message: message.text } }
-  return { from, to, message: { type, media: message[type] } }
+  if (text !== undefined) return { from, to, message: { type: 'message', message: text } }
+  const mediaType = type as MediaType
+  return { from, to, message: { type: mediaType, media: message[mediaType] as MediaFile | AudioFile } }
 }

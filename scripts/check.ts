@@ -18,6 +18,8 @@ const CHECKS: readonly Check[] = [
   { name: 'lint that knows types', script: 'node_modules/oxlint/bin/oxlint', arguments: ['--format=unix'] },
   { name: 'types', script: 'node_modules/typescript/bin/tsc' },
   { name: 'types of the console', script: 'node_modules/typescript/bin/tsc', arguments: ['-p', 'console'] },
+  { name: 'types of the client', script: 'node_modules/typescript/bin/tsc', arguments: ['-p', 'client', '--noEmit'] },
+  { name: 'types of the examples', script: 'node_modules/typescript/bin/tsc', arguments: ['-p', 'docs/examples'] },
   { name: 'sizes', script: 'scripts/check-sizes.ts' },
   { name: 'names', script: 'scripts/check-names.ts' },
   { name: 'guarantees', script: 'scripts/check-guarantees.ts' },

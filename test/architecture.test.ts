@@ -146,6 +146,19 @@ describe('the console', () => {
   })
 })
 
+describe('the client', () => {
+  const client = readTree('client/**/*.ts')
+
+  it('is found', () => {
+    assert.notEqual(client.size, 0)
+  })
+
+  // That it uses no package and nothing of Node is seen to by its own tsconfig, and by the test of what is built of it.
+  it('knows nothing of our code, because it is installed without it', () => {
+    assert.deepEqual(findImportsOutOf(client, 'client/', []), [])
+  })
+})
+
 describe('the rule of imports, on trees that break it', () => {
   it.each([
     ['core imports an adapter', 'src/core/claim.ts', `import { open } from '../media/fetch.ts'`],

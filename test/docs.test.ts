@@ -12,7 +12,7 @@ import { openSurroundings } from '../src/cli/surroundings.ts'
 import { SETTINGS } from '../src/config/settings.ts'
 import { successBody } from '../src/contract/replies.ts'
 
-const pages = readTree('*.md', 'docs/**/*.md', 'src/**/README.md')
+const pages = readTree('*.md', 'docs/**/*.md', '{src/**,client}/README.md')
 const readme = pages.get('README.md') ?? ''
 
 // Nothing is run here, so only what is printed about wrong use is kept from the terminal.

@@ -20,8 +20,8 @@ function scripted(replies: readonly (() => Reply)[], retries?: number) {
   const fetch = async (url: string, init: RequestInit) => {
     const reply = (replies[calls.length] ?? replies.at(-1))?.()
     calls.push({ atMs: Date.now(), url, key: new Headers(init.headers).get('idempotency-key'), body: init.body })
-    if (!reply || reply instanceof Error) throw reply
-    return reply
+    if (reply instanceof Error) throw reply
+    return reply ?? accepted()
   }
   return { calls, client: createClient({ url: 'https://nuncio.example.com/', token: 'nco_1', fetch, retries }) }
 }
@@ -117,12 +117,12 @@ describe('the client tries again', () => {
   })
 
   it('never before Retry-After, in seconds or as a date, and not at all when that is too long', async () => {
-    const inHalfAMinute = new Date(Date.now() + 30_000).toUTCString()
+    const inHalfAMinute = () => new Date(Date.now() + 30_000).toUTCString()
     for (const [retryAfter, leastMs] of [
-      ['7', 7000],
+      [() => '7', 7000],
       [inHalfAMinute, 28_000],
     ] as const) {
-      const { calls, client } = scripted([refused('too_many_requests', 'rate_exceeded', retryAfter), accepted])
+      const { calls, client } = scripted([refused('too_many_requests', 'rate_exceeded', retryAfter()), accepted])
 
       await outcome(client.send(MESSAGE))
 
@@ -138,11 +138,13 @@ describe('the client tries again', () => {
   it('and says that nobody knows if an earlier try left it open', async () => {
     const token = await outcome(scripted([broken, refused('unauthorized', 'unauthorized')]).client.send(MESSAGE))
     const full = await outcome(scripted([broken, refused('unavailable', 'not_accepted')]).client.send(MESSAGE))
+    const proxy = await outcome(scripted([broken, page(400)]).client.send(MESSAGE))
     const wrong = await outcome(scripted([broken, refused('bad_request', 'text_too_long')]).client.send(MESSAGE))
 
     assert.ok(token instanceof NuncioUnreachable && token.cause instanceof NuncioRefusal)
     assert.deepEqual([token.cause.status, token.requestId], [401, 'r2'])
     assert.ok(full instanceof NuncioUnreachable)
+    assert.ok(proxy instanceof NuncioUnreachable)
     assert.ok(wrong instanceof NuncioRefusal)
   })
 

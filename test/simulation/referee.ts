@@ -217,8 +217,7 @@ export class Referee {
         case 'FAILED':
         case 'EXPIRED':
         case 'CANCELLED':
-          // A network's own report of failure speaks of the message, even if another copy of it arrived.
-          if (effects.length > 0 && !effects.some((effect) => effect.refusedLater))
+          if (effects.some((effect) => !effect.refusedLater))
             this.#violate('the log never lies', `${said}, but it reached its recipient`)
           break
         case 'UNCONFIRMED':
@@ -237,9 +236,14 @@ export class Referee {
       old: string
       new: string
     }[]) {
-      if (old !== to && !TRANSITIONS[old]?.includes(to))
+      const isRepeatRefused = old === 'PUBLISHED' && to === 'UNCONFIRMED' && this.#wasUnknownOnce(sequence)
+      if (old !== to && !TRANSITIONS[old]?.includes(to) && !isRepeatRefused)
         this.#violate('I8 monotone states', `m${sequence} went from ${old} to ${to}`)
     }
+  }
+
+  #wasUnknownOnce(sequence: number): boolean {
+    return this.#row(`select 1 from attempt where outcome = 'unknown' and message_sequence = ?`, sequence) !== undefined
   }
 
   #judgeAttempts(): void {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { ForgottenMemory } from '../../../src/channels/whatsapp-cloud/forgotten-memory.ts'
+import { TOLD } from '../../../src/channels/whatsapp-cloud/statuses/told.ts'
 import { status, WORLDS, withCallbacks } from '../../support/callback-world/callback-world.ts'
 
 describe.each(WORLDS)('what Meta reports, on %s', (_, newWorld) => {
@@ -156,6 +157,23 @@ describe.each(WORLDS)('what Meta reports, on %s', (_, newWorld) => {
       await world.applied()
 
       assert.deepEqual([before, await world.stateOf(id)], ['PUBLISHED', 'DELIVERED'])
+    })
+  })
+
+  it('does not wait behind an entry that another version has left and nobody can read', async () => {
+    await withCallbacks(newWorld, async (world) => {
+      const sender = await world.addSender()
+      const id = await world.publish(sender, 'wamid.A')
+      const { connectionId } = sender
+      for (const [i, value] of ['', 'null', '{"statuses":1}', '{}'].entries())
+        await world.memory.add(TOLD, { connectionId, key: `${i}`, value, at: 1, remindAt: 1 })
+      world.applier.start(world.events)
+
+      await world.tell(sender, status('read', id, 'wamid.A'))
+      await world.applied()
+
+      assert.equal(await world.stateOf(id), 'READ')
+      assert.deepEqual(world.noted('callback.ignored'), Array(4).fill('entry_unreadable 1'))
     })
   })
 

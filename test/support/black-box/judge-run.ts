@@ -16,7 +16,6 @@ export async function judgeRun(world: Recorded, requests: readonly SentRequest[]
   await drain(world.cli, DRAINED_WITHIN_MS)
   const input = await collectLedger(world, requests)
   const ledger = checkLedger(input)
-  ;(await import('node:fs')).writeFileSync('/tmp/ft/last-input.json', JSON.stringify({ input, faults: ledger.faults }))
   assertClean(ledger)
   assertLedgerSeesFaults(input)
   return { ...ledger, input }

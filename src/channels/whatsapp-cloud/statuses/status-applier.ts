@@ -34,6 +34,16 @@ const MOST_AT_ONCE = 100
 // As long as Meta itself would go on.
 const GIVE_UP_AFTER_MS = 7 * 24 * 3_600_000
 
+const NOTHING: StoredTold = {
+  statuses: [],
+  writers: [],
+  numbers: [],
+  others: [],
+  taker: null,
+  receivedAt: 0,
+  tries: 0,
+}
+
 interface Entry {
   readonly position: number
   readonly connectionId: ConnectionId
@@ -137,6 +147,10 @@ export class StatusApplier {
 
   #readOurs({ position, connectionId, at, value }: MemoryEntry): readonly Entry[] {
     const stored = readStoredTold(value)
+    if (!stored) {
+      this.#parts.note({ event: 'callback.ignored', channel: CHANNEL, reason: 'entry_unreadable', count: 1 })
+      return [{ position, connectionId, stored: NOTHING }]
+    }
     const isLeft = stored.taker !== null && stored.taker !== this.#id
     return isLeft && at + LEFT_TO_TAKER_MS > this.#parts.clock.now() ? [] : [{ position, connectionId, stored }]
   }

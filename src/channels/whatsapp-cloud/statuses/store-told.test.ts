@@ -42,7 +42,7 @@ describe('what is stored of a callback', () => {
     assert.ok(entries.length > 5)
     for (const { value } of entries) assert.ok(value.length < 20_000)
     assert.deepEqual(
-      entries.flatMap(({ value }) => readStoredTold(value).statuses),
+      entries.flatMap(({ value }) => readStoredTold(value)?.statuses ?? []),
       given,
     )
     assert.equal(new Set(entries.map(({ key }) => key)).size, entries.length)

@@ -49,6 +49,13 @@ export interface StoredTold extends Told {
 /** The kind of ChannelMemory in which they wait. */
 export const TOLD = 'callback'
 
-export function readStoredTold(value: string): StoredTold {
-  return JSON.parse(value) as StoredTold
+/** Null for what this version cannot read: it must not keep what comes after it from being applied. */
+export function readStoredTold(value: string): StoredTold | null {
+  try {
+    const stored = JSON.parse(value) as StoredTold
+    const lists: readonly unknown[] = [stored.statuses, stored.writers, stored.numbers, stored.others]
+    return lists.every((list) => Array.isArray(list)) ? stored : null
+  } catch {
+    return null
+  }
 }
