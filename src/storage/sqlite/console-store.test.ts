@@ -80,9 +80,12 @@ describe('the thread of the console', () => {
   it('rejects what is open when it dies, and is started again', async () => {
     await thread.store.administration.createAccount('Acme', 'test')
 
-    const open = thread.store.administration.listAccounts()
+    // More than it can answer before it dies, however fast the machine is.
+    const asked = Array.from({ length: 500 }, () => thread.store.administration.listAccounts())
+    const answers = Promise.allSettled(asked)
     await thread.kill()
-    await assert.rejects(open, /ended before it answered/)
+    const last = (await answers).at(-1)
+    assert.match(last?.status === 'rejected' ? String(last.reason) : 'answered', /ended before it answered/)
 
     assert.equal((await thread.store.administration.listAccounts()).length, 1)
     assert.equal(troubles.length, 1)
