@@ -83,17 +83,21 @@ export async function acceptBatch(
   const began = performance.now()
   const batch = encode(candidates, clock.monotonic())
   const [reply] = await slot.run((count) =>
-    slot.link.askNow(ACCEPT, [
-      slot.worker,
-      slot.number,
-      count,
-      lockMs,
-      isPatient,
-      ...batch.values,
-      textArray(channels.names),
-      textArray(channels.sendable),
-      IDEMPOTENCY_KEPT_MS,
-    ]),
+    slot.link.askNow(
+      ACCEPT,
+      [
+        slot.worker,
+        slot.number,
+        count,
+        lockMs,
+        isPatient,
+        ...batch.values,
+        textArray(channels.names),
+        textArray(channels.sendable),
+        IDEMPOTENCY_KEPT_MS,
+      ],
+      'prepared',
+    ),
   )
   const { connections, exceptions, first_sequence } = reply as unknown as Reply
   return {

@@ -94,7 +94,7 @@ export class LaneClaims {
   async #freeLanes(worker: WorkerId, only: readonly ConnectionId[] | null): Promise<ConnectionId[]> {
     const { link } = this.#parts
     const asked = [worker, only && textArray(only)]
-    const [row] = await link.ask('select free_lanes($1, $2, $3, $4) as free', [...asked, ...this.#trust()])
+    const [row] = await link.ask('select free_lanes($1, $2, $3, $4) as free', [...asked, ...this.#trust()], 'prepared')
     const free = row?.['free'] as string
     return free === '' ? [] : (free.split(',') as ConnectionId[]).reverse()
   }

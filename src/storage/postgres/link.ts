@@ -1,4 +1,5 @@
-import { Client, type ClientConfig, types } from 'pg'
+import { hash } from 'node:crypto'
+import { Client, type ClientConfig, DatabaseError, type QueryResult, types } from 'pg'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import { classify } from './postgres-errors.ts'
 
@@ -26,6 +27,11 @@ export interface LinkOptions {
   readonly greet: (ask: Ask) => Promise<void>
 }
 
+// The session does not know the name, or knows it already, or what it stands for has changed since.
+const NAMES_REFUSED = ['26000', '42P05', '0A000']
+
+/** `prepared`: it is asked so often that each session of the server should take it apart only once. */
+export type Manner = 'plain' | 'prepared'
 export type Row = Record<string, unknown>
 export type Ask = (sql: string, values?: readonly unknown[]) => Promise<Row[]>
 
@@ -54,6 +60,8 @@ export class Link {
   #last: Promise<unknown> = Promise.resolve()
   #failed: { readonly error: StorageUnavailable; readonly until: number } | null = null
   #isClosed = false
+  #mayName = true
+  readonly #names = new Map<string, string>()
 
   constructor(options: LinkOptions) {
     this.#options = options
@@ -70,28 +78,53 @@ export class Link {
   }
 
   /** Those that come together have it one after the other. */
-  ask(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
+  ask(sql: string, values: readonly unknown[] = [], manner: Manner = 'plain'): Promise<Row[]> {
     const answer = this.#last.then(async () => {
       await this.#connected()
-      return this.askNow(sql, values)
+      return this.askNow(sql, values, manner)
     })
     this.#last = answer.catch(() => {})
     return answer
   }
 
   /** As `ask`, but only if there is a connection: nothing that waits for one may be handed over when nobody wants it any more. */
-  async askNow(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
+  async askNow(sql: string, values: readonly unknown[] = [], manner: Manner = 'plain'): Promise<Row[]> {
     const client = this.#current
     if (!client) throw new StorageUnavailable('the connection to the database was lost', false)
     const warnings = this.#warnings
     try {
-      const { rows } = await client.query<Row>({ text: sql, values: values as unknown[] })
+      const { rows } = await this.#query(client, { text: sql, values: values as unknown[] }, manner)
       if (this.#warnings === warnings) return rows
     } catch (error) {
       throw this.#explain(client, error)
     }
     // "canceling wait for synchronous replication": it says that it has committed, but no standby has it.
     throw new StorageUnavailable('the database committed with a warning', true)
+  }
+
+  /**
+   * A pooler before PgBouncer 1.21 leads each statement to any session, and knows nothing of names. Then nothing was done,
+   * so the same is asked without one, and so is all that comes after.
+   */
+  async #query(client: Client, query: { text: string; values: unknown[] }, manner: Manner): Promise<QueryResult<Row>> {
+    if (manner === 'plain' || !this.#mayName) return client.query<Row>(query)
+    try {
+      return await client.query<Row>({ ...query, name: this.#nameOf(query.text) })
+    } catch (error) {
+      if (!(error instanceof DatabaseError && NAMES_REFUSED.includes(error.code ?? ''))) throw error
+      this.#mayName = false
+      return client.query<Row>(query)
+    }
+  }
+
+  /** By its text: behind a pooler another process, of another version, may have given names on the same session. */
+  #nameOf(text: string): string {
+    let name = this.#names.get(text)
+    if (name === undefined) {
+      name = `nuncio_${hash('sha256', text).slice(0, 24)}`
+      this.#names.set(text, name)
+    }
+    return name
   }
 
   async close(): Promise<void> {

@@ -66,10 +66,11 @@ export class QueuedMessages {
   }
 
   async #load(wanted: readonly Wanted[], way: number): Promise<readonly (readonly QueuedMessage[])[]> {
-    const rows = await (this.#links[way] as Link).ask('select * from load_runs($1, $2)', [
-      textArray(wanted.map(({ connectionId }) => connectionId)),
-      integerArray(wanted.map(({ limit }) => limit)),
-    ])
+    const rows = await (this.#links[way] as Link).ask(
+      'select * from load_runs($1, $2)',
+      [textArray(wanted.map(({ connectionId }) => connectionId)), integerArray(wanted.map(({ limit }) => limit))],
+      'prepared',
+    )
     const runs = wanted.map((): QueuedMessage[] => [])
     for (const row of rows) {
       const at = (row['lane'] as number) - 1

@@ -90,8 +90,8 @@ async function record(steps: readonly LaneStep[], slot: Slot, isWary: boolean): 
   return slot.run(async (count) => {
     const head = [slot.worker, slot.number, count, LOCK_WITHIN_MS]
     const [row] = lean
-      ? await slot.link.ask(ONE_STEP, [...head, ...lean])
-      : await slot.link.ask(STEPS, [...head, isWary, ...toValues(steps, isWary)])
+      ? await slot.link.ask(ONE_STEP, [...head, ...lean], 'prepared')
+      : await slot.link.ask(STEPS, [...head, isWary, ...toValues(steps, isWary)], 'prepared')
     return [...(row as { letters: string }).letters]
   })
 }
