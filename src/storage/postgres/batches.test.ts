@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
+import { waitUntil } from '../../../test/support/black-box/wait-until.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import { Batches, type BatchesOptions } from './batches.ts'
 import { StatementRefused } from './link.ts'
@@ -29,6 +30,32 @@ describe('batches', () => {
 
     assert.deepEqual(before, [[1], [2]])
     assert.deepEqual(seen, [[1], [2], [3, 4]])
+  })
+
+  it('wait for the batch before them while they are few, but not for one that is stuck', async () => {
+    const gathering = newBatches({ ways: 2, gatherMs: 60_000 })
+    const hurried = newBatches({ ways: 2, gatherMs: 5 })
+
+    const first = gathering.batches.submit(1)
+    await turn()
+    const second = gathering.batches.submit(2)
+    await turn()
+    const third = gathering.batches.submit(3)
+    await turn()
+    gathering.release()
+    await Promise.all([first, second, third])
+    const stuck = hurried.batches.submit(1)
+    await turn()
+    const others = hurried.batches.submit(2)
+    await waitUntil('the others went without it', async () => hurried.seen.length === 2, {
+      deadlineMs: 10_000,
+      everyMs: 1,
+    })
+    hurried.release()
+    await Promise.all([stuck, others])
+
+    assert.deepEqual(gathering.seen, [[1], [2, 3]])
+    assert.deepEqual(hurried.seen, [[1], [2]])
   })
 
   it('share what is there among all free ways once it is worth it', async () => {

@@ -13,6 +13,8 @@ export interface BatchesOptions<Given, Result> {
   readonly mostPerBatch: number
   /** From twice as many on, several free ways share what is there. Otherwise one takes it all. */
   readonly worthOfAWay?: number
+  /** While a batch is on its way that began less than so long ago, fewer than that wait for its end, and go together. */
+  readonly gatherMs?: number
   /** How much each of them is; a batch has at most so much, but for one that has more alone. */
   readonly size?: { readonly of: (given: Given) => number; readonly mostPerBatch: number }
   /** Writes all of them or none. One result for each, in the same order. */
@@ -35,6 +37,8 @@ export class Batches<Given, Result> {
   readonly #free: number[]
   #queue: Job<Given, Result>[] = []
   #isScheduled = false
+  #startedAt = Number.NEGATIVE_INFINITY
+  #isGathering = false
 
   constructor(options: BatchesOptions<Given, Result>) {
     this.#options = options
@@ -66,8 +70,10 @@ export class Batches<Given, Result> {
 
   #start(): void {
     while (this.#queue.length > 0) {
+      if (this.#gathers()) return
       const way = this.#free.pop()
       if (way === undefined) return
+      this.#startedAt = performance.now()
       const count = Math.min(this.#countForBatch(), this.#shareOfAWay())
       const jobs = this.#queue.slice(0, count)
       this.#queue = this.#queue.slice(count)
@@ -76,6 +82,22 @@ export class Batches<Given, Result> {
         if (this.#queue.length > 0) this.#schedule()
       })
     }
+  }
+
+  /** A batch costs as much as dozens of those in it. But one that is stuck behind a lock must not hold up the others. */
+  #gathers(): boolean {
+    const { ways, mostPerBatch, worthOfAWay = mostPerBatch, gatherMs = 0 } = this.#options
+    if (this.#free.length === ways || this.#queue.length >= worthOfAWay) return false
+    const leftMs = this.#startedAt + gatherMs - performance.now()
+    if (leftMs <= 0) return false
+    if (!this.#isGathering) {
+      this.#isGathering = true
+      setTimeout(() => {
+        this.#isGathering = false
+        this.#schedule()
+      }, leftMs)
+    }
+    return true
   }
 
   #countForBatch(): number {

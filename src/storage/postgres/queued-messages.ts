@@ -8,6 +8,9 @@ import type { Link, Row } from './link.ts'
 
 // A run is a few dozen messages, and all messages of a batch are read in one turn of the event loop.
 const LANES_AT_ONCE = 100
+// A look costs as much as a dozen lanes in it that have one message each.
+const LANES_WORTH_A_WAY = 24
+const GATHER_MS = 4
 
 interface Wanted {
   readonly connectionId: ConnectionId
@@ -38,6 +41,8 @@ export class QueuedMessages {
     this.#batches = new Batches({
       ways: links.length,
       mostPerBatch: LANES_AT_ONCE,
+      worthOfAWay: LANES_WORTH_A_WAY,
+      gatherMs: GATHER_MS,
       run: (wanted, way) => this.#load(wanted, way),
     })
   }
