@@ -121,6 +121,48 @@ describe('a dispatcher', () => {
     await world.close()
   })
 
+  it('asks seldom for a lane that is not to be had, however many messages come for it', async () => {
+    const { world, annas } = await openTwoLanes()
+    const { lanes } = world.storage
+    let asked = 0
+    let isFree = false
+    const claim: Lanes['claim'] = async (request) => {
+      if (isFree) return lanes.claim(request)
+      asked += 1
+      return []
+    }
+    const anna = await world.startWorker(ANNA, { pollEveryMs: 10 * MINUTE, lanes: overrideLanes(lanes, { claim }) })
+
+    for (let i = 0; i < 90; i++) {
+      anna.dispatcher.wake(annas.connectionId)
+      await world.pass(1)
+    }
+    const askedInVain = asked
+    isFree = true
+    await world.pass(60)
+
+    assert.ok(askedInVain <= 4, `asked ${askedInVain} times`)
+    assert.deepEqual(world.told, ['anna: for anna'])
+    await world.close()
+  })
+
+  it('asks at once for a lane that somebody has changed', async () => {
+    const { world, annas } = await openTwoLanes()
+    const { lanes } = world.storage
+    let isFree = false
+    const claim: Lanes['claim'] = async (request) => (isFree ? lanes.claim(request) : [])
+    const anna = await world.startWorker(ANNA, { pollEveryMs: 10 * MINUTE, lanes: overrideLanes(lanes, { claim }) })
+    anna.dispatcher.wake(annas.connectionId)
+    await world.pass(1)
+
+    isFree = true
+    anna.dispatcher.change([annas.connectionId])
+    await world.pass(1)
+
+    assert.deepEqual(world.told, ['anna: for anna'])
+    await world.close()
+  })
+
   it('is not brought back to life by a heartbeat that was on its way when it stopped', async () => {
     const { world } = await openTwoLanes()
     const { lanes, clock } = world.storage

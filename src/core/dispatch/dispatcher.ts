@@ -5,6 +5,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Journal } from '../ports/journal.ts'
 import type { ClaimedLane, Lanes } from '../ports/lanes.ts'
 import { Lane, type LaneParts } from './lane.ts'
+import { MissedLanes } from './missed-lanes.ts'
 import { ReleasedLanes } from './released-lanes.ts'
 import { LEFT_FOR_MS, Share } from './share.ts'
 import { WorkerClaim } from './worker-claim.ts'
@@ -47,6 +48,7 @@ export class Dispatcher {
   readonly #claim: WorkerClaim
   readonly #share: Share
   readonly #released: ReleasedLanes
+  readonly #missed: MissedLanes
   readonly #lanes = new Map<ConnectionId, Lane>()
   readonly #cancels = new Map<string, () => void>()
   readonly #handingOver = new Set<ConnectionId>()
@@ -62,6 +64,7 @@ export class Dispatcher {
     this.#claim = new WorkerClaim({ ...parts, onRenewed: (living) => this.#heed(living) })
     this.#share = new Share(parts)
     this.#released = new ReleasedLanes(parts)
+    this.#missed = new MissedLanes(parts.clock, (id) => this.#want(id))
   }
 
   async start(): Promise<void> {
@@ -85,13 +88,14 @@ export class Dispatcher {
       return !lane.isEnding
     }
     if (this.#share.isAnothers(connectionId)) return false
-    this.#want(connectionId)
+    if (!this.#missed.want(connectionId)) this.#want(connectionId)
     return true
   }
 
   /** Somebody changed these lanes: believe nothing that was loaded. */
   change(connectionIds: readonly ConnectionId[]): void {
     for (const id of connectionIds) {
+      this.#missed.forget(id)
       const lane = this.#lanes.get(id)
       if (lane) lane.change()
       else if (!this.#share.isAnothers(id)) this.#want(id)
@@ -113,6 +117,7 @@ export class Dispatcher {
     this.#running = false
     for (const cancel of this.#cancels.values()) cancel()
     this.#cancels.clear()
+    this.#missed.stop()
     const lanes = [...this.#lanes.values()]
     const abort = this.#parts.clock.after(graceMs, () => {
       for (const lane of lanes) lane.abortCall()
@@ -154,6 +159,7 @@ export class Dispatcher {
         const only = [...this.#wanted].slice(0, CLAIM_BATCH)
         for (const id of only) this.#wanted.delete(id)
         await this.#take(only)
+        if (this.#running) this.#missed.add(only.filter((id) => !this.#lanes.has(id)))
       }
     } finally {
       this.#claiming = null
@@ -217,6 +223,7 @@ export class Dispatcher {
     }
     const lane = new Lane(claimed, parts)
     this.#lanes.set(claimed.connectionId, lane)
+    this.#missed.forget(claimed.connectionId)
     this.#share.taken(claimed.connectionId)
     journal.record({ event: 'lane.claimed', connectionId: claimed.connectionId, epoch: claimed.epoch })
     lane.wake()
