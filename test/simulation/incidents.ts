@@ -41,6 +41,8 @@ const INCIDENTS: Readonly<Record<string, Incident>> = {
     world.referee.outcomesMayBeLost = true
     const worker = lots.pick(world.workers)
     const { machine } = worker
+    // Set back while it is suspended, a clock hides the suspension from both clocks, and nothing could know of it.
+    if (machine.isPaused) return
     machine.wallOffsetMs = lots.pick([-TWO_DAYS_MS, TWO_DAYS_MS, lots.between(-60_000, 60_000), 0])
     // On SQLite the machine's clock is the database's too; on a server it is only the machine's.
     machine.nowOffsetMs = lots.chance(0.5) ? machine.wallOffsetMs : 0
@@ -130,7 +132,7 @@ export function stopFaults(world: SimulatedWorld): void {
   Object.assign(world.uploadFaults, { fates: {}, rests: 0 })
   for (const worker of world.workers) {
     worker.line.cutUntil = 0
-    worker.machine.wallOffsetMs = 0
+    if (!worker.machine.isPaused) worker.machine.wallOffsetMs = 0
     worker.machine.nowOffsetMs = 0
     worker.machine.wake()
   }

@@ -66,7 +66,7 @@ describe('a statement that is prepared', () => {
       try {
         const three = [1, 2, 3].map(() => open(pooler.url(name)))
 
-        const answers = await Promise.all(asked.map((n) => three[n % 3]?.ask(WRITE, [n], 'prepared')))
+        const answers = await Promise.all(asked.map(async (n) => three[n % 3]?.ask(WRITE, [n], 'prepared')))
 
         assert.deepEqual(
           answers,
