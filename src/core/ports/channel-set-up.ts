@@ -43,7 +43,7 @@ export interface ChannelSetUp {
     readonly number: string
     readonly settings: Readonly<Record<string, unknown>>
   }): Promise<ConnectionProof>
-  /** Newest first, all of them; refuses as `prove` does. */
+  /** All of them, in the network’s own order; refuses as `prove` does. */
   listTemplates(settings: Readonly<Record<string, unknown>>): Promise<readonly TemplateView[]>
   /**
    * The secret by which callbacks of the network are known: connections of an account with the same one share an address

@@ -26,13 +26,16 @@ describe('lanes on PostgreSQL, which several workers believe to be theirs', { ti
   })
 
   it('would have two owners if steps did not look at the epoch', async () => {
-    const world = await newPostgresWorld()
-    await dropFence(world)
+    let found: readonly string[] = []
+    // Whether a takeover meets a step in its middle is a matter of moments, and of who else uses the machine.
+    for (let storms = 0; found.length === 0 && storms < 6; storms++) {
+      const world = await newPostgresWorld()
+      await dropFence(world)
+      found = (await storm(world)).violations
+      await world.close()
+    }
 
-    const { violations } = await storm(world)
-
-    assert.ok(violations.length > 0)
-    await world.close()
+    assert.ok(found.length > 0)
   })
 })
 

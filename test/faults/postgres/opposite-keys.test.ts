@@ -21,7 +21,9 @@ describe('the same idempotency keys at two processes on PostgreSQL, in opposite 
       const cluster = await openCluster({ workers: 2, connections: CONNECTIONS })
       try {
         const pairs: Pair[] = []
-        for (let round = 0; round < rounds; round += 1) pairs.push(...(await sendFromBothEnds(cluster, round)))
+        // The same in all rounds: each has connections of its own, of which a process takes only so many.
+        const clients = [cluster.clientOf(0), cluster.clientOf(1)] as const
+        for (let round = 0; round < rounds; round += 1) pairs.push(...(await sendFromBothEnds(cluster, clients, round)))
 
         const judged = await judgeRun(cluster, pairs.flatMap(toRequests))
         const deadlocks = await countDeadlocks(cluster.server)
@@ -63,12 +65,16 @@ interface Call {
 /** Both calls with one key. */
 type Pair = readonly [Call, Call]
 
-async function sendFromBothEnds(cluster: Cluster, round: number): Promise<Pair[]> {
+async function sendFromBothEnds(
+  cluster: Cluster,
+  [one, other]: readonly [SendClient, SendClient],
+  round: number,
+): Promise<Pair[]> {
   // The same letters are kept apart by the locks of their lanes already. Only from other connections do the keys meet.
   const shift = (round % 2) * HALF
   const [forwards, backwards] = await Promise.all([
-    sendAll(cluster.clientOf(0), lettersOf(cluster, round, 0)),
-    sendAll(cluster.clientOf(1), lettersOf(cluster, round, shift).toReversed()),
+    sendAll(one, lettersOf(cluster, round, 0)),
+    sendAll(other, lettersOf(cluster, round, shift).toReversed()),
   ])
   return forwards.map((call, index) => [call, backwards.at(-1 - index)!])
 }

@@ -34,6 +34,21 @@ describe.each(WORLDS)('what Meta reports, on %s', (_, newWorld) => {
     })
   })
 
+  it('is applied by another process where the one that took it only takes', async () => {
+    await withCallbacks(newWorld, async (world) => {
+      const sender = await world.addSender()
+      const id = await world.publish(sender, 'wamid.A')
+      const dispatching = world.newApplier()
+      dispatching.start(world.events)
+
+      await world.tell(sender, status('delivered', id, 'wamid.A'))
+      await world.applied()
+      await dispatching.stop()
+
+      assert.equal(await world.stateOf(id), 'DELIVERED')
+    })
+  })
+
   it('tells of a failure after Meta had taken the message, with its reason and words', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
