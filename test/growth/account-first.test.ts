@@ -30,6 +30,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   sign_in_ticket: 'as sign_in_throttle',
   hold: 'one row, of all lanes',
   remembrance: 'one row, of the whole database',
+  key_ring: 'as remembrance: by it a ring of keys is known to be the right one',
   migration: 'of the schema',
 }
 
