@@ -37,7 +37,9 @@ export class UploadReferee {
     if (owner !== machine.name)
       this.#violate('I5 fencing', `${name} is got ready by ${machine.name}, but the lane is ${String(owner)}'s`)
     const head = this.#value('select min(sequence) from waiting where connection_id = ?', connectionId)
-    if (head !== this.#value('select sequence from message where id = ?', messageId))
+    // One that has just been cancelled comes to nothing: its attempt is refused.
+    const own = this.#value(`select sequence from message where id = ? and state = 'QUEUED'`, messageId)
+    if (own !== undefined && head !== own)
       this.#violate('I4 order', `${name} is got ready while m${String(head)} is unfinished`)
   }
 
