@@ -37,6 +37,25 @@ describe('what is remembered of a window', () => {
     assert.equal(await windows.isClosed(id, ANYBODY, noon + 33 * HOUR_MS), true)
   })
 
+  it('is learnt anew after the clock was set back', async () => {
+    const { windows, id, clock } = await openMemories()
+    const noon = clock.now()
+    await windows.close(id, ANYBODY, noon)
+    const before = await windows.isClosed(id, ANYBODY, noon - HOUR_MS)
+    await windows.closeNow(id, ANYBODY, noon - HOUR_MS)
+
+    assert.deepEqual([before, await windows.isClosed(id, ANYBODY, noon - HOUR_MS)], [false, true])
+  })
+
+  it('does not depend on a few minutes between Meta’s clock and ours', async () => {
+    const { windows, id, clock } = await openMemories()
+    await windows.close(id, ANYBODY, clock.now() + 60_000)
+    const closed = await windows.isClosed(id, ANYBODY, clock.now())
+    await windows.reopen(id, ANYBODY, clock.now())
+
+    assert.deepEqual([closed, await windows.isClosed(id, ANYBODY, clock.now())], [true, false])
+  })
+
   it.each([
     ['5511987654321', '551187654321'],
     ['5215512345678', '525512345678'],

@@ -19,8 +19,8 @@ describe('a bucket', () => {
     assert.equal(refill({ tokens: 1, at: NOON }, rule, NOON + 3_600_000).tokens, 10)
   })
 
-  it('gains and loses nothing by a clock that is set back', () => {
-    assert.deepEqual(refill({ tokens: 4, at: NOON }, rule, NOON - 3_600_000), { tokens: 4, at: NOON - 3_600_000 })
+  it('does not rest for as long as the clock was set back', () => {
+    assert.deepEqual(refill({ tokens: -4, at: NOON }, rule, NOON - 3_600_000), { tokens: 10, at: NOON - 3_600_000 })
   })
 
   it('says when it holds so many', () => {
@@ -72,6 +72,13 @@ describe('the pace for one recipient', () => {
     pace.accepted(TO_ANNA)
 
     assert.deepEqual([...waits, pace.refused(TO_ANNA, NOON)], [1_000, 4_000, 16_000, 64_000, 1_000])
+  })
+
+  it('begins anew with who was left alone for long', () => {
+    const pace = new Pace()
+    for (const _ of [1, 2, 3]) pace.refused(TO_ANNA, NOON)
+
+    assert.equal(pace.refused(TO_ANNA, NOON + 30 * 24 * 3_600_000), 1_000)
   })
 })
 

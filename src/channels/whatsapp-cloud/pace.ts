@@ -8,6 +8,8 @@ export const PAIR_RULE: BucketRule = { capacity: 45, perSecond: 1 / 6 }
 const MOST_PAIRS = 20_000
 /** After this many refusals in a row the wait does not grow further: 4^6 s are more than an hour. */
 const MOST_PAIR_REFUSALS = 6
+// Longer than the longest wait: who was left alone for so long begins anew.
+const REFUSALS_FORGOTTEN_MS = 2 * 3_600_000
 
 export interface PacedMessage {
   readonly connectionId: ConnectionId
@@ -24,6 +26,7 @@ export interface Rest {
 interface Pair {
   bucket: Bucket
   refusals: number
+  refusedAt: Instant
 }
 
 /**
@@ -49,7 +52,7 @@ export class Pace {
   /** One went out, or may have. */
   took(message: PacedMessage, now: Instant): void {
     const key = pairKey(message)
-    const pair = this.#pairs.get(key) ?? { bucket: fullAt(PAIR_RULE, now), refusals: 0 }
+    const pair = this.#pairs.get(key) ?? { bucket: fullAt(PAIR_RULE, now), refusals: 0, refusedAt: now }
     pair.bucket = take(pair.bucket, PAIR_RULE, now)
     // To the end, so that the first ones are those that rested longest.
     this.#pairs.delete(key)
@@ -70,10 +73,12 @@ export class Pace {
    * where X grows from 0 with each refusal (Meta's page “Error codes”: 131056).
    */
   refused(message: PacedMessage, now: Instant): number {
-    const pair = this.#pairOf(message) ?? { bucket: { tokens: 0, at: now }, refusals: 0 }
+    const pair = this.#pairOf(message) ?? { bucket: { tokens: 0, at: now }, refusals: 0, refusedAt: now }
+    if (Math.abs(now - pair.refusedAt) > REFUSALS_FORGOTTEN_MS) pair.refusals = 0
     const waitMs = 4 ** Math.min(pair.refusals, MOST_PAIR_REFUSALS) * 1_000
     pair.bucket = { tokens: Math.min(pair.bucket.tokens, 0), at: now }
     pair.refusals += 1
+    pair.refusedAt = now
     this.#pairs.set(pairKey(message), pair)
     return waitMs
   }

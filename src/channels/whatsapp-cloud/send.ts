@@ -144,7 +144,7 @@ async function afterRefusal(
     if (error.code === WINDOW_CLOSED && !template) {
       const { templates } = opened.settings
       if (Object.keys(templates).length === 0) return failure
-      await windows.close(handover.connectionId, handover.to, now)
+      await windows.closeNow(handover.connectionId, handover.to, now)
       const fit = fitTemplate(handover.content, templates)
       // Tried again as soon as may be: the next attempt finds the window closed and goes as a template.
       return fit.fits ? retriedSoon(failure) : permanent(fit.code, `${fit.words}; Meta says: ${error.words}`)

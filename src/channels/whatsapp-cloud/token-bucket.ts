@@ -12,10 +12,14 @@ export interface Bucket {
   readonly at: Instant
 }
 
-/** What is in a bucket by now. A clock that was set back brings nothing and takes nothing. */
+/**
+ * What is in a bucket by now. One that was last looked at in the future was so before the clock was set back: nobody knows
+ * how long ago that was, and it must not rest until then.
+ */
 export function refill(bucket: Bucket, rule: BucketRule, now: Instant): Bucket {
-  const passedMs = Math.max(0, now - bucket.at)
-  return { tokens: Math.min(rule.capacity, bucket.tokens + (passedMs / 1_000) * rule.perSecond), at: now }
+  if (bucket.at > now) return { tokens: rule.capacity, at: now }
+  const gained = ((now - bucket.at) / 1_000) * rule.perSecond
+  return { tokens: Math.min(rule.capacity, bucket.tokens + gained), at: now }
 }
 
 /** When so many are in it; now, when they are. */

@@ -5,6 +5,8 @@ import type { WindowNews } from './statuses/connection-news.ts'
 export const WINDOW_KIND = 'window'
 // What closed it may be over by now without our having heard: after a day the network is asked anew, by sending.
 const REMEMBERED_MS = 24 * 3_600_000
+// By how much Meta's clock and ours may differ. A refusal that lies farther ahead was noted before our clock was set back.
+const CLOCKS_DIFFER_MS = 5 * 60_000
 
 /**
  * Which recipients have not written for 24 hours, so that the network takes only templates for them (Meta's page “Send
@@ -21,7 +23,7 @@ export class WindowMemory implements WindowNews {
   /** True only while a refusal of the last 24 hours says so. */
   async isClosed(connectionId: ConnectionId, recipient: string, now: Instant): Promise<boolean> {
     const entry = await this.#memory.find(WINDOW_KIND, connectionId, keyOf(recipient))
-    return entry !== null && entry.at <= now && now - entry.at < REMEMBERED_MS
+    return entry !== null && entry.at <= now + CLOCKS_DIFFER_MS && now - entry.at < REMEMBERED_MS
   }
 
   /** Harmless twice; a later refusal counts from its own time. */
@@ -35,10 +37,17 @@ export class WindowMemory implements WindowNews {
     await this.#memory.add(WINDOW_KIND, entry)
   }
 
-  /** The recipient wrote at this time. A refusal after it stays. */
+  /** A refusal was seen at this moment. What is remembered from before the clock was set back gives way to it. */
+  async closeNow(connectionId: ConnectionId, recipient: string, now: Instant): Promise<void> {
+    const before = await this.#memory.find(WINDOW_KIND, connectionId, keyOf(recipient))
+    if (before && before.at > now + CLOCKS_DIFFER_MS) await this.#memory.remove(WINDOW_KIND, before.position)
+    await this.close(connectionId, recipient, now)
+  }
+
+  /** The recipient wrote at this time. A refusal that is clearly later stays: it is an old message that is told again. */
   async reopen(connectionId: ConnectionId, recipient: string, at: Instant): Promise<void> {
     const before = await this.#memory.find(WINDOW_KIND, connectionId, keyOf(recipient))
-    if (before && before.at <= at) await this.#memory.remove(WINDOW_KIND, before.position)
+    if (before && before.at <= at + CLOCKS_DIFFER_MS) await this.#memory.remove(WINDOW_KIND, before.position)
   }
 }
 

@@ -110,6 +110,15 @@ describe('the decision while the lane waits', () => {
     assert.equal(decideHead(MESSAGE, context({ memory: waiting(retrying, 6) })).do, 'open')
   })
 
+  it('does not wait for a recipient whose message has gone', () => {
+    const wait = { reason: 'whatsapp_131056', words: null, until: NOON + 3_600_000 }
+    const trouble = { failures: 6, since: NOON, messages: 1, lastSequence: 7 }
+    const memory = { head: null, trouble, wait }
+
+    assert.equal(decideHead(MESSAGE, context({ memory })).do, 'wait')
+    assert.equal(decideHead({ ...MESSAGE, sequence: 8 }, context({ memory })).do, 'open')
+  })
+
   it('makes every message wait for the connection', () => {
     const memory = waiting({ reason: 'connection_away', words: null, until: NOON + 5_000 }, 6)
 

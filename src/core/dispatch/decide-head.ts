@@ -4,6 +4,7 @@ import type { Instant } from '../ids.ts'
 import type { QueuedMessage } from '../message/message.ts'
 import type { NetworkRest } from '../ports/channel.ts'
 import type { LaneMemory, LaneWait, Step } from '../ports/lanes.ts'
+import { whatsAppCloudReason } from '../reasons/whatsapp-cloud.ts'
 import type { ReasonCode } from '../reasons.ts'
 import { RETRY_AFTER_MOST_MS } from './retry-schedule.ts'
 
@@ -104,12 +105,16 @@ export function moveOf(head: QueuedMessage | null, decision: Decision): Pick<Ste
 
 const TOLD_ANEW: ReadonlySet<string> = new Set<ReasonCode>(['media_pending', 'media_uploading', 'pace', 'quiet_hours'])
 
+/** The network wants nothing more for the recipient of the message that met it; others may go. */
+const FOR_ONE_RECIPIENT: ReadonlySet<string> = new Set([whatsAppCloudReason(131_056)])
+
 /** A wait whose end is farther away than any wait we make was planned before the clock was set back: it is over. */
 function isStillOn(wait: LaneWait, head: QueuedMessage, context: HeadContext): boolean {
   if (TOLD_ANEW.has(wait.reason) || context.isNetworkRest) return false
   const { policy, memory, now } = context
   // The wait for a retry is the message's own: it ends when that message is cancelled or expires.
   if (wait.reason === 'retrying' && memory.head?.sequence !== head.sequence) return false
+  if (FOR_ONE_RECIPIENT.has(wait.reason) && memory.trouble?.lastSequence !== head.sequence) return false
   if (wait.until === null) return true
   const longestMs = Math.max(RETRY_AFTER_MOST_MS, policy.headBudgetMs, policy.leastGapMs + policy.gapJitterMs)
   return wait.until > now && wait.until <= now + longestMs
