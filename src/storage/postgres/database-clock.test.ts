@@ -44,6 +44,23 @@ describe('the clock of the database', () => {
     assert.equal(clock.now(), 1_000_302)
   })
 
+  it('does not go back by what a quicker answer corrects, and goes on from there', async () => {
+    const { base, clock } = newClock()
+    const slow = base.monotonic()
+    await base.pass(100)
+    clock.learn(1_000_000, slow)
+    const before = clock.now()
+
+    clock.learn(1_000_020, base.monotonic())
+    const [corrected, ...later] = [clock.now()]
+    for (const ms of [29, 2]) {
+      await base.pass(ms)
+      later.push(clock.now())
+    }
+
+    assert.deepEqual([before, corrected, ...later], [1_000_050, 1_000_050, 1_000_050, 1_000_051])
+  })
+
   it('forgets the quickest one in time, so that clocks that drift stay together', async () => {
     const { base, clock } = newClock()
     await answerAfter(0, { base, clock, now: 1_000_000 })
