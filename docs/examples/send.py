@@ -8,6 +8,11 @@ import urllib.error
 import urllib.request
 from os import environ
 
+WANTED = ("API_URL", "API_TOKEN", "FROM", "TO", "DOCUMENT_URL", "ORDER")
+MISSING = [name for name in WANTED if not environ.get(name)]
+if MISSING:
+    sys.exit(f"Set {', '.join(MISSING)} in the environment.")
+
 ENDPOINT = environ["API_URL"] + "/chat/api/v1/public/message/send"
 
 

@@ -60,6 +60,6 @@ describe('what channels tell the service', () => {
     const { events } = channelEvents(['applied'])
     const { connectionId, messageId } = RECEIPT
 
-    assert.equal(await events.sendAgain({ connectionId, messageId: messageId! }), messageId)
+    assert.equal(await events.sendAgain({ connectionId, messageId: messageId!, reason: 'whatsapp_131047' }), messageId)
   })
 })

@@ -26,6 +26,10 @@ class PaperNetwork implements ChannelSetUp {
   readonly asked: Readonly<Record<string, unknown>>[] = []
   token = TOKEN
   answers: Promise<void> = Promise.resolve()
+  /** The ids of numbers that are of another app than the one whose secret is asked about. */
+  readonly ofAnotherApp = new Set<unknown>()
+  /** What is asked about these is never answered. */
+  readonly silent = new Set<unknown>()
 
   async prove({ settings }: Parameters<ChannelSetUp['prove']>[0]) {
     this.asked.push(settings)
@@ -42,6 +46,12 @@ class PaperNetwork implements ChannelSetUp {
   async listTemplates(settings: Readonly<Record<string, unknown>>) {
     this.asked.push(settings)
     return []
+  }
+
+  async takesCallbackSecret(settings: Readonly<Record<string, unknown>>) {
+    this.asked.push(settings)
+    if (this.silent.has(settings['phoneNumberId'])) await new Promise(() => {})
+    return settings['accessToken'] === this.token && !this.ofAnotherApp.has(settings['phoneNumberId'])
   }
 
   callbackSecretOf(settings: Readonly<Record<string, unknown>>) {
@@ -263,6 +273,47 @@ describe('a change', () => {
     const its = { ...second, channelSettings: alongside[0]?.channelSettings ?? {} }
     assert.deepEqual([opened(its, 'appSecret'), opened(its, 'accessToken')], [NEW_APP_SECRET, TOKEN])
     assert.deepEqual([changed.link, alongside[0]?.link], [first.link, second.link])
+  })
+
+  it('of the app secret leaves those alone from which the network does not take it, and says so', async () => {
+    const first = await add()
+    const [along, stays] = [
+      await add({ phone_number_id: '1002' }, ACME, '15550001002'),
+      await add({ phone_number_id: '1003' }, ACME, '15550001003'),
+    ]
+    const broken = {
+      ...(await add({ phone_number_id: '1004' }, ACME, '15550001004')),
+      channelSettings: { ...stays.channelSettings, phoneNumberId: '1004' },
+    }
+    stored = [first, along, stays, broken]
+    network.ofAnotherApp.add('1003')
+
+    const { changed, alongside, notChanged, storeOthers, storeIt } = await change(first, { app_secret: NEW_APP_SECRET })
+    storeOthers()
+    storeIt()
+
+    assert.deepEqual(
+      alongside.map(({ connection }) => connection.id),
+      [along.id],
+    )
+    assert.deepEqual(notChanged, ['15550001003', '15550001004'])
+    const [, its, theirs] = stored
+    assert.deepEqual(
+      [its, theirs].map((one) => one && opened(one, 'appSecret')),
+      [NEW_APP_SECRET, APP_SECRET],
+    )
+    // All at one address still, where both secrets vouch for callbacks.
+    assert.deepEqual([changed.link?.callbackApp, its?.link], [stays.link?.callbackApp, along.link])
+  })
+
+  it('of the app secret waits for no neighbour longer than for the network', async () => {
+    const first = await add()
+    for (let id = 1100; id < 1150; id += 1) await add({ phone_number_id: String(id) }, ACME, String(15550001000 + id))
+    network.silent.add('1120')
+
+    const { alongside, notChanged } = await change(first, { app_secret: NEW_APP_SECRET })
+
+    assert.deepEqual([alongside.length, notChanged], [49, ['15550002120']])
   })
 
   it('of the app secret that stopped in the middle is made whole by making it again', async () => {

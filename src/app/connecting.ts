@@ -39,11 +39,14 @@ const ANSWERS_WITHIN_MS = 15_000
 // Each holds connections and memory for as long as the network takes. A person adds numbers one after the other; whoever
 // asks for more at once waits, and no other account does.
 const MOST_AT_ONCE_PER_ACCOUNT = 4
+// Two rounds of a network that does not answer. Much longer would let what is sealed at the end outlive the key that the
+// process holds for it (OLD_KEY_KEPT_MS), and who waited would act on settings as they were long ago.
+const TURN_WITHIN_MS = 2 * ANSWERS_WITHIN_MS
 
 /** What the CLI and the console use to add, change and look at connections. */
 export function createConnecting(parts: ConnectingParts): Connecting {
   const { setUps, publicUrl, readLastFacts } = parts
-  const turns = new TakeTurns(MOST_AT_ONCE_PER_ACCOUNT)
+  const turns = new TakeTurns({ mostAtOnce: MOST_AT_ONCE_PER_ACCOUNT, waitsMs: TURN_WITHIN_MS, tooLate: tooMany })
   const networkOf = async (description: ChannelDescription): Promise<ConnectionNetwork | null> => {
     const openSetUp = setUps.get(description.name)
     if (!openSetUp) return null
@@ -107,14 +110,14 @@ async function prepareChange(
   pairs: Pairs,
   others: ReadOthers,
 ): Promise<PreparedChange> {
-  const { channel, channelSettings: stored, link, number } = connection
+  const { channel, channelSettings: stored, link } = connection
   network?.secrets.refuseSealed(pairs)
   // Secrets among them are sealed, and pass as they are.
   const before = description.writeSettings(stored)
   const after = withoutEmpty({ ...before, ...pairs })
   requireSettings(description, after)
   const settings = parseChannelSettings(channel, after)
-  const unproven = { link, facts: null, alongside: [] }
+  const unproven = { link, facts: null, alongside: [], notChanged: [] }
   if (!network) return { ...unproven, channelSettings: settings }
   const changed = description.settings.filter(({ name }) => before[name] !== after[name])
   // Switches say how we send and are nothing that the network knows of the connection.
@@ -122,11 +125,18 @@ async function prepareChange(
     const differences = differencesOf(parseChannelSettings(channel, before), settings)
     return { ...unproven, channelSettings: { ...stored, ...differences } }
   }
-  const { networkKey, facts, settings: proven } = await network.prove(number, settings, connection)
-  const { callbackApp, alongside } = await network.findChangedApp(connection, proven, others)
+  const { proof, callbackApp, ...neighbours } = await network.proveChange(connection, settings, others)
+  const { networkKey, facts, settings: proven } = proof
   const untouched = Object.fromEntries(description.secretKeys.map((key) => [key, settings[key]]))
   const channelSettings = network.secrets.seal({ ...proven, ...untouched }, connection)
-  return { channelSettings, link: { networkKey, callbackApp }, facts, alongside }
+  return { channelSettings, link: { networkKey, callbackApp }, facts, ...neighbours }
+}
+
+function tooMany(): Refusal {
+  return new Refusal(
+    'network_unreachable',
+    'The network is asked about many connections of this account at this moment, so it was not asked about this one. Nothing was changed: try again in a minute.',
+  )
 }
 
 function describe(channel: string): ChannelDescription {

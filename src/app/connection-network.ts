@@ -22,6 +22,22 @@ interface Neighbour {
   readonly callbackSecret: string | null
 }
 
+interface AskedChange {
+  readonly connection: StoredConnection
+  /** Proven, with secrets open. */
+  readonly settings: StoredSettings
+  /** When nobody waits any longer. */
+  readonly ending: AbortSignal
+}
+
+interface ProvenChange extends Pick<PreparedChange, 'alongside' | 'notChanged'> {
+  readonly proof: ConnectionProof
+  readonly callbackApp: string | null
+}
+
+// Each opens a connection of its own. Hundreds of numbers are asked within seconds, and the network sees no flood.
+const MOST_ASKED_AT_ONCE = 16
+
 type Owner = SecretOwner & Pick<StoredConnection, 'channel'>
 
 /** The network of a channel, as it is asked on behalf of people, and what its connections share there. */
@@ -54,20 +70,37 @@ export class ConnectionNetwork {
     return appWith(secret, await this.#neighboursOf(owner, others)) ?? callbackAppOf(owner.accountId, secret)
   }
 
+  /** Proves changed settings, and finds whom else they concern: all of it in the time that one answer may take. */
+  async proveChange(connection: StoredConnection, settings: StoredSettings, others: ReadOthers): Promise<ProvenChange> {
+    const ending = new AbortController()
+    const timer = setTimeout(() => ending.abort(), this.#answersWithinMs)
+    try {
+      const proof = await this.prove(connection.number, settings, connection)
+      const asked = { connection, settings: proof.settings, ending: ending.signal }
+      return { proof, ...(await this.#findChangedApp(asked, others)) }
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
   /**
-   * The same for one that is changed. A callback secret belongs to the app at the network and not to one number of it, so
-   * a new one goes to all that share the address.
+   * As `findApp`, for one that is changed. A callback secret belongs to the app at the network and not to one number of
+   * it, so a new one goes to all of the app. Sharing the address does not prove that: a number can move to another app
+   * alone, and whoever stays would lose its callbacks with its secret.
    */
-  async findChangedApp(
-    connection: StoredConnection,
-    settings: StoredSettings,
+  async #findChangedApp(
+    { connection, settings, ending }: AskedChange,
     others: ReadOthers,
-  ): Promise<Pick<PreparedChange, 'alongside'> & { readonly callbackApp: string | null }> {
+  ): Promise<Omit<ProvenChange, 'proof'>> {
     const current = connection.link?.callbackApp ?? null
     const secret = this.#setUp.callbackSecretOf(settings)
-    if (secret === null || secret === this.#callbackSecretOf(connection)) return { callbackApp: current, alongside: [] }
+    if (secret === null || secret === this.#callbackSecretOf(connection))
+      return { callbackApp: current, alongside: [], notChanged: [] }
     const neighbours = await this.#neighboursOf(connection, others)
     const sharesAddress = ({ connection: { link } }: Neighbour) => current !== null && link?.callbackApp === current
+    const sharing = neighbours.filter((neighbour) => sharesAddress(neighbour))
+    const unlike = sharing.filter(({ callbackSecret }) => callbackSecret !== secret)
+    const proven = await this.#provenAmong(unlike, secret, ending)
     // The address of others that have the secret already: they are of the same app, which sends all to one address.
     const joined = appWith(
       secret,
@@ -75,15 +108,43 @@ export class ConnectionNetwork {
     )
     const callbackApp = joined ?? current ?? callbackAppOf(connection.accountId, secret)
     const key = this.#callbackSecretKey(settings)
-    const alongside = neighbours
-      .filter((neighbour) => sharesAddress(neighbour))
-      .filter(({ callbackSecret }) => callbackSecret !== secret || callbackApp !== current)
+    const alongside = sharing
+      .filter((one) => proven.has(one) || (one.callbackSecret === secret && callbackApp !== current))
       .map(({ connection: other }) => ({
         connection: other,
         channelSettings: this.secrets.seal({ ...other.channelSettings, [key]: secret }, other),
         link: other.link && { ...other.link, callbackApp },
       }))
-    return { callbackApp, alongside }
+    const notChanged = unlike.filter((one) => !proven.has(one)).map((one) => one.connection.number)
+    return { callbackApp, alongside, notChanged }
+  }
+
+  /** Those from whom the network takes this secret. Whose answer does not come in time is not among them. */
+  async #provenAmong(
+    neighbours: readonly Neighbour[],
+    secret: string,
+    ending: AbortSignal,
+  ): Promise<ReadonlySet<Neighbour>> {
+    const proven = new Set<Neighbour>()
+    const left = [...neighbours]
+    const askInTurn = async () => {
+      for (let next = left.shift(); next && !ending.aborted; next = left.shift())
+        if (await this.#takesSecret(next, secret)) proven.add(next)
+    }
+    const asking = Promise.all(Array.from({ length: MOST_ASKED_AT_ONCE }, askInTurn))
+    await Promise.race([asking, endOf(ending)])
+    // A copy, because an answer that is late must change nothing any more.
+    return new Set(proven)
+  }
+
+  async #takesSecret({ connection }: Neighbour, secret: string): Promise<boolean> {
+    try {
+      return await this.#setUp.takesCallbackSecret(this.secrets.open(connection.channelSettings, connection), secret)
+    } catch (error) {
+      // Its own secrets cannot be read, so it can prove nothing.
+      if (error instanceof Refusal) return false
+      throw error
+    }
   }
 
   /** Under which name the callback secret is stored. */
@@ -129,6 +190,13 @@ function appWith(secret: string, neighbours: readonly Neighbour[]): string | nul
     ({ callbackSecret, connection }) => callbackSecret === secret && connection.link?.callbackApp,
   )
   return same?.connection.link?.callbackApp ?? null
+}
+
+function endOf(ending: AbortSignal): Promise<void> {
+  if (ending.aborted) return Promise.resolve()
+  return new Promise((resolve) => {
+    ending.addEventListener('abort', () => resolve(), { once: true })
+  })
 }
 
 function tooLate(answersWithinMs: number): Refusal {

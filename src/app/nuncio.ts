@@ -37,6 +37,8 @@ export interface NuncioParts {
   readonly readOtherMetrics?: () => Promise<readonly MetricsReport[]>
   /** Replaced by tests. */
   readonly openStorage?: typeof openStorage
+  /** False where whoever started this process makes the first account, because it alone can print the token. */
+  readonly makesFirst?: boolean
   /** For tests: each reply of the console must have the shape that its contract promises. */
   readonly checksConsoleReplies?: boolean
 }
@@ -121,7 +123,6 @@ export class Nuncio {
     const console = this.#does('console') ? await this.#openConsole(storage, secrets) : null
     this.#http = this.#createHttp(storage, { console, callbacks: this.#does('api') ? made.receivers : [] })
 
-    const first = this.#does('api') && (await storage.isEmpty()) ? await this.#prepareFirst(storage) : null
     await storage.start({
       lanesChanged: (ids) => this.#dispatching?.changed(ids),
       lanesWoken: (ids) => this.#dispatching?.woken(ids),
@@ -130,6 +131,9 @@ export class Nuncio {
     const address = await this.#http.listen({ host, port })
     await this.#dispatching?.start()
     this.#console?.start()
+    // Last: its token is printed once. A start that failed after it, say for a taken port, would have swallowed it. Until
+    // then every call meets no account, and is refused.
+    const first = await this.#prepareFirst(storage)
     return { url: address.port === port ? this.#settings.publicUrl : localUrl(host, address.port), first }
   }
 
@@ -224,6 +228,7 @@ export class Nuncio {
 
   /** Loaded only when it is needed: what it brings along would stay in memory for good. */
   async #prepareFirst(storage: Storage): Promise<FirstStart | null> {
+    if (!this.#does('api') || this.#parts.makesFirst === false || !(await storage.isEmpty())) return null
     const { prepareFirstStart } = await import('./first-start.ts')
     return prepareFirstStart(this.#settings, storage.clock.now())
   }

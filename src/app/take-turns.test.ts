@@ -4,7 +4,7 @@ import { TakeTurns } from './take-turns.ts'
 
 describe('taking turns', () => {
   it('lets so many of one key run at once, the others in order, and keeps nobody else waiting', async () => {
-    const turns = new TakeTurns(2)
+    const turns = turnsOf(2)
     const begun: string[] = []
     const ends = new Map<string, () => void>()
     const run = (key: string, name: string) =>
@@ -30,13 +30,31 @@ describe('taking turns', () => {
   })
 
   it('goes on after a failure', async () => {
-    const turns = new TakeTurns(1)
+    const turns = turnsOf(1)
     const failing = turns.run('a', () => Promise.reject(new Error('no')))
 
     await assert.rejects(failing, { message: 'no' })
     assert.equal(await turns.run('a', () => Promise.resolve('yes')), 'yes')
   })
+
+  it('refuses whoever has waited for too long, and keeps the place of the others', async () => {
+    const turns = turnsOf(1, 20)
+    const first = Promise.withResolvers<void>()
+    const running = turns.run('a', () => first.promise)
+    const late = turns.run('a', () => Promise.resolve('late'))
+
+    await assert.rejects(late, { message: 'too late' })
+    const next = turns.run('a', () => Promise.resolve('next'))
+    first.resolve()
+    await running
+    assert.equal(await next, 'next')
+    assert.equal(await turns.run('a', () => Promise.resolve('again')), 'again')
+  })
 })
+
+function turnsOf(mostAtOnce: number, waitsMs = 5_000): TakeTurns {
+  return new TakeTurns({ mostAtOnce, waitsMs, tooLate: () => new Error('too late') })
+}
 
 function tick(): Promise<void> {
   return new Promise((resolve) => {

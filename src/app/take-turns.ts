@@ -1,11 +1,18 @@
+export interface TakeTurnsLimits {
+  readonly mostAtOnce: number
+  /** Whoever waits for longer is refused. */
+  readonly waitsMs: number
+  readonly tooLate: () => Error
+}
+
 /** Lets a few things of each key run at once; the others wait for their turn, in the order in which they came. */
 export class TakeTurns {
-  readonly #mostAtOnce: number
+  readonly #limits: TakeTurnsLimits
   readonly #running = new Map<string, number>()
   readonly #waiting = new Map<string, (() => void)[]>()
 
-  constructor(mostAtOnce: number) {
-    this.#mostAtOnce = mostAtOnce
+  constructor(limits: TakeTurnsLimits) {
+    this.#limits = limits
   }
 
   async run<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
@@ -19,15 +26,29 @@ export class TakeTurns {
 
   #turn(key: string): Promise<void> {
     const running = this.#running.get(key) ?? 0
-    if (running < this.#mostAtOnce) {
+    if (running < this.#limits.mostAtOnce) {
       this.#running.set(key, running + 1)
       return Promise.resolve()
     }
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const waiting = this.#waiting.get(key) ?? []
-      waiting.push(resolve)
+      const timer = setTimeout(() => {
+        this.#leave(key, begin)
+        reject(this.#limits.tooLate())
+      }, this.#limits.waitsMs)
+      const begin = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      waiting.push(begin)
       this.#waiting.set(key, waiting)
     })
+  }
+
+  #leave(key: string, begin: () => void): void {
+    const waiting = this.#waiting.get(key)?.filter((other) => other !== begin) ?? []
+    if (waiting.length > 0) this.#waiting.set(key, waiting)
+    else this.#waiting.delete(key)
   }
 
   /** Hands the turn on, so that nobody who comes just now gets in between. */

@@ -5,6 +5,7 @@ import { holdInWords } from './hold-command.ts'
 import { messageJson } from './json-shapes.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
 import { findAccountOrAll } from './parse/find-account.ts'
+import { goesOn } from './print/goes-on.ts'
 import { printable } from './print/printable.ts'
 import { isoTime, relativeTime } from './print/times.ts'
 
@@ -115,8 +116,8 @@ function laneLine(lane: Lane, now: number): string {
   const { connection, account, waiting, oldestWaitingAt, reason, words, until, nextStep } = lane
   const since = oldestWaitingAt === null ? '' : `, the oldest accepted ${relativeTime(oldestWaitingAt, now)}`
   const said = words === null ? '' : ` (“${words}”)`
-  const goesOn = until === null ? '' : ` It goes on ${relativeTime(until, now)}.`
-  return `${connection} (${account}): ${waiting} waiting${since}. ${explainReason(reason).sentence}${said}${goesOn} → ${nextStep}`
+  const ends = until === null ? '' : ` It goes on ${goesOn({ reason, until }, now)}.`
+  return `${connection} (${account}): ${waiting} waiting${since}. ${explainReason(reason).sentence}${said}${ends} → ${nextStep}`
 }
 
 function tokenLine({ name, account, id, expiresAt }: TokenView, now: number): string {

@@ -7,6 +7,7 @@ import { addConnectionSettingsCommands } from './connection-settings-commands.ts
 import { connectionJson } from './json-shapes.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
 import { findAccountOrAll } from './parse/find-account.ts'
+import { goesOn } from './print/goes-on.ts'
 import { relativeTime } from './print/times.ts'
 
 export function addConnectionCommands(program: NuncioCommand, cli: Cli): void {
@@ -50,7 +51,7 @@ function row(connection: ConnectionView, now: number): readonly string[] {
 function whyStill({ reason, reasonWords, reasonUntil }: ConnectionView, now: number): string {
   if (reason === null) return '–'
   const words = reasonWords ? ` (“${reasonWords}”)` : ''
-  const until = reasonUntil === null ? '' : ` Goes on ${relativeTime(reasonUntil, now)}.`
+  const until = reasonUntil === null ? '' : ` Goes on ${goesOn({ reason, until: reasonUntil }, now)}.`
   return `${explainReason(reason).sentence}${words}${until}`
 }
 

@@ -4,6 +4,7 @@ import { WHOSE, withConnection } from './connection-argument.ts'
 import { connectionJson, networkJson, templateJson } from './json-shapes.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
 import { callbackLines, factLines } from './print/connection-facts.ts'
+import { settingLine, settingTexts } from './print/setting-texts.ts'
 
 /** Commands that ask the network of a connection, and change nothing. */
 export function addConnectionNetworkCommands(group: NuncioCommand, cli: Cli): void {
@@ -17,17 +18,22 @@ function addCheck(group: NuncioCommand, cli: Cli): void {
     .description('ask the network whether the connection still works, and what it says of the number')
     .argument('<number>', 'the number of the connection')
     .withAccount(WHOSE)
-    .withJson('the connection, with what the network said')
+    .withJson('the connection, with its settings that are no secrets and what the network said')
     .withExamples('nuncio connection check 15550001000')
     .action((number: string, options: CommonOptions) =>
-      withConnection(cli, { number, options }, async ({ connecting }, connection) => {
+      withConnection(cli, { number, options }, async ({ connecting, channels }, connection) => {
         const facts = await connecting.check(connection)
         const callback = connecting.callbackOf(connection)
-        if (options.json) return cli.json({ ...connectionJson(connection), ...networkJson({ facts, callback }) })
+        if (options.json)
+          return cli.json({
+            ...connectionJson(connection),
+            settings: settingTexts(channels, connection),
+            ...networkJson({ facts, callback }),
+          })
         if (facts.length === 0)
           return cli.say(`${number} is a connection of ${connection.channel}, which has no network to ask.`)
         const lines = [...factLines(facts), ...(callback ? callbackLines(callback) : [])]
-        await cli.say([`${number} works.`, ...lines].join('\n'))
+        await cli.say([`${number} works.`, ...lines, `  Settings: ${settingLine(channels, connection)}`].join('\n'))
       }),
     )
 }

@@ -10,6 +10,7 @@ import { startSimulator } from '../../test/support/whatsapp-cloud/simulator.ts'
 import type { Simulator } from '../../test/support/whatsapp-cloud/simulator-types.ts'
 import { createSetUps } from '../app/channel-set-ups.ts'
 import { systemClock } from '../app/system-clock.ts'
+import type { ChannelSetUp } from '../core/ports/channel-set-up.ts'
 import { askOnTerminal } from './ask-on-terminal.ts'
 
 const NUMBER = '15550001000'
@@ -155,6 +156,40 @@ describe.each(ENGINES)('connections of WhatsApp Cloud at the command line, on %s
     assert.doesNotMatch(loud.stdout + loud.stderr, /another-word/)
   })
 
+  it('say in one warning which secrets stood on the command line', async () => {
+    const added = await add(...given({ app_secret: APP_SECRET, verify_token: VERIFY_TOKEN }))
+
+    assert.match(added.stderr, /^nuncio: warning: app_secret and verify_token stood on the command line[^\n]*\n$/)
+    saysNoSecret(added)
+  })
+
+  it('say that a file is empty, and which settings there are, those of the lane too', async () => {
+    const empty = await add(...given({ access_token: `@${file('empty', '')}` }))
+    const unknown = await add(...given({ colour: 'red' }))
+
+    assert.match(empty.stderr, /^nuncio: The file \S+empty, given as access_token, is empty\. /)
+    assert.match(unknown.stderr, /has no setting colour\. It has: phone_number_id, .*; and every lane has: .*least_gap/)
+  })
+
+  it('tell their settings as one writes them, but no secret', async () => {
+    await add(...given({ link_preview: 'off' }))
+
+    const set = await world.cli('connection', 'set', NUMBER, 'least_gap=1s')
+    const check = await world.cli('connection', 'check', NUMBER)
+    const checked = await world.json('connection', 'check', NUMBER)
+
+    for (const answer of [set, check]) {
+      assert.match(answer.stdout, /phone_number_id=106540352242922, .*access_token \(secret\).*link_preview=off/)
+      assert.doesNotMatch(answer.stdout, /phoneNumberId|v1\.k/)
+      saysNoSecret(answer)
+    }
+    assert.deepEqual(checked['settings'], {
+      phone_number_id: '106540352242922',
+      business_account_id: '102290129340398',
+      link_preview: 'off',
+    })
+  })
+
   it('ask at a terminal for what is missing, and hide secrets there', async () => {
     world.typed = { access_token: TOKEN, app_secret: APP_SECRET, verify_token: VERIFY_TOKEN }
 
@@ -207,6 +242,56 @@ describe.each(ENGINES)('connections of WhatsApp Cloud at the command line, on %s
     )
     const links = await world.all('select distinct callback_app from connection')
     assert.equal(links.length, 1)
+  })
+
+  it('never put a secret back that was replaced while the network was asked', async () => {
+    await add(...given())
+    const before = world.setUps
+    const [openSetUp] = [...before.values()]
+    const setUp = await openSetUp?.()
+    assert.ok(setUp)
+    const renewed = 'EAAG0000000000renewedToken'
+    const slow: ChannelSetUp = {
+      ...setUp,
+      async prove(wanted) {
+        const proof = await setUp.prove(wanted)
+        world.setUps = before
+        simulator.changeNumber('106540352242922', { accessToken: renewed })
+        const token = `access_token=@${file('renewed', renewed)}`
+        assert.equal((await world.cli('connection', 'set', NUMBER, token)).code, 0)
+        return proof
+      },
+    }
+    world.setUps = new Map([['whatsapp-cloud', async () => slow]])
+
+    const late = await world.cli('connection', 'set', NUMBER, `verify_token=@${file('word', 'another-word')}`)
+
+    assert.match(late.stderr, /\(connection_changed\)\n$/)
+    const checked = await world.cli('connection', 'check', NUMBER)
+    assert.equal(checked.code, 0, checked.stderr)
+  })
+
+  it('leave the callback secret of those alone that did not move with it, and say so', async () => {
+    const other = { phoneNumberId: '106540352242923', number: '15550001001' }
+    const known = { businessAccountId: '102290129340398', accessToken: TOKEN, verifyToken: VERIFY_TOKEN }
+    simulator.addNumber({ ...other, ...known, appSecret: APP_SECRET })
+    await add(...given())
+    const its = given({ phone_number_id: other.phoneNumberId })
+    await world.cli('connection', 'add', other.number, '--channel', 'whatsapp-cloud', ...its)
+    const renewed = 'fedcba9876543210fedcba9876543210'
+    // A token is one of an app, so whoever moves to another app has another.
+    const accessToken = 'EAAG0000000000tokenOfAnotherApp'
+    simulator.changeNumber('106540352242922', { appSecret: renewed, accessToken })
+
+    const changed = await world.cli(
+      ...['connection', 'set', NUMBER, `app_secret=@${file('renewed', renewed)}`],
+      `access_token=@${file('token-of-another-app', accessToken)}`,
+    )
+
+    assert.equal(changed.code, 0, changed.stderr)
+    assert.match(changed.stdout, /15550001001 has the same callback address and keeps its own secret/)
+    assert.doesNotMatch(changed.stdout, /was changed for/)
+    assert.equal((await world.cli('connection', 'check', other.number)).code, 0)
   })
 
   it('list the templates of the business account, and which setting each fits', async () => {

@@ -1,7 +1,7 @@
 import type { AdministrationSession } from '../app/open-administration.ts'
 import { DEFAULT_LANE_POLICY } from '../core/connection/lane-policy.ts'
 import type { AccountId } from '../core/ids.ts'
-import type { ConnectionView } from '../core/ports/administration.ts'
+import type { ConnectionChange, ConnectionView } from '../core/ports/administration.ts'
 import type { ChannelDescription } from '../core/ports/channel-description.ts'
 import type { ConnectionFact } from '../core/ports/channel-set-up.ts'
 import type { ReadOthers } from '../core/ports/connecting.ts'
@@ -15,6 +15,7 @@ import { changePolicy, LANE_SETTINGS_HELP, policyText, splitSettings } from './p
 import { findAccount } from './parse/find-account.ts'
 import { askForMissing, readSettingValues } from './parse/setting-values.ts'
 import { callbackLines, factLines } from './print/connection-facts.ts'
+import { settingLine } from './print/setting-texts.ts'
 
 /** Commands that give a connection its settings, which its network proves first. */
 export function addConnectionSettingsCommands(group: NuncioCommand, cli: Cli): void {
@@ -54,7 +55,7 @@ async function add(cli: Cli, given: string, options: AddOptions): Promise<void> 
     const { administration, connecting } = session
     const description = findChannel(session, options.channel)
     const { id: accountId } = await findAccount(administration, options.account)
-    const values = await readSettingValues(cli, description.settings, pairs)
+    const values = await readSettingValues(cli, description, pairs)
     const wanted = {
       accountId,
       number,
@@ -103,15 +104,19 @@ function addSet(group: NuncioCommand, cli: Cli): void {
     .action(async (number: string, given: readonly string[], options: CommonOptions) => {
       const { lane, channel: pairs } = splitSettings(given)
       await withConnection(cli, { number, options }, async (session, before) => {
-        const policy = changePolicy(before.policy, lane)
-        const { connection, facts, alsoChanged } = await change(cli, session, { before, policy, pairs })
+        const policy = Object.keys(lane).length === 0 ? null : changePolicy(before.policy, lane)
+        const { connection, facts, alsoChanged, notChanged } = await change(cli, session, { before, policy, pairs })
         const { connecting } = session
         const told = facts && networkJson({ facts, callback: connecting.callbackOf(connection) })
         if (options.json) return cli.json({ ...connectionJson(connection), ...told })
-        await cli.say(`Changed ${number}. Its settings are now: ${settingsText(connection)}`)
+        await cli.say(`Changed ${number}. Its settings are now: ${settingsText(session, connection)}`)
         if (alsoChanged.length > 0)
           await cli.say(
             `The secret of the callbacks was changed for ${alsoChanged.join(', ')} too: they share their address.`,
+          )
+        if (notChanged.length > 0)
+          await cli.say(
+            `${notChanged.join(', ')} has the same callback address and keeps its own secret: the network did not confirm the new one for it.`,
           )
         if (facts) await cli.say(['', ...factLines(facts)].join('\n'))
       })
@@ -120,7 +125,8 @@ function addSet(group: NuncioCommand, cli: Cli): void {
 
 interface WantedChange {
   readonly before: ConnectionView
-  readonly policy: ConnectionView['policy']
+  /** Null: it stays as it is. */
+  readonly policy: ConnectionView['policy'] | null
   readonly pairs: Readonly<Record<string, string>>
 }
 
@@ -130,6 +136,8 @@ interface Changed {
   readonly facts: readonly ConnectionFact[] | null
   /** Numbers of others that had to change with it. */
   readonly alsoChanged: readonly string[]
+  /** Numbers of those that share its callback address and did not. */
+  readonly notChanged: readonly string[]
 }
 
 async function change(cli: Cli, session: AdministrationSession, wanted: WantedChange): Promise<Changed> {
@@ -138,29 +146,29 @@ async function change(cli: Cli, session: AdministrationSession, wanted: WantedCh
   const { id } = before
   // Settings of the lane are no matter of the network.
   if (Object.keys(pairs).length === 0) {
-    const channelSettings = { ...before.channelSettings }
-    const connection = await administration.changeConnection(id, { policy, channelSettings }, ACTOR)
-    return { connection, facts: null, alsoChanged: [] }
+    const connection = await administration.changeConnection(id, { ...(policy && { policy }) }, ACTOR)
+    return { connection, facts: null, alsoChanged: [], notChanged: [] }
   }
-  const values = await readSettingValues(cli, findChannel(session, before.channel).settings, pairs)
-  const { channelSettings, link, facts, alongside } = await namingArguments(() =>
+  const values = await readSettingValues(cli, findChannel(session, before.channel), pairs)
+  const { channelSettings, link, facts, alongside, notChanged } = await namingArguments(() =>
     connecting.prepareChange(before, values, othersOf(session, before.accountId)),
   )
-  for (const other of alongside) {
-    const { policy: itsPolicy } = await administration.findConnection(other.connection.number, before.accountId)
-    const itsChange = { policy: itsPolicy, ...changeOf(other) }
-    await administration.changeConnection(other.connection.id, itsChange, ACTOR)
-  }
+  for (const other of alongside)
+    await administration.changeConnection(other.connection.id, changeOf(other.connection, other), ACTOR)
   const connection = await administration.changeConnection(
     id,
-    { policy, ...changeOf({ channelSettings, link }) },
+    { ...(policy && { policy }), ...changeOf(before, { channelSettings, link }) },
     ACTOR,
   )
-  return { connection, facts, alsoChanged: alongside.map((other) => other.connection.number) }
+  return { connection, facts, alsoChanged: alongside.map((other) => other.connection.number), notChanged }
 }
 
-function changeOf({ channelSettings, link }: Pick<ConnectionView, 'channelSettings' | 'link'>) {
-  return { channelSettings: { ...channelSettings }, ...(link && { link }) }
+/** The network took its time: what was changed meanwhile must not be undone by what was read before. */
+function changeOf(
+  { channelSettings: expected }: Pick<ConnectionView, 'channelSettings'>,
+  { channelSettings, link }: Pick<ConnectionView, 'channelSettings' | 'link'>,
+): ConnectionChange {
+  return { channelSettings, expected, ...(link && { link }) }
 }
 
 function othersOf({ administration }: AdministrationSession, accountId: AccountId): ReadOthers {
@@ -184,8 +192,7 @@ function findChannel({ channels }: AdministrationSession, wanted: string): Chann
   throw new Refusal('channel_unknown', `There is no channel “${wanted}”. There is: ${names}.`, '--channel')
 }
 
-/** Only the names of the channel's settings: their values may be credentials. */
-function settingsText({ policy, channelSettings }: ConnectionView): string {
-  const names = Object.keys(channelSettings)
-  return [policyText(policy), ...(names.length === 0 ? [] : [`of the channel: ${names.join(', ')}`])].join('; ')
+function settingsText({ channels }: AdministrationSession, connection: ConnectionView): string {
+  const ofChannel = settingLine(channels, connection)
+  return [policyText(connection.policy), ...(ofChannel === '' ? [] : [`of the channel: ${ofChannel}`])].join('; ')
 }

@@ -1,6 +1,8 @@
+import { repeatText } from '../core/message/timeline.ts'
 import type { MessageStory, TimelineEntry } from '../core/ports/administration.ts'
 import { explainReason } from '../core/reasons.ts'
 import { momentText } from './json-shapes.ts'
+import { goesOn } from './print/goes-on.ts'
 import { printable } from './print/printable.ts'
 import { plainTime, relativeTime } from './print/times.ts'
 
@@ -28,7 +30,8 @@ function standing(story: MessageStory, now: number): readonly string[] {
   if (laneWait && laneWait.reason !== message.reason) {
     lines.push(`The lane stands still: ${explainReason(laneWait.reason).sentence}${quoted(laneWait.words)}`)
   }
-  if (laneWait?.until) lines.push(`Goes on: ${relativeTime(laneWait.until, now)}, at ${plainTime(laneWait.until)}`)
+  if (laneWait?.until)
+    lines.push(`Goes on: ${goesOn({ ...laneWait, until: laneWait.until }, now)}, at ${plainTime(laneWait.until)}`)
   if (expiresAt !== null) lines.push(`Expires: ${relativeTime(expiresAt, now)}, at ${plainTime(expiresAt)}`)
   const next = nextStep(story, why?.nextStep ?? '')
   if (next !== '') lines.push(`What to do: ${next}`)
@@ -58,8 +61,8 @@ function momentLine(entry: TimelineEntry, before: TimelineEntry | undefined, acc
   return `${plainTime(at)}  ${offset(at - acceptedAt).padStart(9)}  ${ownText(entry)}${why}${bracket}`
 }
 
-function ownText({ kind, facts }: TimelineEntry): string {
-  return kind === 'sent-again' && facts['oldMessage'] ? 'Made by a person to repeat another message' : momentText(kind)
+function ownText(entry: TimelineEntry): string {
+  return repeatText(entry) ?? momentText(entry.kind)
 }
 
 /** How facts read in a sentence, where their name alone does not say it. */
@@ -76,6 +79,13 @@ const FACT_TEXTS: Readonly<Record<string, (value: string) => string>> = {
   newMessage: (value) => value,
   oldMessage: (value) => value,
   state: (value) => value,
+  networkTime: (value) => `the network says ${secondText(value)}`,
+}
+
+/** A time that the network cuts off to the second. */
+function secondText(value: string): string {
+  const at = Number(value)
+  return Number.isFinite(at) ? plainTime(at).replace('.000', '') : value
 }
 
 function factText(name: string, value: string | number): string {

@@ -108,6 +108,40 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
     assert.match(stdout, /Expires: in 1 day/)
   })
 
+  it('says of a wait for media that its end is the latest, not the next try', async () => {
+    const { id } = await world.accept({ connectionId, type: 'image' })
+    await world.lane(connectionId, { reason: 'media_pending', words: 'status 503', until: NOON + 900_000 })
+
+    const { stdout } = await world.cli('message', 'explain', id)
+    const list = await world.cli('connection', 'list')
+
+    assert.match(stdout, /Goes on: in 15 minutes at the latest, at /)
+    assert.match(list.stdout, /Goes on in 15 minutes at the latest\./)
+  })
+
+  it('tells a repeat of the channel from one of a person, and a network’s time from ours', async () => {
+    const { id, sequence } = await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON + 250 })
+    const moments = [
+      [1, NOON + 250, 'sent-again', 'whatsapp_131047', '{"oldMessage":"old","by":"channel"}'],
+      [2, NOON + 1_000, 'receipt-delivered', null, null],
+    ] as const
+    for (const moment of moments)
+      await world.run(
+        'insert into timeline (message_sequence, position, at, kind, code, facts) values (?, ?, ?, ?, ?, ?)',
+        sequence,
+        ...moment,
+      )
+
+    const { stdout } = await world.cli('message', 'explain', id)
+
+    assert.match(
+      stdout,
+      /Made by the channel to repeat another message as a template: The recipient has not written .* \[old, by channel\]\n/,
+    )
+    assert.match(stdout, /Delivered to the recipient’s device \[the network says 2026-01-15 12:00:01 UTC\]/)
+    assert.ok(stdout.indexOf('Came to its end') < stdout.indexOf('Delivered to'))
+  })
+
   it('gives programs all of it', async () => {
     const { id } = await world.accept({ connectionId })
 

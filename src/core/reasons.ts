@@ -106,6 +106,18 @@ export const REASONS = {
     'The recipient has not written for 24 hours, and the template cannot carry this text as it is.',
     'Send a text without line breaks, tabs and rows of blanks, at most 1,024 characters, or wait until the recipient writes.',
   ],
+  template_without_text: [
+    'The recipient has not written for 24 hours, and the template for such files has no place for a caption.',
+    'Send the file without a caption, name a template with one variable in the connection’s settings, or wait until the recipient writes.',
+  ],
+  template_wants_text: [
+    'The recipient has not written for 24 hours, and the template for such files needs a caption, which this one has not.',
+    'Send the file with a caption, name a template without variables in the connection’s settings, or wait until the recipient writes.',
+  ],
+  template_none_for_audio: [
+    'The recipient has not written for 24 hours, and there is no template that carries audio.',
+    'Wait until the recipient writes, then retry it; or send it as a document, for which there is template_document.',
+  ],
 
   // Why media could not be had
   media_dns: ['The name in the media URL could not be resolved.', 'Check the host name in the URL.'],

@@ -113,6 +113,8 @@ export const REFUSALS = {
   connection_exists: 'This number is a connection of the account already.',
   network_key_taken:
     'The network knows this number as one that another connection of this installation sends for already. Remove that connection first, or check whether the id of the number is the right one.',
+  connection_changed:
+    'This connection was changed by somebody else in the meantime, so this change was not stored. Look at it again, then make the change again.',
   connection_not_proven: 'The network does not let this connection send with these settings.',
   network_unreachable: 'The network did not answer, so nothing was changed. Try again.',
   connection_ambiguous: 'Several accounts have a connection with this number: say which one with --account.',

@@ -9,6 +9,10 @@ import type { HttpObserver, ServerState } from './server-state.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
+// How many pieces are read after the reply: each costs some microseconds, and whoever sends crumbs of a byte could have
+// all our time for it. A large body in pieces of a kilobyte is let through.
+const MOST_PIECES_AFTER_REPLY = 10_000
+
 const EXCHANGE = Symbol('exchange')
 type Carrier = (IncomingMessage | Socket) & { [EXCHANGE]?: Exchange }
 
@@ -147,6 +151,11 @@ export class Exchange {
     const { request, response, server } = this
     response.write(body)
     const stopWaiting = server.clock.after(server.limits.lingerMs, end)
+    let pieces = 0
+    request.on('data', () => {
+      pieces += 1
+      if (pieces === MOST_PIECES_AFTER_REPLY) end()
+    })
     request.once('end', end).once('close', end).resume()
     function end() {
       stopWaiting()

@@ -19,6 +19,8 @@ export interface HttpLimits {
    * at most for three: its token, its idempotency key if a limit would refuse it, and the commit.
    */
   readonly storageWaitMs: number
+  /** In how much time a little more of a callback's body must have come; see `callbacks/body-reading.ts`. */
+  readonly callbackStallMs: number
   /** How long `close` waits for open requests before it cuts them off. */
   readonly closeGraceMs: number
 }
@@ -35,6 +37,7 @@ export const DEFAULT_HTTP_LIMITS: HttpLimits = {
   maxHeaders: 64,
   lingerMs: 1000,
   storageWaitMs: 5000,
+  callbackStallMs: 2000,
   closeGraceMs: 10_000,
 }
 

@@ -82,7 +82,12 @@ export class HttpServer {
 
 function explainListenError(error: NodeJS.ErrnoException, { host, port }: ListenAt): Error {
   if (error.code !== 'EADDRINUSE') return error
-  return new Refusal('address_in_use', `Another program listens on ${host}:${port} already.`, 'NUNCIO_PORT', {
-    cause: error,
-  })
+  return new Refusal(
+    'address_in_use',
+    `Another program listens on ${host}:${port} already. Set NUNCIO_PORT to another port.`,
+    'NUNCIO_PORT',
+    {
+      cause: error,
+    },
+  )
 }

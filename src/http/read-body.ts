@@ -1,5 +1,15 @@
 import type { Exchange } from './exchange.ts'
+import { GatheredBytes } from './gathered-bytes.ts'
 import { problem } from './problem.ts'
+
+export interface BodyBounds {
+  readonly maxBytes: number
+  /**
+   * Asked about each piece before it is kept. False: what came before is let go, nothing more is kept, and `onBody` is
+   * not called; answering is up to whoever said so.
+   */
+  admits?(receivedBytes: number, pieces: number): boolean
+}
 
 /**
  * Reads the request's body and calls back once with it, or with null when it is larger than the limit. Does not call
@@ -7,8 +17,9 @@ import { problem } from './problem.ts'
  *
  * The last byte is enough: waiting for the stream's own end, as others do, costs two more turns.
  */
-export function readBody(exchange: Exchange, maxBytes: number, onBody: (body: Buffer | null) => void): void {
+export function readBody(exchange: Exchange, bounds: BodyBounds, onBody: (body: Buffer | null) => void): void {
   const { request } = exchange
+  const { maxBytes } = bounds
   const { 'content-length': lengthText, 'transfer-encoding': transferEncoding } = request.headers
   const length = transferEncoding === undefined ? Number(lengthText ?? 0) : null
   if (length === 0 || (length !== null && length > maxBytes)) {
@@ -24,21 +35,25 @@ export function readBody(exchange: Exchange, maxBytes: number, onBody: (body: Bu
     exchange.awaitsContinue = false
     exchange.response.writeContinue()
   }
-  let received: Buffer[] | null = []
+  let received: GatheredBytes | null = new GatheredBytes(length ?? maxBytes)
   let receivedBytes = 0
-  request.on('data', (chunk: Buffer) => {
+  let pieces = 0
+  request.on('data', (piece: Buffer) => {
     if (!received) return
-    received.push(chunk)
-    receivedBytes += chunk.length
-    if (receivedBytes === length || receivedBytes > maxBytes) finish()
+    receivedBytes += piece.length
+    pieces += 1
+    if (receivedBytes > maxBytes) finish(null)
+    else if (bounds.admits?.(receivedBytes, pieces) === false) received = null
+    else {
+      received.add(piece)
+      if (receivedBytes === length) finish(received)
+    }
   })
-  if (length === null) request.on('end', finish)
+  if (length === null) request.on('end', () => finish(received))
 
-  function finish(): void {
+  function finish(whole: GatheredBytes | null): void {
     if (!received) return
-    const chunks = received
     received = null
-    if (receivedBytes > maxBytes) onBody(null)
-    else onBody(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))
+    onBody(whole?.joined() ?? null)
   }
 }

@@ -113,6 +113,7 @@ const REPLY_OF: Record<RefusalCode, Reply | InConsole | null> = {
   connection_unknown: inConsole(404),
   connection_exists: inConsole(409),
   network_key_taken: inConsole(409),
+  connection_changed: inConsole(409),
   connection_not_proven: inConsole(400),
   network_unreachable: inConsole(503),
   connection_ambiguous: null,

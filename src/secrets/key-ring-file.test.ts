@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, it } from 'vitest'
@@ -123,5 +123,69 @@ describe('the file of the key ring', () => {
     add()
     assert.equal(file.read().keys.length, 2)
     assert.ok(!existsSync(half))
+  })
+
+  it('is never replaced by the empty file of another who took a slow one for dead', () => {
+    const file = madeFile()
+    const [half, before] = [`${file.place}.new`, readFileSync(file.place, 'utf8')]
+    const slow = () =>
+      file.change((found) => {
+        // It stood still for more than a minute, and the other has just begun.
+        rmSync(half)
+        writeFileSync(half, '')
+        return { ...found, keys: [...found.keys, Key.make(NOW)] }
+      }, NOW)
+
+    assert.throws(slow, { code: 'key_ring_unusable', message: /Another process is changing/ })
+    assert.equal(readFileSync(file.place, 'utf8'), before)
+    assert.deepEqual(readdirSync(join(half, '..')), ['key-ring.json', 'key-ring.json.new'])
+  })
+
+  it('keeps what another changed while a slow one was taken for dead', () => {
+    const file = madeFile()
+    const [ofSlow, ofFast] = [Key.make(NOW), Key.make(NOW)]
+    const slow = () =>
+      file.change((found) => {
+        const longAgo = new Date(Date.now() - 61_000)
+        utimesSync(`${file.place}.new`, longAgo, longAgo)
+        file.change((foundToo) => ({ ...foundToo, keys: [...foundToo.keys, ofFast] }), Date.now())
+        return { ...found, keys: [...found.keys, ofSlow] }
+      }, Date.now())
+
+    assert.throws(slow, { code: 'key_ring_unusable', message: /Another process is changing/ })
+    const ids = file.read().keys.map(({ id }) => id)
+    assert.deepEqual([ids.length, ids.includes(ofFast.id)], [2, true])
+    assert.deepEqual(readdirSync(join(file.place, '..')), ['key-ring.json'])
+  })
+
+  it('is never replaced by what cannot be read as one', () => {
+    const file = madeFile()
+    const before = readFileSync(file.place, 'utf8')
+
+    assert.throws(() => file.change((found) => ({ ...found, since: Number.MAX_SAFE_INTEGER, keys: [] }), NOW))
+    assert.throws(() => file.change((found) => ({ ...found, keys: [] }), NOW), { code: 'key_ring_unusable' })
+    assert.equal(readFileSync(file.place, 'utf8'), before)
+    assert.deepEqual(readdirSync(join(file.place, '..')), ['key-ring.json'])
+  })
+
+  it('is changed, and kept whole, when several clear the same leftover at once', async () => {
+    const file = madeFile()
+    const half = `${file.place}.new`
+    writeFileSync(half, 'half')
+    const longAgo = new Date(Date.now() - 61_000)
+    utimesSync(half, longAgo, longAgo)
+    const url = (name: string) => JSON.stringify(new URL(name, import.meta.url).href)
+    const script = `const { KeyRingFile } = await import(${url('./key-ring-file.ts')});
+      const { Key } = await import(${url('./key.ts')});
+      const file = new KeyRingFile(process.argv[1]); while (Date.now() < Number(process.argv[2]));
+      try { file.change((found) => ({ ...found, keys: [...found.keys, Key.make(Date.now())] }), Date.now()); process.stdout.write('changed') }
+      catch (error) { process.stdout.write(String(error.code)) }`
+    const args = ['--input-type=module', '-e', script, file.place, String(Date.now() + 1_500)]
+    const said = await Promise.all(Array.from({ length: 4 }, () => promisify(execFile)(process.execPath, args)))
+
+    const changed = said.filter(({ stdout }) => stdout === 'changed').length
+    assert.equal(said.filter(({ stdout }) => stdout === 'key_ring_unusable').length, 4 - changed)
+    assert.equal(file.read().keys.length, 1 + changed)
+    assert.deepEqual(readdirSync(join(file.place, '..')), ['key-ring.json'])
   })
 })

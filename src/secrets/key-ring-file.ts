@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
-  chownSync,
   closeSync,
+  fchownSync,
+  fstatSync,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -85,19 +87,41 @@ export class KeyRingFile implements KeySource {
    */
   change(decide: (found: KeySetSince) => KeySetSince | null, now: number): void {
     const beside = `${this.place}.new`
-    this.#clearAbandoned(beside, now)
+    try {
+      clearAbandoned(beside, now)
+    } catch (error) {
+      throw this.#unwritable(error)
+    }
     const before = statOf(this.place)
     const [uid, gid] = [before?.uid ?? -1, before?.gid ?? -1]
     this.#holding(beside, (file) => {
       const next = decide(this.read())
-      if (!next) return rmSync(beside)
+      if (!next) return
       writeFileSync(file, print(next))
       fsyncSync(file)
       // Whoever does this as root must not take the file from the service.
-      if (uid !== process.getuid?.()) chownSync(beside, uid, gid)
-      renameSync(beside, this.place)
-      syncFolder(this.place)
+      if (uid !== process.getuid?.()) fchownSync(file, uid, gid)
+      this.#putInPlace(beside, file)
     })
+  }
+
+  /**
+   * Whoever stood still for a minute may find that another took it for dead, and that what now has the name is the other's,
+   * still empty. So the file gets a name that nobody else knows, and becomes the ring only if it is the one we wrote. That
+   * is a second name and no other: what stands under the first keeps everybody else out until the ring is replaced.
+   */
+  #putInPlace(beside: string, file: number): void {
+    const mine = uniqueName(beside)
+    try {
+      linkSync(beside, mine)
+      if (!isSame(mine, file) || !parse(readFileSync(mine, 'utf8'))) throw this.#takenOver()
+      renameSync(mine, this.place)
+    } catch (error) {
+      throw codeOf(error) === 'ENOENT' ? this.#takenOver(error) : error
+    } finally {
+      rmSync(mine, { force: true })
+    }
+    syncFolder(this.place)
   }
 
   #holding(beside: string, work: (file: number) => void): void {
@@ -105,27 +129,26 @@ export class KeyRingFile implements KeySource {
     try {
       file = openSync(beside, 'wx', 0o600)
     } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw this.#unwritable(error)
-      throw new Refusal(
-        'key_ring_unusable',
-        `Another process is changing the key ring ${this.place} at this moment. Try again in a minute.`,
-        null,
-        { cause: error },
-      )
+      throw codeOf(error) === 'EEXIST' ? this.#takenOver(error) : this.#unwritable(error)
     }
     try {
       work(file)
     } catch (error) {
-      rmSync(beside, { force: true })
       throw error instanceof Refusal ? error : this.#unwritable(error)
     } finally {
+      // Not that of another who came when we were taken for dead.
+      if (isSame(beside, file)) rmSync(beside, { force: true })
       closeSync(file)
     }
   }
 
-  #clearAbandoned(beside: string, now: number): void {
-    const found = statOf(beside)
-    if (found && now - found.mtimeMs > ABANDONED_AFTER_MS) rmSync(beside, { force: true })
+  #takenOver(cause?: unknown): Refusal {
+    return new Refusal(
+      'key_ring_unusable',
+      `Another process is changing the key ring ${this.place} at this moment. Try again in a minute.`,
+      null,
+      { cause },
+    )
   }
 
   #writeBeside(keySet: KeySetSince, beside: string, then: (beside: string) => void): void {
@@ -180,6 +203,39 @@ export class KeyRingFile implements KeySource {
       { cause: error },
     )
   }
+}
+
+/**
+ * Takes away what a process left that was killed. Two may do this at once, and the slower one finds the new file of the
+ * faster one under that name. So it is judged under a name of its own, and put back when it is not what was to be cleared.
+ */
+function clearAbandoned(beside: string, now: number): void {
+  if (!isAbandoned(beside, now)) return
+  const aside = uniqueName(beside)
+  try {
+    renameSync(beside, aside)
+    // A link, because it never replaces what is there. Whose file it is refuses when it misses it meanwhile.
+    if (!isAbandoned(aside, now)) linkSync(aside, beside)
+  } catch (error) {
+    if (!['ENOENT', 'EEXIST'].includes(codeOf(error))) throw error
+  } finally {
+    rmSync(aside, { force: true })
+  }
+}
+
+function isAbandoned(path: string, now: number): boolean {
+  const found = statOf(path)
+  return found !== null && now - found.mtimeMs > ABANDONED_AFTER_MS
+}
+
+function uniqueName(beside: string): string {
+  return `${beside}.${process.pid}.${randomBytes(6).toString('hex')}`
+}
+
+/** Whether this path is the file that is open here. While it is open, no other has its number. */
+function isSame(path: string, file: number): boolean {
+  const [there, here] = [statSync(path, { bigint: true, throwIfNoEntry: false }), fstatSync(file, { bigint: true })]
+  return there?.ino === here.ino && there.dev === here.dev
 }
 
 function print({ keys, sealsWith, since }: KeySetSince): string {

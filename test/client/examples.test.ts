@@ -95,6 +95,19 @@ describe.each(ALL)('the example in $name', (example) => {
   })
 })
 
+const [, , python] = ALL
+const pythonObstacle = python ? obstacleOf(python) : null
+
+it.skipIf(pythonObstacle !== null)(
+  `the example in Python says in one sentence what is missing${skipNote(pythonObstacle)}`,
+  () => {
+    const environment = { PATH: process.env['PATH'], API_URL: 'http://127.0.0.1:1', FROM: SENDER }
+    const { status, stderr } = spawnSync('python3', [join(EXAMPLES, 'send.py')], { env: environment, encoding: 'utf8' })
+
+    assert.deepEqual([status, stderr], [1, 'Set API_TOKEN, TO, DOCUMENT_URL, ORDER in the environment.\n'])
+  },
+)
+
 async function openWorld() {
   const host = await serveFiles({ '/letter': { body: LETTER, type: 'application/pdf' } })
   const nuncio = await startNuncio({ settings: { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' } })

@@ -91,6 +91,56 @@ export function channelMemoryKeepsItsPromises({ it }: Suite, newWorld: NewWorld)
     await world.close()
   })
 
+  it('finds many keys at once, of one kind and connection', async () => {
+    const world = await newWorld()
+    const [one, other] = [await addSender(world), await addSender(world)]
+    const memory = world.channelMemory('sandbox')
+    for (const key of ['a', 'b', 'c']) await memory.add('kind', { ...one, key, value: `value ${key}`, at: 1 })
+    await memory.add('kind', { connectionId: other.connectionId, key: 'd', value: 'd', at: 1 })
+    await memory.add('other', { connectionId: one.connectionId, key: 'e', value: 'e', at: 1 })
+
+    const find = async (...keys: string[]) =>
+      (await memory.findSome('kind', one.connectionId, keys))
+        .map(({ key, value }) => [key, value])
+        .toSorted(([a], [b]) => (a! < b! ? -1 : 1))
+    const answers = [await find('c', 'a', 'a', 'nobody', 'no\0body', 'd', 'e'), await find()]
+
+    assert.deepEqual(answers, [
+      [
+        ['a', 'value a'],
+        ['c', 'value c'],
+      ],
+      [],
+    ])
+    await world.close()
+  })
+
+  it('reminds of some of each connection by turns, where that is wanted', async () => {
+    const world = await newWorld()
+    const [loud, quiet] = [await addSender(world), await addSender(world)]
+    const memory = world.channelMemory('sandbox')
+    const add = async ({ connectionId }: typeof loud, keys: readonly string[]) => {
+      for (const [i, key] of keys.entries())
+        await memory.add('kind', { connectionId, key, value: key, at: 1, remindAt: 10 + i })
+    }
+    await add(loud, ['a', 'b', 'c', 'd'])
+    await add(quiet, ['y', 'z'])
+
+    const due = async (now: number, limit: number, mostEach: number) =>
+      (await memory.dueByTurns('kind', now, { limit, mostEach })).map(({ key }) => key)
+
+    assert.deepEqual(
+      [await due(99, 10, 3), await due(99, 3, 3), await due(10, 10, 3), await due(99, 10, 1)],
+      [
+        ['a', 'y', 'b', 'z', 'c'],
+        ['a', 'y', 'b'],
+        ['a', 'y'],
+        ['a', 'y'],
+      ],
+    )
+    await world.close()
+  })
+
   it('removes one entry, harmlessly twice, and gives its position to no other', async () => {
     const world = await newWorld()
     const { connectionId } = await addSender(world)

@@ -74,6 +74,50 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     assert.deepEqual(await receiptsOf(world, id), ['receipt-delivered', 'receipt-delivered'])
     await world.close()
   })
+
+  it('tells of no more than some fifty reports of one message, and moves it forward all the same', async () => {
+    const { world, id, about } = await published(newWorld)
+    await flood(world, { ...about, kind: 'delivered' }, 80)
+    const told = (await receiptsOf(world, id)).length
+
+    await flood(world, { ...about, kind: 'failed' }, 20)
+    const answer = await world.lanes.applyReceipt(report(world, { ...about, kind: 'read' }))
+
+    assert.deepEqual([told, answer, await stateOf(world, id)], [50, 'applied', 'READ'])
+    assert.equal((await receiptsOf(world, id)).length, 51)
+    await world.close()
+  })
+
+  it('does not let a network fail and find one message for ever, and ends with the evidence', async () => {
+    const { world, id, about } = await published(newWorld)
+    for (let i = 0; i < 50; i++) {
+      await flood(world, { ...about, kind: 'failed' }, 1)
+      await flood(world, { ...about, kind: 'delivered' }, 1)
+    }
+    const told = (await receiptsOf(world, id)).length
+    await flood(world, { ...about, kind: 'failed' }, 1)
+    const state = await stateOf(world, id)
+
+    await world.lanes.applyReceipt(report(world, { ...about, kind: 'read' }))
+
+    assert.ok(told >= 50 && told <= 62, `${told} are told`)
+    assert.deepEqual([state, await stateOf(world, id)], ['DELIVERED', 'READ'])
+    await world.close()
+  })
+
+  it('counts only reports, so that a message that was tried often is not cut short', async () => {
+    const { world, id, about } = await ended(newWorld, [...Array.from({ length: 70 }, () => REJECTED), ACCEPTED])
+
+    await flood(world, { ...about, kind: 'failed', attemptNumber: 1 }, 60)
+    await world.lanes.applyReceipt(report(world, { ...about, kind: 'failed' }))
+    const failed = await stateOf(world, id)
+    await world.lanes.applyReceipt(report(world, { ...about, kind: 'delivered' }))
+
+    assert.deepEqual([failed, await stateOf(world, id)], ['FAILED', 'PUBLISHED'])
+    assert.equal((await receiptsOf(world, id)).length, 52)
+    await world.close()
+  })
+
   it('G8: takes a report about a message of another connection for one about none', async () => {
     const { world, id, about } = await published(newWorld, 'wamid.one')
     const other = await addSender(world, { number: '15550001001' })
@@ -204,6 +248,18 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
+  it('says that a message failed when the attempt failed by which the network knows it', async () => {
+    const { world, id, about } = await ended(newWorld, [SENT_ONCE_MORE, NOT_SENT_AGAIN])
+    const first = { ...about, attemptNumber: 1, networkId: 'wamid.first' }
+
+    await world.lanes.applyReceipt(report(world, { ...first, kind: 'sent' }))
+    const after = await stateOf(world, id)
+    await world.lanes.applyReceipt(report(world, { ...first, kind: 'failed' }))
+
+    assert.deepEqual([after, await stateOf(world, id)], ['PUBLISHED', 'FAILED'])
+    await world.close()
+  })
+
   it('G5: counts a message as arrived whichever of its attempts did', async () => {
     const { world, id, about } = await ended(newWorld, [REJECTED, UNCONFIRMED])
 
@@ -240,8 +296,21 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
   })
 }
 
+/** The same report of one second after the other. */
+async function flood(world: StorageWorld, given: Parameters<typeof report>[1], count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    await world.clock.pass(1_000)
+    await world.lanes.applyReceipt(report(world, given))
+  }
+}
+
 const ACCEPTED = { outcome: 'accepted', networkId: 'net-1', disposition: AS_PUBLISHED } as const
 const REJECTED = { outcome: 'rejected', networkId: null, disposition: KEEP } as const
+const NOT_SENT_AGAIN = {
+  outcome: 'rejected',
+  networkId: null,
+  disposition: { do: 'settle', as: 'UNCONFIRMED', reason: 'fate_unknown', words: null },
+} as const
 const SENT_ONCE_MORE = { outcome: 'unknown', networkId: null, disposition: KEEP } as const
 const REFUSED = {
   outcome: 'rejected',

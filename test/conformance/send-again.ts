@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { MessageId } from '../../src/core/ids.ts'
+import { repeatText } from '../../src/core/message/timeline.ts'
 import {
   ANNA,
   AS_PUBLISHED,
@@ -43,6 +44,22 @@ export function sendingAgainKeepsItsPromises({ it }: Suite, newWorld: NewWorld):
     assert.deepEqual([old.resentAs, young.resendOf], [copy, about.messageId])
     assert.deepEqual([old.message.state, young.message.state], ['FAILED', 'QUEUED'])
     assert.ok((await timelineOf(world, about.messageId)).includes('sent-again'))
+    const moments = [...old.timeline, ...young.timeline].filter(({ kind }) => kind === 'sent-again')
+    assert.deepEqual(
+      moments.map(({ code, facts }) => [code, facts]),
+      [
+        ['whatsapp_131047', { newMessage: copy, by: 'channel' }],
+        ['whatsapp_131047', { oldMessage: about.messageId, by: 'channel' }],
+      ],
+    )
+    assert.equal(repeatText(moments[1] ?? assert.fail()), 'Made by the channel to repeat another message as a template')
+    await world.close()
+  })
+
+  it('repeats nothing that failed for another reason than the given one', async () => {
+    const { world, about } = await failed(newWorld)
+
+    assert.equal(await world.sendAgain({ ...about, reason: 'whatsapp_131050' }), null)
     await world.close()
   })
 
@@ -140,8 +157,8 @@ async function failed(newWorld: NewWorld, given: { media?: boolean } = {}) {
   const sender = await addSender(world)
   const messageId = await accept(world, sender, given)
   await publish(world, sender)
-  const about = { connectionId: sender.connectionId, messageId }
-  await world.lanes.applyReceipt(report(world, { ...about, kind: 'failed', code: 'whatsapp_131047' }))
+  const about = { connectionId: sender.connectionId, messageId, reason: 'whatsapp_131047' }
+  await world.lanes.applyReceipt(report(world, { ...about, kind: 'failed', code: about.reason }))
   return { world, sender, about }
 }
 

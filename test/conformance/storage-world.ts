@@ -21,7 +21,7 @@ export interface StorageWorld {
   channelMemory(channel: string): ChannelMemory
   channelConnections(channel: string): ChannelConnections
   /** See `ChannelEvents`. */
-  sendAgain(failed: { connectionId: ConnectionId; messageId: MessageId }): Promise<MessageId | null>
+  sendAgain(failed: { connectionId: ConnectionId; messageId: MessageId; reason: string }): Promise<MessageId | null>
   /** Another process on the same database. */
   readonly administration: Administration
   /** What was done to a message, and by whom, the first first. */

@@ -140,7 +140,10 @@ describe('several processes on one machine', { timeout: 90_000 }, () => {
     taken.close()
 
     assert.equal(code, 1)
-    assert.equal(group.stderr, `nuncio: Another program listens on 127.0.0.1:${port} already. (address_in_use)\n`)
+    assert.equal(
+      group.stderr,
+      `nuncio: Another program listens on 127.0.0.1:${port} already. Set NUNCIO_PORT to another port. (address_in_use)\n`,
+    )
   })
 
   it('end in order when the parent is killed', async () => {

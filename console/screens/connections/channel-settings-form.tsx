@@ -19,7 +19,7 @@ export function ChannelSettingsForm({ connection }: { readonly connection: Conne
     change.mutateAsync({ params: { account, id: connection.id }, body: { settings: changed } }).then((after) => {
       form.setInitialValues({ settings: textsOf(after) })
       form.reset()
-      tell(`Saved. It holds from the next message on.${alsoText(after.alsoChanged)}`)
+      tell(`Saved. It holds from the next message on.${alsoText(after.alsoChanged)}${notText(after.notChanged)}`)
     }, form.takeProblem)
   })
   return (
@@ -46,6 +46,11 @@ export function ChannelSettingsForm({ connection }: { readonly connection: Conne
 /** Connections that share an address for callbacks share its secret, too. */
 function alsoText(numbers: readonly string[]): string {
   return numbers.length === 0 ? '' : ` The new callback secret is also that of ${numbers.join(', ')}.`
+}
+
+/** Those of another app keep their secret; so do those of the same one that could not be asked. */
+function notText(numbers: readonly string[]): string {
+  return numbers.length === 0 ? '' : ` Unchanged, because the network did not confirm it: ${numbers.join(', ')}.`
 }
 
 function textsOf({ channelSettings }: ConnectionView): Record<string, string> {

@@ -3,6 +3,7 @@ import { useHotkeys } from '@mantine/hooks'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { ArrowLeft, ArrowRight, EyeOff } from 'lucide-react'
 import type { LogDetail } from '../../../src/contract/console/log.ts'
+import { endsAtLatest } from '../../../src/contract/console/waits.ts'
 import { useAsk } from '../../api/queries.ts'
 import { useAccount } from '../../parts/account.tsx'
 import { CodeBlock } from '../../parts/code-block.tsx'
@@ -175,6 +176,7 @@ function Reasons({ detail: { entry, message } }: { readonly detail: LogDetail })
           {lane.until === null ? null : (
             <Text size="sm">
               Goes on <TimeAgo at={lane.until} />
+              {endsAtLatest(lane.code) ? ' at the latest' : null}
             </Text>
           )}
         </ReasonNote>

@@ -7,4 +7,6 @@ const { endForSupervisor } = await import('../end-for-supervisor.ts')
 const { Nuncio } = await import('../nuncio.ts')
 const { serveAsChild } = await import('./serve-as-child.ts')
 
-serveAsChild((parts) => new Nuncio({ ...parts, onBroken: (error) => endForSupervisor(parts.logger, error) }))
+serveAsChild(
+  (parts) => new Nuncio({ ...parts, makesFirst: false, onBroken: (error) => endForSupervisor(parts.logger, error) }),
+)

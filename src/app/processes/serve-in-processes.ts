@@ -15,16 +15,21 @@ const CHILD = fileURLToPath(new URL('./child-main.ts', import.meta.url))
 
 /** Has several processes serve one port, until they are told to stop and have all ended. */
 export async function serveInProcesses(settings: Settings, logger: Logger): Promise<void> {
-  // Once, and before any of them looks: all of them would find an empty database.
-  const first = settings.roles.includes('api') ? await prepareFirst(settings) : null
-  await runProcesses(settings, logger, { childFile: CHILD, first })
+  const makeFirst = async () => (settings.roles.includes('api') ? prepareFirst(settings) : null)
+  await runProcesses(settings, logger, { childFile: CHILD, makeFirst })
 }
 
-/** `childFile` is the program of a child. Replaced by tests. */
+interface ServedWith {
+  /** The program of a child. */
+  readonly childFile: string
+  readonly makeFirst: () => Promise<FirstStart | null>
+}
+
+/** Tests have children of their own. */
 export async function runProcesses(
   settings: Settings,
   logger: Logger,
-  { childFile, first }: { readonly childFile: string; readonly first: FirstStart | null },
+  { childFile, makeFirst }: ServedWith,
 ): Promise<void> {
   cluster.setupPrimary({ exec: childFile, args: [] })
   const relay = new MetricsRelay(systemClock)
@@ -37,8 +42,15 @@ export async function runProcesses(
   const atOnce = () => void group.kill().then(() => process.exit(1))
   const stopped = untilStopped({ inOrder: () => group.stop(), atOnce }, logger)
   const url = await group.start()
-  if (url !== null)
+  if (url !== null) {
+    // By the parent, because all of its children find an empty database. Not before they serve: the token is printed once,
+    // and a start that failed after it would have swallowed it.
+    const first = await makeFirst().catch(async (error: unknown) => {
+      await group.stop()
+      throw error
+    })
     process.stdout.write(greeting({ url, first, setUp: await findSetUp(settings, url, logger) }, settings))
+  }
   await stopped
 }
 

@@ -12,6 +12,7 @@ import type { FaultKind } from '../../../test/support/whatsapp-cloud/simulator-t
 import { NUMBER } from '../../../test/support/whatsapp-cloud/simulator-world.ts'
 import type { ConnectionId } from '../../core/ids.ts'
 import type { MediaContent } from '../../core/message/message.ts'
+import { explainReason } from '../../core/reasons.ts'
 import type { NamedTemplates } from './settings.ts'
 
 const PHOTO: MediaContent = { type: 'image', name: 'a.png', url: 'https://files.example/a.png', caption: 'Look' }
@@ -210,7 +211,18 @@ describe('the window of 24 hours', () => {
 
     const outcome = await sendFile(handover(PHOTO, { media: await spool(FILES.png, 'image/png') }))
 
-    assert.deepEqual([failureOf(outcome).code, simulator.sent.length], ['template_cannot_hold_text', 0])
+    assert.deepEqual([failureOf(outcome).code, simulator.sent.length], ['template_without_text', 0])
+  })
+
+  it('asks for a caption where the template needs one', async () => {
+    const { handover, spool, sendFile, simulator } = await openWithTemplates(templates)
+    simulator.closeWindow(ANYBODY)
+
+    const outcome = await sendFile(
+      handover({ ...PHOTO, caption: null }, { media: await spool(FILES.png, 'image/png') }),
+    )
+
+    assert.deepEqual([failureOf(outcome).code, simulator.sent.length], ['template_wants_text', 0])
   })
 
   it('fails a sound, which no template can carry', async () => {
@@ -220,7 +232,8 @@ describe('the window of 24 hours', () => {
 
     const outcome = await sendFile(handover(content, { media: await spool(FILES.ogg, 'audio/ogg') }))
 
-    assert.deepEqual([failureOf(outcome).class, failureOf(outcome).code], ['permanent', 'whatsapp_131047'])
+    assert.deepEqual([failureOf(outcome).class, failureOf(outcome).code], ['permanent', 'template_none_for_audio'])
+    assert.match(explainReason(failureOf(outcome).code).nextStep, /^Wait until the recipient writes/)
   })
 
   it('is asked about anew after a day, or when the recipient has written', async () => {

@@ -25,21 +25,34 @@ describe('a connection that is proven', () => {
         ['Number', '+15550001000', 'plain'],
         ['Quality', 'YELLOW', 'warning'],
         ['Throughput', '1000 messages a second', 'plain'],
-        ['Templates', '0, of which 0 can carry messages', 'plain'],
       ],
     )
     assert.equal(settings['throughputPerSecond'], 1_000)
   })
 
+  it('has its templates listed only where some are named, and its business account proven in any case', async () => {
+    const { simulator } = await openWithTemplates()
+    for (let count = 0; count < 250; count += 1) addTemplate(simulator, { name: `many_${count}`, body: 'x {{1}}' })
+    const listed = () => simulator.requests.filter(({ path }) => path.includes('/message_templates'))
+
+    await prove(simulator.url)
+    const [once] = [listed()]
+    await prove(simulator.url, { template_text: 'notice:en_US' })
+
+    assert.deepEqual([once.length, /limit=1(&|$)/.test(once[0]?.path ?? '')], [1, true])
+    assert.equal(listed().length, 1 + 3)
+  })
+
   it('keeps what was found out about its templates', async () => {
     const { simulator } = await openWithTemplates()
 
-    const { settings } = await prove(simulator.url, {
+    const { facts, settings } = await prove(simulator.url, {
       template_text: 'notice:en_US',
       template_image: 'photo:en_US',
       template_document: 'paper:en_US',
     })
 
+    assert.equal(facts.at(-1)?.label, 'Templates')
     assert.deepEqual(settings['templates'], {
       text: { name: 'notice', language: LANGUAGE, bodyVariables: 1 },
       image: { name: 'photo', language: LANGUAGE, bodyVariables: 0 },
@@ -119,7 +132,38 @@ describe('a connection that is not proven', () => {
 
     assert.deepEqual([refusal.code, refusal.field], ['connection_not_proven', 'app_secret'])
     // Negative control: a host that takes any proof.
-    await prove(await hostThat(() => [200, { display_phone_number: '+1 555-000-1000', data: [] }]))
+    await prove(
+      await hostThat(() => [200, { id: NUMBER.phoneNumberId, display_phone_number: '+1 555-000-1000', data: [] }]),
+    )
+  })
+
+  it.each([
+    ['another id', { id: '1001' }, /by the id 1001: give that one/],
+    ['none', {}, /names no id/],
+  ])('is known by another id than was typed: %s', async (_, told, sentence) => {
+    const url = await hostThat(() => [200, { ...told, display_phone_number: '+1 555-000-1000', data: [] }])
+
+    const refusal = await refusalOf(prove(url))
+
+    assert.deepEqual([refusal.code, refusal.field], ['connection_not_proven', 'phone_number_id'])
+    assert.match(refusal.message, sentence)
+    assertOneSentence(refusal.message)
+  })
+})
+
+describe('an app secret that may be new for a connection', () => {
+  it('is taken by the network or not, and is not while it cannot be asked', async () => {
+    const { simulator } = await openSimulator()
+    const renewed = 'fedcba9876543210fedcba9876543210'
+    const takes = (baseUrl: string, secret: string, pairs = {}) =>
+      createSetUp({ baseUrl, clock: systemClock }).takesCallbackSecret(settingsOf(pairs), secret)
+
+    assert.deepEqual([await takes(simulator.url, NUMBER.appSecret), await takes(simulator.url, renewed)], [true, false])
+    simulator.changeNumber(NUMBER.phoneNumberId, { appSecret: renewed })
+    assert.deepEqual([await takes(simulator.url, NUMBER.appSecret), await takes(simulator.url, renewed)], [false, true])
+    assert.equal(await takes(simulator.url, renewed, { access_token: 'EAAG-quite-another-token' }), false)
+    assert.equal(await takes('http://127.0.0.1:1', renewed), false)
+    assert.equal(await takes(await hostThat(() => [503, { error: { code: 2, message: 'Service' } }]), renewed), false)
   })
 })
 

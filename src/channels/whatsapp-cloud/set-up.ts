@@ -49,6 +49,7 @@ export function createSetUp({ baseUrl, clock }: SetUpParts): ChannelSetUp {
   return {
     prove: ({ number, settings }) => visit(settings, (visitor) => prove(visitor, number, settings)),
     listTemplates: (settings) => visit(settings, (visitor) => visitor.listTemplates()),
+    takesCallbackSecret: (settings, secret) => visit(settings, (visitor) => visitor.takesAppSecret(secret)),
     callbackSecretOf: (settings) => readWhatsAppCloudSettings(settings).appSecret,
   }
 }
@@ -56,6 +57,9 @@ export function createSetUp({ baseUrl, clock }: SetUpParts): ChannelSetUp {
 async function prove(visitor: Visitor, number: string, settings: StoredSettings): Promise<ConnectionProof> {
   const told = await visitor.readNumber()
   const { phoneNumberId, templates } = visitor.settings
+  // What Meta calls it is what no two connections may share; what was typed may be another name for the same.
+  const networkKey = textOf(told, 'id')
+  if (networkKey !== phoneNumberId) throw otherId(phoneNumberId, networkKey)
   const display = textOf(told, 'display_phone_number')
   if (display.replace(/\D/g, '') !== number) {
     throw new Refusal(
@@ -65,16 +69,28 @@ async function prove(visitor: Visitor, number: string, settings: StoredSettings)
     )
   }
   await visitor.proveAppSecret()
-  const views = await visitor.listTemplates()
+  // Thousands of templates take longer to list than a person waits, so it is done only where some are named.
+  const views = TEMPLATE_KINDS.some((kind) => templates[kind]) ? await visitor.listTemplates() : null
+  if (!views) await visitor.proveBusinessAccount()
   return {
-    networkKey: phoneNumberId,
-    facts: [...factsOf(told), templatesFact(views)],
+    networkKey,
+    facts: [...factsOf(told), ...(views ? [templatesFact(views)] : [])],
     settings: {
       ...settings,
-      ...(settings['templates'] !== undefined && { templates: proveTemplates(templates, views) }),
+      ...(settings['templates'] !== undefined && { templates: proveTemplates(templates, views ?? []) }),
       throughputPerSecond: throughputOf(told),
     },
   }
+}
+
+function otherId(given: string, answered: string): Refusal {
+  return new Refusal(
+    'connection_not_proven',
+    answered === ''
+      ? `Meta names no id for phone_number_id ${given}: give the id of the number as Meta’s dashboard shows it.`
+      : `Meta knows the number of phone_number_id ${given} by the id ${answered}: give that one.`,
+    'phone_number_id',
+  )
 }
 
 /** The calls of one visit, each with the settings' token. They refuse; they never answer with an error. */
@@ -101,16 +117,35 @@ class Visitor {
    * well, so 100 can mean nothing else; any other answer says nothing of the secret.
    */
   async proveAppSecret(): Promise<void> {
-    const { phoneNumberId, accessToken, appSecret } = this.settings
+    const { accessToken, appSecret } = this.settings
     if (accessToken === null || appSecret === null) return
-    const proof = createHmac('sha256', appSecret).update(accessToken).digest('hex')
-    const answer = await this.#get(`/${phoneNumberId}`, { fields: 'id', appsecret_proof: proof })
+    const answer = await this.#askWithProof(accessToken, appSecret)
     if (graphErrorOf(answer, () => [])?.code !== 100) return
     throw new Refusal(
       'connection_not_proven',
       'app_secret is not the secret of the app that the access token belongs to: copy it from App settings > Basic of that app.',
       'app_secret',
     )
+  }
+
+  /** Whether this is the secret of the app that the access token belongs to. Here nothing was asked before, so only a good answer proves it. */
+  async takesAppSecret(secret: string): Promise<boolean> {
+    const { accessToken } = this.settings
+    if (accessToken === null) return false
+    const answer = await this.#askWithProof(accessToken, secret)
+    return answer.kind === 'answered' && isSuccess(answer.status) && textOf(answer.body, 'id') !== ''
+  }
+
+  #askWithProof(accessToken: string, appSecret: string): Promise<GraphAnswer> {
+    const proof = createHmac('sha256', appSecret).update(accessToken).digest('hex')
+    return this.#get(`/${this.settings.phoneNumberId}`, { fields: 'id', appsecret_proof: proof })
+  }
+
+  /** One template is enough to see whether the business account is there, and open to this token. */
+  async proveBusinessAccount(): Promise<void> {
+    const { businessAccountId } = this.settings
+    const answer = await this.#get(`/${businessAccountId}/message_templates`, { fields: 'name', limit: '1' })
+    this.#bodyOf(answer, 'business_account_id')
   }
 
   async listTemplates(): Promise<readonly TemplateView[]> {

@@ -66,6 +66,8 @@ describe('the settings of a connection', () => {
 
   it.each([
     ['phone_number_id', '+1 555 000 1000', /not the number itself/],
+    ['phone_number_id', '0106540352242922', /the first of them not 0/],
+    ['business_account_id', '0', /the first of them not 0/],
     ['business_account_id', 'me', /digits only/],
     ['access_token', 'too short', /16 letters/],
     ['access_token', `EAAG${' '}with-a-blank-in-it`, /without blanks/],

@@ -129,9 +129,10 @@ export function looksSealed(text: string): boolean {
 }
 
 function readId(name: string, text: string): string {
-  if (/^\d{1,32}$/.test(text)) return text
+  // No leading zero: the network reads through it, and one number would have two keys here.
+  if (/^[1-9]\d{0,31}$/.test(text)) return text
   const hint = name === 'phone_number_id' ? ' It is Meta’s id of the number, not the number itself.' : ''
-  throw wrong(name, `${name} must be digits only, as Meta’s dashboard shows it.${hint}`)
+  throw wrong(name, `${name} must be digits only, the first of them not 0, as Meta’s dashboard shows it.${hint}`)
 }
 
 // None of these sentences repeats what was given: it may be a secret in the wrong field.

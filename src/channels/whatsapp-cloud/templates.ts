@@ -4,6 +4,14 @@ import { type NamedTemplate, type NamedTemplates, templateKindOf, templateSettin
 /** Most characters of one variable (Meta's page “Template components”). */
 const MOST_VARIABLE = 1_024
 
+/** Why a message cannot go as a template, each with what to do about it (core/reasons.ts). */
+type NoFit =
+  | 'whatsapp_131047'
+  | 'template_cannot_hold_text'
+  | 'template_none_for_audio'
+  | 'template_without_text'
+  | 'template_wants_text'
+
 /** How a message can go as a template. */
 export type TemplateFit =
   | {
@@ -12,22 +20,23 @@ export type TemplateFit =
       /** What goes into the one variable of its body; null when it has none. */
       readonly variable: string | null
     }
-  | { readonly fits: false; readonly code: 'whatsapp_131047' | 'template_cannot_hold_text'; readonly words: string }
+  | { readonly fits: false; readonly code: NoFit; readonly words: string }
 
 /** Decides whether one of the named templates carries this message, unaltered. Pure. */
 export function fitTemplate(content: MessageContent, templates: NamedTemplates): TemplateFit {
   const kind = templateKindOf(content.type)
-  if (!kind) return noTemplate('a template cannot carry a sound')
+  if (!kind) return noFit('template_none_for_audio', 'a template cannot carry a sound')
   const template = templates[kind]
-  if (!template) return noTemplate(`the connection names no ${templateSetting(kind)}`)
+  if (!template) return noFit('whatsapp_131047', `the connection names no ${templateSetting(kind)}`)
   const text = content.type === 'message' ? content.text : content.caption
   if (template.bodyVariables === 0) {
     if (text === null) return { fits: true, template, variable: null }
-    return cannotHold(`the template ${template.name} has no place for a text`)
+    return noFit('template_without_text', `the template ${template.name} has no place for a text`)
   }
-  if (text === null) return cannotHold(`the template ${template.name} needs a text, and the message has none`)
+  if (text === null)
+    return noFit('template_wants_text', `the template ${template.name} needs a text, and the message has none`)
   const why = whyNotVariable(text)
-  return why === null ? { fits: true, template, variable: text } : cannotHold(why)
+  return why === null ? { fits: true, template, variable: text } : noFit('template_cannot_hold_text', why)
 }
 
 /** Null when the text can be a variable of a template (Meta's pages “Error codes”, 132018, and “Template components”). */
@@ -40,10 +49,6 @@ export function whyNotVariable(text: string): string | null {
   return null
 }
 
-function noTemplate(words: string): TemplateFit {
-  return { fits: false, code: 'whatsapp_131047', words }
-}
-
-function cannotHold(words: string): TemplateFit {
-  return { fits: false, code: 'template_cannot_hold_text', words }
+function noFit(code: NoFit, words: string): TemplateFit {
+  return { fits: false, code, words }
 }

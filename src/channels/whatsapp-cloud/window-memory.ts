@@ -46,8 +46,20 @@ export class WindowMemory implements WindowNews {
 
   /** The recipient wrote at this time. A refusal that is clearly later stays: it is an old message that is told again. */
   async reopen(connectionId: ConnectionId, recipient: string, at: Instant): Promise<void> {
-    const before = await this.#memory.find(WINDOW_KIND, connectionId, keyOf(recipient))
-    if (before && before.at <= at + CLOCKS_DIFFER_MS) await this.#memory.remove(WINDOW_KIND, before.position)
+    await this.reopenAll(connectionId, [{ recipient, at }])
+  }
+
+  /** One question for all of them: a callback may tell of thousands, and what others are told of waits meanwhile. */
+  async reopenAll(connectionId: ConnectionId, writers: readonly { recipient: string; at: Instant }[]): Promise<void> {
+    const lastAt = new Map<string, Instant>()
+    for (const { recipient, at } of writers) {
+      const key = keyOf(recipient)
+      lastAt.set(key, Math.max(at, lastAt.get(key) ?? at))
+    }
+    if (lastAt.size === 0) return
+    const closed = await this.#memory.findSome(WINDOW_KIND, connectionId, [...lastAt.keys()])
+    const over = closed.filter(({ key, at }) => at <= (lastAt.get(key) ?? 0) + CLOCKS_DIFFER_MS)
+    await Promise.all(over.map(({ position }) => this.#memory.remove(WINDOW_KIND, position)))
   }
 }
 

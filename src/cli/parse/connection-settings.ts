@@ -42,6 +42,16 @@ Settings of whatsapp-cloud, of which it needs the first five:
                                template_image, template_document, template_video (an empty text takes one back)
 A value @FILE is what the file holds, @- what standard input holds; @@ stands for one @ at the beginning.`
 
+/** The settings that every channel's lanes have. */
+export const LANE_SETTING_NAMES: readonly string[] = [ON_UNCONFIRMED, ...Object.keys(DURATIONS), QUIET_HOURS]
+
+// All that the help names, whichever channel they are of: known before it is known which channel is meant.
+const SETTING_NAMES: ReadonlySet<string> = new Set(
+  [...LANE_SETTINGS_HELP.matchAll(/^ {2}([a-z_]+)=|\b(template_[a-z]+)\b/gm)].flatMap(
+    ([, name, template]) => name ?? template ?? [],
+  ),
+)
+
 /** Splits `key=value` arguments into what is the lane's and what is the channel's. */
 export function splitSettings(given: readonly string[]): { readonly lane: Pairs; readonly channel: Pairs } {
   const lane: Record<string, string> = {}
@@ -49,7 +59,7 @@ export function splitSettings(given: readonly string[]): { readonly lane: Pairs;
   for (const text of given) {
     const [, key, value] = /^([a-z][a-z0-9_]*)=(.*)$/s.exec(text) ?? []
     if (key === undefined || value === undefined) {
-      throw new Refusal('argument_invalid', `“${text}” is no setting. Write key=value, such as least_gap=2s.`)
+      throw notASetting(text)
     }
     if (Object.hasOwn(lane, key) || Object.hasOwn(channel, key)) {
       throw new Refusal(
@@ -61,6 +71,18 @@ export function splitSettings(given: readonly string[]): { readonly lane: Pairs;
     target[key] = value
   }
   return { lane, channel }
+}
+
+/** Never with the value, nor with a text that may be one: it may be a secret under a mistyped name. */
+function notASetting(text: string): Refusal {
+  if (SETTING_NAMES.has(text))
+    return new Refusal('argument_invalid', `${text} is given without a value. Write ${text}=VALUE.`, text)
+  const [, name] = /^([A-Za-z][\w -]{0,39})=/.exec(text) ?? []
+  const which = name === undefined ? 'One of the settings is not written as key=value' : `“${name}” is no setting`
+  return new Refusal(
+    'argument_invalid',
+    `${which}. Write key=value, such as least_gap=2s; a key is small letters, digits and _.`,
+  )
 }
 
 export function changePolicy(policy: LanePolicy, pairs: Pairs): LanePolicy {

@@ -53,6 +53,27 @@ describe('settings of a connection', () => {
     assert.throws(() => splitSettings(given), { code: 'argument_invalid' })
   })
 
+  it.each([
+    [['access-token=EAABsecretOfOurs'], /^“access-token” is no setting\./],
+    [['Access_Token=EAABsecretOfOurs=='], /^“Access_Token” is no setting\./],
+    [['EAABsecretOfOurs'], /^One of the settings is not written as key=value\./],
+    [[`EAABsecretOfOurs${'x'.repeat(40)}==`], /^One of the settings/],
+    [['=EAABsecretOfOurs'], /^One of the settings/],
+    [['access_token=EAABsecretOfOurs', 'access_token=EAABsecretOfOurs'], /^The setting access_token is given twice/],
+  ])('never repeats what may be a secret: %j', (given, sentence) => {
+    assert.throws(
+      () => splitSettings(given),
+      ({ message }: Error) => sentence.test(message) && !message.includes('secretOfOurs'),
+    )
+  })
+
+  it.each(['access_token', 'template_video', 'least_gap'])('says that %s alone has no value', (name) => {
+    assert.throws(() => splitSettings([name]), {
+      code: 'argument_invalid',
+      message: `${name} is given without a value. Write ${name}=VALUE.`,
+    })
+  })
+
   it('change a policy and leave the rest as it is', () => {
     const pairs = {
       on_unconfirmed: 'resend',

@@ -1,6 +1,7 @@
-import type { SettingDescription } from '../../core/ports/channel-description.ts'
+import type { ChannelDescription, SettingDescription } from '../../core/ports/channel-description.ts'
 import { Refusal } from '../../core/refusals.ts'
 import type { Cli } from '../cli.ts'
+import { LANE_SETTING_NAMES } from './connection-settings.ts'
 
 type Pairs = Readonly<Record<string, string>>
 
@@ -13,9 +14,12 @@ const MOST_CHARACTERS = 65_536
  */
 export async function readSettingValues(
   cli: Cli,
-  settings: readonly SettingDescription[],
+  channel: Pick<ChannelDescription, 'label' | 'settings'>,
   given: Pairs,
 ): Promise<Pairs> {
+  const { settings } = channel
+  refuseUnknown(channel, Object.keys(given))
+  const open: string[] = []
   const values: Record<string, string> = {}
   let inputFor: string | null = null
   for (const [name, text] of Object.entries(given)) {
@@ -25,8 +29,9 @@ export async function readSettingValues(
       inputFor = name
     }
     values[name] = await readValue(cli, name, text)
-    if (isSecret(settings, name) && !isReference(text) && text !== '') cli.warn(inTheOpen(name))
+    if (isSecret(settings, name) && !isReference(text) && text !== '') open.push(name)
   }
+  if (open.length > 0) cli.warn(inTheOpen(open))
   return values
 }
 
@@ -62,7 +67,10 @@ async function readValue(cli: Cli, name: string, text: string): Promise<string> 
   if (value.length > MOST_CHARACTERS)
     throw wrong(name, `What is given as ${name} is longer than ${MOST_CHARACTERS} characters.`)
   // Most tools end a file with a line break that is not part of what it holds.
-  return value.replace(/\r?\n$/, '')
+  const meant = value.replace(/\r?\n$/, '')
+  if (meant.trim() !== '') return meant
+  const source = text === '@-' ? 'Standard input' : `The file ${text.slice(1)}`
+  throw wrong(name, `${source}, given as ${name}, is empty.`)
 }
 
 async function readFrom(cli: Cli, name: string, path: string): Promise<string> {
@@ -91,8 +99,23 @@ function isSecret(settings: readonly SettingDescription[], wanted: string): bool
   return settings.some(({ name, kind }) => name === wanted && kind === 'secret')
 }
 
-function inTheOpen(name: string): string {
-  return `${name} stood on the command line, where others on this machine and the history of the shell may see it. Better: ${name}=@FILE, or ${name}=@- to read it from standard input.`
+function inTheOpen([first = '', ...others]: readonly string[]): string {
+  const last = others.at(-1)
+  const names = last === undefined ? first : `${[first, ...others.slice(0, -1)].join(', ')} and ${last}`
+  const it = last === undefined ? 'it' : 'them'
+  return `${names} stood on the command line, where others on this machine and the history of the shell may see ${it}. Better: ${first}=@FILE, or ${first}=@- to read it from standard input.`
+}
+
+/** Before any file is read and any network asked. */
+function refuseUnknown(
+  { label, settings }: Pick<ChannelDescription, 'label' | 'settings'>,
+  given: readonly string[],
+): void {
+  const names = settings.map(({ name }) => name)
+  const unknown = given.find((name) => !names.includes(name))
+  if (unknown === undefined) return
+  const lane = LANE_SETTING_NAMES.join(', ')
+  throw wrong(unknown, `${label} has no setting ${unknown}. It has: ${names.join(', ')}; and every lane has: ${lane}.`)
 }
 
 function wrong(name: string, sentence: string): Refusal {

@@ -117,7 +117,7 @@ export const connectionView = connectionRow.extend({
    * Null when nothing is remembered, or the channel has no network.
    */
   facts: z.array(connectionFact).nullable(),
-  /** Null where the network needs none. */
+  /** Null where the network needs none, and for viewers: only who changes connections needs to know it. */
   callback: connectionCallback.nullable(),
   createdAt: instant,
   /** How many UNCONFIRMED ones of it wait for a person. */
@@ -244,7 +244,8 @@ export const connectionRoutes = {
   /**
    * Those that are named; an empty text takes one back. What is left out stays as it is. Asks the network first, as adding
    * does. `alsoChanged`: numbers of other connections that got the same new callback secret, because they share the
-   * address for callbacks.
+   * address for callbacks and the network took it from them too. `notChanged`: numbers of those that share the address
+   * and keep their own. Refused with `connection_changed` when somebody else changed it meanwhile.
    */
   changeChannelSettings: consoleRoute({
     method: 'PUT',
@@ -253,7 +254,7 @@ export const connectionRoutes = {
     stepUp: true,
     params: inAccount,
     body: z.object({ settings: channelSettings }),
-    reply: connectionView.extend({ alsoChanged: z.array(z.string()) }),
+    reply: connectionView.extend({ alsoChanged: z.array(z.string()), notChanged: z.array(z.string()) }),
   }),
   /** Asks the network now, which may take up to 15 seconds. Refused with what is to be mended when the settings no longer work. */
   checkConnection: consoleRoute({

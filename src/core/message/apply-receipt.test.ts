@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { applyReceipt, type KnownMessage, type ReceiptEffect } from './apply-receipt.ts'
+import { applyReceipt, type KnownMessage, MOST_TOLD, MOST_TOLD_FAILURES, type ReceiptEffect } from './apply-receipt.ts'
 import { MESSAGE_STATES, type MessageState } from './message.ts'
 
 const STAYS = 'stays'
@@ -24,7 +24,7 @@ const TABLE: Readonly<Record<MessageState, readonly [sent: string, delivered: st
 describe('a report of the network', () => {
   it.each(MESSAGE_STATES)('moves a message that is %s only forward, and is never dropped', (state) => {
     const effects = (['sent', 'delivered', 'read', 'failed'] as const).map((kind) =>
-      applyReceipt(known(state), { kind, code: null, attemptNumber: 1 }),
+      judge(known(state), { kind, code: null, attemptNumber: 1 }),
     )
 
     assert.deepEqual(effects.map(inWords), TABLE[state])
@@ -33,16 +33,16 @@ describe('a report of the network', () => {
   it('gives the network’s own reason of a failure, or says what is known without it', () => {
     const failed = { kind: 'failed', code: null, attemptNumber: null } as const
 
-    assert.equal(applyReceipt(known('PUBLISHED'), { ...failed, code: 'content_refused' }).reason, 'content_refused')
-    assert.equal(applyReceipt(known('PUBLISHED'), failed).reason, 'refused_later')
-    assert.equal(applyReceipt(known('UNCONFIRMED'), failed).reason, 'evidence_not_sent')
-    assert.equal(applyReceipt(known('FAILED'), { ...failed, kind: 'read' }).reason, 'evidence_found')
-    assert.equal(applyReceipt(known('UNCONFIRMED'), { ...failed, kind: 'sent' }).reason, 'evidence_found')
+    assert.equal(judge(known('PUBLISHED'), { ...failed, code: 'content_refused' }).reason, 'content_refused')
+    assert.equal(judge(known('PUBLISHED'), failed).reason, 'refused_later')
+    assert.equal(judge(known('UNCONFIRMED'), failed).reason, 'evidence_not_sent')
+    assert.equal(judge(known('FAILED'), { ...failed, kind: 'read' }).reason, 'evidence_found')
+    assert.equal(judge(known('UNCONFIRMED'), { ...failed, kind: 'sent' }).reason, 'evidence_found')
   })
 
   it.each(MESSAGE_STATES)('G5: that another attempt failed says nothing of a message that is %s', (state) => {
     const after = [1, 3].map((attemptNumber) =>
-      applyReceipt({ ...known(state), attempts: 2 }, { kind: 'failed', code: null, attemptNumber }),
+      judge({ ...known(state), attempts: 2 }, { kind: 'failed', code: null, attemptNumber }),
     )
 
     assert.deepEqual(after.map(inWords), [CONTRARY, CONTRARY])
@@ -51,7 +51,7 @@ describe('a report of the network', () => {
   it('G5: does not say that a message failed whose attempt before may have arrived', () => {
     const failed = { kind: 'failed', code: null, attemptNumber: 2 } as const
     const after = (['PUBLISHED', 'UNCONFIRMED'] as const).map((state) =>
-      applyReceipt({ ...known(state), attempts: 2, mayHaveArrivedBefore: true }, failed),
+      judge({ ...known(state), attempts: 2, mayHaveArrivedBefore: true }, failed),
     )
 
     assert.deepEqual(after.map(inWords), ['UNCONFIRMED', STAYS])
@@ -59,17 +59,30 @@ describe('a report of the network', () => {
 
   it('counts a message as arrived whichever of its attempts it was', () => {
     const arrived = (['sent', 'delivered', 'read'] as const).map((kind) =>
-      applyReceipt({ ...known('UNCONFIRMED'), attempts: 2 }, { kind, code: null, attemptNumber: 1 }),
+      judge({ ...known('UNCONFIRMED'), attempts: 2 }, { kind, code: null, attemptNumber: 1 }),
     )
 
     assert.deepEqual(arrived.map(inWords), ['PUBLISHED', 'DELIVERED', 'READ'])
+  })
+
+  it('is given up when many were told, but for what moves a message forward, and never a first failure', () => {
+    const limits = (state: MessageState) =>
+      (['delivered', 'failed'] as const).map(
+        (kind) => judge(known(state), { kind, code: null, attemptNumber: 1 }).mostTold,
+      )
+
+    assert.deepEqual(limits('PUBLISHED'), [null, MOST_TOLD_FAILURES])
+    assert.deepEqual(limits('FAILED'), [null, MOST_TOLD])
+    assert.deepEqual(limits('READ'), [MOST_TOLD, MOST_TOLD])
+    // Evidence, and then DELIVERED and READ: all that can be told beyond the first limit without a failure.
+    assert.ok(MOST_TOLD_FAILURES > MOST_TOLD + 3)
   })
 
   it('does not take it back that a message failed because an earlier report comes last', () => {
     const failedLater = { ...known('FAILED'), wasReportedFailed: true }
 
     const after = (['sent', 'delivered'] as const).map((kind) =>
-      applyReceipt(failedLater, { kind, code: null, attemptNumber: 1 }),
+      judge(failedLater, { kind, code: null, attemptNumber: 1 }),
     )
 
     assert.deepEqual(after.map(inWords), [SILENT, 'PUBLISHED!'])
@@ -77,11 +90,16 @@ describe('a report of the network', () => {
 })
 
 function known(state: MessageState): KnownMessage {
-  return { state, attempts: 1, wasReportedFailed: false, mayHaveArrivedBefore: false }
+  return { state, attempts: 1, wasReportedFailed: false, networkId: null, mayHaveArrivedBefore: false }
 }
 
 function inWords({ to, contrary, isTold }: ReceiptEffect): string {
   if (!isTold) return SILENT
   if (to) return `${to}${contrary ? '!' : ''}`
   return contrary ? CONTRARY : STAYS
+}
+
+/** Of a network that names no id of its own. */
+function judge(of: KnownMessage, receipt: Omit<Parameters<typeof applyReceipt>[1], 'networkId'>): ReceiptEffect {
+  return applyReceipt(of, { ...receipt, networkId: null })
 }

@@ -8,7 +8,9 @@ export interface KnownMessage {
   readonly attempts: number
   /** Only for FAILED: it is so because the network reported it, and not because an attempt was refused. */
   readonly wasReportedFailed: boolean
-  /** An attempt before the last one is of unknown fate: the message was sent once more all the same. */
+  /** The network's own id of it, by whichever attempt it has one; null when there is none. */
+  readonly networkId: string | null
+  /** An attempt before the last one, and not the reported one, is of unknown fate: the message was sent once more all the same. */
   readonly mayHaveArrivedBefore: boolean
 }
 
@@ -21,16 +23,27 @@ export interface ReceiptEffect {
   readonly contrary: boolean
   /** False when it tells nothing that was not known. */
   readonly isTold: boolean
+  /** Nothing is done and nothing told any more once so many reports were told of the message. Null: it always counts. */
+  readonly mostTold: number | null
 }
 
-const SAYS_NOTHING: ReceiptEffect = { to: null, reason: null, contrary: false, isTold: false }
-const STAYS: ReceiptEffect = { to: null, reason: null, contrary: false, isTold: true }
-const CONTRARY: ReceiptEffect = { to: null, reason: null, contrary: true, isTold: true }
+// A network tells some five things of a message. Who signs reports of an account could tell new ones without end, each of
+// another second, and every one makes the message's story longer and the next look at it dearer.
+export const MOST_TOLD = 50
+// Of what takes a message back to FAILED or UNCONFIRMED, which evidence may undo again, and so on for ever. It lies above
+// the other by more than a message can move on without such a step, so that the first of them always counts.
+export const MOST_TOLD_FAILURES = 60
+// How much of a story is looked through, from its end: what was told, and attempts and waits in between.
+export const STORY_LOOKED_THROUGH = 200
 
-/** What a report of the network does to a message. A message only moves forward; no report that says something is dropped. */
+const SAYS_NOTHING: ReceiptEffect = { to: null, reason: null, contrary: false, isTold: false, mostTold: null }
+const STAYS: ReceiptEffect = { to: null, reason: null, contrary: false, isTold: true, mostTold: MOST_TOLD }
+const CONTRARY: ReceiptEffect = { ...STAYS, contrary: true }
+
+/** What a report of the network does to a message. A message only moves forward; no first report that says something is dropped. */
 export function applyReceipt(
   known: KnownMessage,
-  receipt: Pick<Receipt, 'kind' | 'code' | 'attemptNumber'>,
+  receipt: Pick<Receipt, 'kind' | 'code' | 'attemptNumber' | 'networkId'>,
 ): ReceiptEffect {
   switch (receipt.kind) {
     case 'failed':
@@ -88,11 +101,14 @@ function afterSent({ state, wasReportedFailed }: KnownMessage): ReceiptEffect {
 }
 
 function afterFailure(
-  { state, attempts, mayHaveArrivedBefore }: KnownMessage,
-  { code, attemptNumber }: Pick<Receipt, 'code' | 'attemptNumber'>,
+  { state, attempts, networkId, mayHaveArrivedBefore }: KnownMessage,
+  receipt: Pick<Receipt, 'code' | 'attemptNumber' | 'networkId'>,
 ): ReceiptEffect {
-  // That another attempt failed says nothing of the one by which the message stands as it does.
-  if (attemptNumber !== null && attemptNumber !== attempts) return CONTRARY
+  const { code, attemptNumber } = receipt
+  // That another attempt failed says nothing of the one by which the message stands as it does: the last, or the one that
+  // the network knows it by.
+  const isKnownBy = receipt.networkId !== null && receipt.networkId === networkId
+  if (attemptNumber !== null && attemptNumber !== attempts && !isKnownBy) return CONTRARY
   switch (state) {
     case 'PUBLISHED':
       // Nobody may say that it failed as long as the attempt before may have arrived.
@@ -112,5 +128,6 @@ function afterFailure(
 }
 
 function move(to: MessageState, reason: string | null): ReceiptEffect {
-  return { to, reason, contrary: false, isTold: true }
+  const mostTold = to === 'FAILED' || to === 'UNCONFIRMED' ? MOST_TOLD_FAILURES : null
+  return { to, reason, contrary: false, isTold: true, mostTold }
 }

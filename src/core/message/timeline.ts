@@ -25,4 +25,17 @@ export const TIMELINE_KINDS = {
   resolved: 'Resolved by a person',
   'sent-again': 'Sent again as a new message',
 } as const
+
+/** Who it is, in moments and in the audit log, that repeats a message because its network will take it in another form. */
+export const CHANNEL_ACTOR = 'channel'
+
+/** What a message that repeats another one says of itself; null for all other moments. */
+export function repeatText({ kind, facts }: { readonly kind: string; readonly facts: RepeatFacts }): string | null {
+  if (kind !== 'sent-again' || typeof facts['oldMessage'] !== 'string') return null
+  if (facts['by'] === CHANNEL_ACTOR) return 'Made by the channel to repeat another message as a template'
+  return 'Made by a person to repeat another message'
+}
+
+type RepeatFacts = Readonly<Record<string, string | number | null>>
+
 export type TimelineKind = keyof typeof TIMELINE_KINDS

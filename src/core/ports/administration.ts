@@ -17,6 +17,20 @@ export interface NetworkLink {
   readonly callbackApp: string | null
 }
 
+/** What is left out stays as it is. */
+export interface ConnectionChange {
+  readonly policy?: LanePolicy
+  /** All of them: what is not among them is gone. */
+  readonly channelSettings?: Readonly<Record<string, unknown>>
+  /**
+   * The channel settings that the new ones were made from. When others are stored by now, nothing is changed: the refusal
+   * is `connection_changed`. Whoever asks a network in between needs it, or a change that was made meanwhile is undone,
+   * and a secret that leaked and was replaced is in force again.
+   */
+  readonly expected?: Readonly<Record<string, unknown>>
+  readonly link?: NetworkLink
+}
+
 export type ConnectionState = 'active' | 'paused' | 'removed'
 
 export interface ConnectionView {
@@ -241,12 +255,8 @@ export interface Administration {
   /** Refuses with `connection_unknown` or, over several accounts, `connection_ambiguous`. Never a removed one. */
   findConnection(number: string, accountId: AccountId | null): Promise<ConnectionView>
   setConnectionState(id: ConnectionId, state: 'active' | 'paused', actor: Actor): Promise<ConnectionView>
-  /** What is left out stays as it is. Refuses as `addConnection` does. */
-  changeConnection(
-    id: ConnectionId,
-    change: { policy: LanePolicy; channelSettings: Record<string, unknown>; link?: NetworkLink },
-    actor: Actor,
-  ): Promise<ConnectionView>
+  /** What is left out stays as it is. Refuses as `addConnection` does, and with `connection_changed`. */
+  changeConnection(id: ConnectionId, change: ConnectionChange, actor: Actor): Promise<ConnectionView>
   /** Forgets its secrets. Cancels what waits if `cancelWaiting`, else refuses when anything does. The open attempt is let finish. Returns how many were cancelled. */
   removeConnection(id: ConnectionId, cancelWaiting: boolean, actor: Actor): Promise<number>
 

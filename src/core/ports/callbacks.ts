@@ -1,3 +1,5 @@
+import type { AccountId } from '../ids.ts'
+
 /** What is known of a callback before its body is read. */
 export interface CallbackHead {
   readonly method: 'GET' | 'POST'
@@ -20,16 +22,20 @@ export interface CallbackReply {
   readonly body: string
 }
 
+/** What the head alone tells: why it is turned away, or whose address it was sent to. */
+export type HeadVerdict = { readonly refusal: CallbackReply } | { readonly refusal: null; readonly owner: AccountId }
+
 /** The part of a channel that takes callbacks. It works without the channel being started, in any process that serves HTTP. */
 export interface CallbackReceiver {
   /** The part of the path that stands for the channel. */
   readonly channel: string
   readonly maxBodyBytes: number
   /**
-   * What the head alone gives reason to turn away, such as an address that nobody has: then nothing of the body is kept.
-   * Null: go on. Rejects as `receive` does.
+   * Turns away what the head alone gives reason to, such as an address that nobody has: then nothing of the body is kept.
+   * Otherwise names the account whose address it is. One account may have many addresses, and what reading the body
+   * costs is shared out by account. It is not proven that the network sent it. Rejects as `receive` does.
    */
-  refuseEarly(head: CallbackHead): Promise<CallbackReply | null>
+  judgeHead(head: CallbackHead): Promise<HeadVerdict>
   /**
    * Answers once what the request tells is stored durably; applying it comes later. Rejects with `StorageUnavailable` when
    * it could not be stored: then the network is told to come again.

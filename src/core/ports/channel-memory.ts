@@ -17,6 +17,10 @@ export interface MemoryEntry {
  * What a channel must remember over a restart, and over the end of the worker that knew it. One store for all channels and
  * workers, scoped by channel and kind, so that a new channel adds no methods to storage.
  */
+// Among so many of the earliest that are due, connections come by turns. One that lets far more pile up delays others
+// until it is worked off; to look through all of it each time would cost more than it helps.
+export const MOST_DUE_LOOKED_THROUGH = 20_000
+
 export interface ChannelMemory {
   /**
    * Adds an entry, durably when the promise resolves. Returns false and changes nothing when the connection has an
@@ -37,6 +41,8 @@ export interface ChannelMemory {
   ): Promise<boolean>
   /** Null when there is none. */
   find(kind: string, connectionId: ConnectionId, key: string): Promise<MemoryEntry | null>
+  /** Those that there are, in no order: one question for many keys. */
+  findSome(kind: string, connectionId: ConnectionId, keys: readonly string[]): Promise<readonly MemoryEntry[]>
   /** Entries after a position, oldest first. `connectionId` null means of all connections. */
   list(
     kind: string,
@@ -47,6 +53,12 @@ export interface ChannelMemory {
    * act on one entry: what they do must be harmless twice. Costs next to nothing while nothing is due.
    */
   due(kind: string, now: Instant, limit: number): Promise<readonly MemoryEntry[]>
+  /** The same, but no more than `mostEach` of one connection, and connections by turns, each with its earliest first. */
+  dueByTurns(
+    kind: string,
+    now: Instant,
+    most: { readonly limit: number; readonly mostEach: number },
+  ): Promise<readonly MemoryEntry[]>
   /** Harmless when it is gone already. */
   remove(kind: string, position: number): Promise<void>
 }

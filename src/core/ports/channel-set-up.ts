@@ -50,4 +50,9 @@ export interface ChannelSetUp {
    * for them. Null when these settings name none.
    */
   callbackSecretOf(settings: Readonly<Record<string, unknown>>): string | null
+  /**
+   * Whether the network takes this callback secret for the one of the connection with these settings, whatever secret
+   * they name themselves. False also when it did not answer: it never refuses.
+   */
+  takesCallbackSecret(settings: Readonly<Record<string, unknown>>, secret: string): Promise<boolean>
 }

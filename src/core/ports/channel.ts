@@ -112,10 +112,16 @@ export interface ChannelEvents {
   /** Tries once. Rejects when nothing could be committed. */
   offerReceipt(receipt: Receipt): Promise<ReceiptEnd>
   /**
-   * Puts a new message at the end of the line that repeats one which FAILED, and links the two. Resolves with its id; null
-   * when that message is not FAILED, was sent again already, or its connection is gone. Harmless twice.
+   * Puts a new message at the end of the line that repeats one which FAILED for this reason, and links the two. Resolves
+   * with its id; null when that message is not FAILED or for another reason, was sent again already, or its connection is
+   * gone. Harmless twice.
    */
-  sendAgain(failed: { readonly connectionId: ConnectionId; readonly messageId: MessageId }): Promise<MessageId | null>
+  sendAgain(failed: {
+    readonly connectionId: ConnectionId
+    readonly messageId: MessageId
+    /** A code of core/reasons.ts. */
+    readonly reason: string
+  }): Promise<MessageId | null>
 }
 
 /** Whether no other worker can have taken the lane of this call. */

@@ -35,14 +35,20 @@ export interface PreparedChange {
   /** Null when the network was not asked, because nothing changed that matters to it. */
   readonly facts: readonly ConnectionFact[] | null
   /**
-   * Other connections of the account that get the same new callback secret, because they share its address. To be stored
-   * before the changed one: if that stops in between, the change can be made again and begins anew.
+   * Other connections of the account that get the same new callback secret, because they share its address and the network
+   * took it from each of them. To be stored before the changed one: if that stops in between, the change can be made again
+   * and begins anew. Each only while its settings are still those of its `connection`.
    */
   readonly alongside: readonly {
     readonly connection: StoredConnection
     readonly channelSettings: Readonly<Record<string, unknown>>
     readonly link: NetworkLink | null
   }[]
+  /**
+   * Numbers of those that share the address and keep their own callback secret: the network did not take the new one from
+   * them, or did not say so in time. Callbacks signed with either are taken at the address.
+   */
+  readonly notChanged: readonly string[]
 }
 
 /** Where a network is to send its callbacks about a connection. */

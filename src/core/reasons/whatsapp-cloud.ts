@@ -108,7 +108,7 @@ export const WHATSAPP_CLOUD_CODES: Readonly<Record<number, WhatsAppCloudMeaning>
   ...rows('window', {
     131047: [
       'The recipient has not written to this number for 24 hours, so Meta takes only approved templates.',
-      'Name a template in the connection’s settings that carries such messages (template_text, template_image, template_document, template_video), or wait until the recipient writes; then retry it.',
+      'Wait until the recipient writes, or name a template in the connection’s settings that carries such messages (template_text, template_image, template_document, template_video; there is none for audio); then retry it.',
     ],
   }),
   ...rows('recipient', {

@@ -3,7 +3,7 @@ import type { CallbackReceiver } from '../../core/ports/callbacks.ts'
 import { exchangeOf } from '../exchange.ts'
 import { OverdueWatch } from '../overdue-watch.ts'
 import type { ServerState } from '../server-state.ts'
-import { BodyRoom } from './body-room.ts'
+import { BODY_ROOM, BodyRoom } from './body-room.ts'
 import { Callback, type CallbackDesk } from './callback.ts'
 
 export interface CallbackRoutesInput {
@@ -11,16 +11,12 @@ export interface CallbackRoutesInput {
   isAccepting(): boolean
 }
 
-// All bodies of callbacks that are in memory at once: more than twenty of the largest, and thousands of usual ones.
-const ROOM_BYTES = 64 * 1024 * 1024
-// Whoever knows one address must not be able to fill it for all the others.
-const ROOM_BYTES_PER_ADDRESS = ROOM_BYTES / 2
-
 /** `/channels/<channel>/<app>`: where networks report to. Whose report it is, and whether it is true, each channel judges. */
 export function addCallbackRoutes(app: FastifyInstance, state: ServerState, input: CallbackRoutesInput): void {
   const desk: CallbackDesk = {
-    room: new BodyRoom(ROOM_BYTES, ROOM_BYTES_PER_ADDRESS),
+    room: new BodyRoom(BODY_ROOM),
     watch: new OverdueWatch(state.clock, state.limits.storageWaitMs),
+    stalls: new OverdueWatch(state.clock, state.limits.callbackStallMs),
     isAccepting: () => input.isAccepting(),
   }
   for (const receiver of input.callbacks) {

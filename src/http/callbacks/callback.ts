@@ -1,16 +1,20 @@
-import type { CallbackHead, CallbackReceiver, CallbackReply } from '../../core/ports/callbacks.ts'
+import type { AccountId } from '../../core/ids.ts'
+import type { CallbackHead, CallbackReceiver, CallbackReply, CallbackRequest } from '../../core/ports/callbacks.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import type { Exchange, ExchangeOwner } from '../exchange.ts'
 import type { OverdueWatch, Waiting } from '../overdue-watch.ts'
 import type { Problem } from '../problem.ts'
-import { readBody } from '../read-body.ts'
 import { replyOf } from '../refusal-replies.ts'
+import { BodyReading } from './body-reading.ts'
 import type { BodyRoom } from './body-room.ts'
 
 /** What all callbacks share. */
 export interface CallbackDesk {
   readonly room: BodyRoom
+  /** Ends waiting for storage. */
   readonly watch: OverdueWatch
+  /** Ends bodies that stand still. */
+  readonly stalls: OverdueWatch
   isAccepting(): boolean
 }
 
@@ -20,23 +24,24 @@ const RETRY_AFTER_SECONDS = 5
 
 const NOT_ALLOWED: CallbackReply = { status: 405, body: 'a callback is a GET or a POST' }
 const TOO_LARGE: CallbackReply = { status: 413, body: 'the body is larger than this network sends any' }
+const FRAGMENTED: CallbackReply = { status: 413, body: 'the body comes in more pieces than any network sends' }
 const FULL: CallbackReply = { status: 503, body: 'too many callbacks are being read; come again' }
 const CLOSING: CallbackReply = { status: 503, body: 'the service is shutting down; come again' }
 const UNAVAILABLE: CallbackReply = { status: 503, body: 'it could not be stored; come again' }
+
+const REPLY_TO = { 'too-large': TOO_LARGE, fragmented: FRAGMENTED, full: FULL } as const
 
 /**
  * One callback. Replies are one short sentence of plain text: networks look at the status alone, and it is people with a
  * console of the network before them who read the rest.
  *
- * First the head is judged, then there must be room for the body, then it is read. So whoever does not know an address
+ * First the head is judged, then the body is read as far as there is room for it. So whoever does not know an address
  * costs one look-up, however much is sent to it.
  */
 export class Callback implements ExchangeOwner {
   readonly #desk: CallbackDesk
   readonly #exchange: Exchange
   readonly #receiver: CallbackReceiver
-  #giveRoomBack: () => void = () => undefined
-  #isReceiving = false
 
   constructor(desk: CallbackDesk, exchange: Exchange, receiver: CallbackReceiver) {
     this.#desk = desk
@@ -60,8 +65,8 @@ export class Callback implements ExchangeOwner {
 
   #judgeHead(head: CallbackHead): void {
     this.#answer(
-      () => this.#receiver.refuseEarly(head),
-      (refusal) => (refusal ? this.#reply(refusal) : this.#goOn(head)),
+      () => this.#receiver.judgeHead(head),
+      (verdict) => (verdict.refusal ? this.#reply(verdict.refusal) : this.#goOn(head, verdict.owner)),
     )
   }
 
@@ -71,48 +76,33 @@ export class Callback implements ExchangeOwner {
     this.#reply({ status, body: cause?.message ?? '' })
   }
 
-  #goOn(head: CallbackHead): void {
+  #goOn(head: CallbackHead, owner: AccountId): void {
     if (head.method === 'GET') {
-      this.#receive(head, Buffer.alloc(0))
+      this.#answer(
+        () => this.#receiver.receive({ ...head, body: Buffer.alloc(0) }),
+        (reply) => this.#reply(reply),
+      )
       return
     }
-    const { maxBodyBytes } = this.#receiver
-    const bytes = this.#announcedBytes()
-    if (bytes > maxBodyBytes) this.#reply(TOO_LARGE)
-    else if (!this.#takeRoom(head.callbackApp, bytes)) this.#reply(FULL)
-    else {
-      readBody(this.#exchange, maxBodyBytes, (body) => {
-        if (body) this.#receive(head, body)
-        else this.#reply(TOO_LARGE)
-      })
-    }
-  }
-
-  /** Who does not say how much is coming may send as much as anybody may. */
-  #announcedBytes(): number {
-    const { 'content-length': length, 'transfer-encoding': encoding } = this.#exchange.request.headers
-    return encoding === undefined ? Number(length ?? 0) : this.#receiver.maxBodyBytes
-  }
-
-  /**
-   * It is given back once the receiver has done with the body, or when the exchange ends before it has one. Not with the
-   * reply: that does not wait for storage for ever, and the body does.
-   */
-  #takeRoom(callbackApp: string, bytes: number): boolean {
-    const { room } = this.#desk
-    const address = `${this.#receiver.channel}/${callbackApp}`
-    if (!room.take(address, bytes)) return false
-    this.#giveRoomBack = () => room.giveBack(address, bytes)
-    this.#exchange.response.once('close', () => {
-      if (!this.#isReceiving) this.#giveRoomBack()
+    const { room, stalls } = this.#desk
+    const reading = new BodyReading({
+      room,
+      stalls,
+      exchange: this.#exchange,
+      maxBytes: this.#receiver.maxBodyBytes,
+      owner,
+      onEnd: (end) => {
+        if (typeof end === 'string') this.#reply(REPLY_TO[end])
+        else this.#receive({ ...head, body: end }, reading)
+      },
     })
-    return true
+    reading.start()
   }
 
-  #receive(head: CallbackHead, body: Uint8Array): void {
-    this.#isReceiving = true
+  /** The room is not given back with the reply: that does not wait for storage for ever, and the body does. */
+  #receive(request: CallbackRequest, reading: BodyReading): void {
     this.#answer(
-      () => this.#receiver.receive({ ...head, body }).finally(() => this.#giveRoomBack()),
+      () => this.#receiver.receive(request).finally(() => reading.giveRoomBack()),
       (reply) => this.#reply(reply),
     )
   }

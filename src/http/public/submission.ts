@@ -7,7 +7,7 @@ import type { Exchange, ExchangeOwner } from '../exchange.ts'
 import { MAX_BODY_BYTES } from '../http-limits.ts'
 import type { OverdueWatch, Waiting } from '../overdue-watch.ts'
 import { type Problem, problem } from '../problem.ts'
-import { readBody } from '../read-body.ts'
+import { type BodyBounds, readBody } from '../read-body.ts'
 import { replyOf } from '../refusal-replies.ts'
 import type { AcceptRate } from './accept-rate.ts'
 import { awaitLookUp } from './await-look-up.ts'
@@ -16,6 +16,9 @@ import { type JudgedBody, judgeBody } from './judge-body.ts'
 import { judgeHeaders } from './judge-headers.ts'
 import type { SourceRanges } from './source-ranges.ts'
 import { replySuccess, stateOfReplay } from './success-reply.ts'
+
+// However finely a body is cut into pieces, it is as good as in one.
+const BODY_BOUNDS: BodyBounds = { maxBytes: MAX_BODY_BYTES }
 
 /** What all submissions share. */
 export interface SubmissionDesk {
@@ -157,7 +160,7 @@ export class Submission implements ExchangeOwner, Waiting {
   }
 
   #readBody(): void {
-    readBody(this.#exchange, MAX_BODY_BYTES, (bytes) => this.#guard(() => this.#receive(bytes)))
+    readBody(this.#exchange, BODY_BOUNDS, (bytes) => this.#guard(() => this.#receive(bytes)))
   }
 
   #receive(bytes: Buffer | null): void {

@@ -1,10 +1,20 @@
 import type { ConnectionId, Instant } from '../../core/ids.ts'
-import type { ChannelMemory, MemoryEntry } from '../../core/ports/channel-memory.ts'
+import { type ChannelMemory, type MemoryEntry, MOST_DUE_LOOKED_THROUGH } from '../../core/ports/channel-memory.ts'
 import { Batches } from './batches.ts'
 import { bigintArray, textArray } from './binary-arrays.ts'
 import type { Link, Row } from './link.ts'
 
 const COLUMNS = 'position, connection_id, key, value, at'
+const DUE = `select ${COLUMNS} from channel_memory where kind = $1 and remind_at <= $2 order by remind_at, position limit $3`
+const DUE_BY_TURNS = `
+  select m.position, m.connection_id, m.key, m.value, m.at from (
+    select * from (
+      select position, remind_at, row_number() over (partition by connection_id order by remind_at, position) as turn
+        from (select position, connection_id, remind_at from channel_memory where kind = $1 and remind_at <= $2
+          order by remind_at, position limit ${MOST_DUE_LOOKED_THROUGH}) soonest
+    ) numbered where turn <= $4 order by turn, remind_at, position limit $3
+  ) wanted join channel_memory m on m.position = wanted.position
+  order by wanted.turn, wanted.remind_at, wanted.position`
 
 interface NewEntry {
   readonly kind: string
@@ -49,6 +59,15 @@ export class PostgresChannelMemory {
         )
         return row ? toEntry(row) : null
       },
+      findSome: async (kind, connectionId, keys) => {
+        // A text with U+0000 in it cannot even be asked for.
+        const wanted = keys.filter((key) => !key.includes('\0'))
+        const rows = await this.#link.ask(
+          `select ${COLUMNS} from channel_memory where kind = $1 and connection_id = $2 and key = any($3::text[])`,
+          [scoped(kind), connectionId, textArray(wanted)],
+        )
+        return rows.map(toEntry)
+      },
       list: async (kind, { connectionId, after, limit }) => {
         const rows = await this.#link.ask(
           `select ${COLUMNS} from channel_memory
@@ -57,13 +76,9 @@ export class PostgresChannelMemory {
         )
         return rows.map(toEntry)
       },
-      due: async (kind, now, limit) => {
-        const rows = await this.#link.ask(
-          `select ${COLUMNS} from channel_memory where kind = $1 and remind_at <= $2 order by remind_at, position limit $3`,
-          [scoped(kind), now, limit],
-        )
-        return rows.map(toEntry)
-      },
+      due: async (kind, now, limit) => (await this.#link.ask(DUE, [scoped(kind), now, limit])).map(toEntry),
+      dueByTurns: async (kind, now, { limit, mostEach }) =>
+        (await this.#link.ask(DUE_BY_TURNS, [scoped(kind), now, limit, mostEach])).map(toEntry),
       remove: (kind, position) => this.#removals.submit({ kind: scoped(kind), position }),
     }
   }

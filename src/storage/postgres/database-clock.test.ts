@@ -52,13 +52,13 @@ describe('the clock of the database', () => {
     const before = clock.now()
 
     clock.learn(1_000_020, base.monotonic())
-    const [corrected, ...later] = [clock.now()]
+    const later = [clock.now()]
     for (const ms of [29, 2]) {
       await base.pass(ms)
       later.push(clock.now())
     }
 
-    assert.deepEqual([before, corrected, ...later], [1_000_050, 1_000_050, 1_000_050, 1_000_051])
+    assert.deepEqual([before, ...later], [1_000_050, 1_000_050, 1_000_050, 1_000_051])
   })
 
   it('forgets the quickest one in time, so that clocks that drift stay together', async () => {

@@ -1,5 +1,5 @@
 import type { ConnectionId, MessageId } from '../../core/ids.ts'
-import { applyReceipt, type ReceiptEffect } from '../../core/message/apply-receipt.ts'
+import { applyReceipt, type ReceiptEffect, STORY_LOOKED_THROUGH } from '../../core/message/apply-receipt.ts'
 import type { MessageState, Sequence } from '../../core/message/message.ts'
 import type { Receipt, ReceiptEnd } from '../../core/ports/channel.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
@@ -131,6 +131,7 @@ export class ReceiptWriter {
       const { sequence } = target
       const known = {
         ...target,
+        networkId: target.network_id,
         wasReportedFailed: reported.has(sequence),
         mayHaveArrivedBefore: doubted.has(sequence),
       }
@@ -141,21 +142,25 @@ export class ReceiptWriter {
   async #reportedFailed(found: readonly Found[]): Promise<ReadonlySet<Sequence>> {
     if (found.length === 0) return new Set()
     const rows = await this.#link.ask(
-      `select distinct message_sequence from timeline where message_sequence = any ($1) and kind = 'receipt-failed'`,
+      `select s.message_sequence from unnest($1::bigint[]) s (message_sequence) where 'receipt-failed' in (
+         select kind from timeline where timeline.message_sequence = s.message_sequence order by position desc limit ${STORY_LOOKED_THROUGH}
+       )`,
       [bigintArray(found.map(({ target }) => target.sequence))],
     )
     return new Set(rows.map((row) => row['message_sequence'] as Sequence))
   }
 
-  /** Those of which an attempt before the last one is of unknown fate. */
+  /** Those of which an attempt before the last one, and not the reported one, is of unknown fate. */
   async #withUnknownBefore(found: readonly Found[]): Promise<ReadonlySet<Sequence>> {
     if (found.length === 0) return new Set()
     const rows = await this.#link.ask(
-      `select distinct a.message_sequence from unnest($1::bigint[], $2::bigint[]) s (sequence, attempts)
-         join ended_attempt a on a.message_sequence = s.sequence and a.number < s.attempts and a.outcome = 'unknown'`,
+      `select distinct a.message_sequence from unnest($1::bigint[], $2::bigint[], $3::bigint[]) s (sequence, attempts, reported)
+         join ended_attempt a on a.message_sequence = s.sequence and a.number < s.attempts
+           and a.number is distinct from s.reported and a.outcome = 'unknown'`,
       [
         bigintArray(found.map(({ target }) => target.sequence)),
         bigintArray(found.map(({ target }) => target.attempts)),
+        bigintArray(found.map(({ receipt }) => receipt.attemptNumber)),
       ],
     )
     return new Set(rows.map((row) => row['message_sequence'] as Sequence))
@@ -166,7 +171,7 @@ export class ReceiptWriter {
     const told = group.map(({ receipt, effect }) => momentOf(receipt, effect.contrary))
     const otherwise = group.map(({ receipt, effect }) => momentOf(receipt, !effect.contrary))
     const [row] = await this.#link.ask(
-      'select apply_receipts($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) as letters',
+      'select apply_receipts($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) as letters',
       [
         texts(({ target }) => target.account_id),
         bigintArray(group.map(({ target }) => target.sequence)),
@@ -182,6 +187,8 @@ export class ReceiptWriter {
         textArray(otherwise.map(({ kind }) => kind)),
         textArray(otherwise.map(({ words }) => words)),
         texts(({ receipt }) => clean(receipt.networkId)),
+        bigintArray(group.map(({ effect }) => effect.mostTold)),
+        STORY_LOOKED_THROUGH,
       ],
     )
     return row?.['letters'] as string

@@ -17,7 +17,8 @@ import { waitUntil } from '../../../test/support/black-box/wait-until.ts'
 import type { ConnectionId, MessageId, SpoolId } from '../../core/ids.ts'
 
 const DEADLINE = { deadlineMs: 5_000, everyMs: 10 }
-const AS_FAILED = { do: 'settle', as: 'FAILED', reason: 'recipient_refused', words: null } as const
+const REASON = 'whatsapp_131047'
+const AS_FAILED = { do: 'settle', as: 'FAILED', reason: REASON, words: null } as const
 
 let world: PostgresWorld
 let sender: Sender
@@ -52,7 +53,7 @@ describe('sending again on PostgreSQL', () => {
     )
     told.length = 0
 
-    const copy = await ben.sendAgain({ connectionId: sender.connectionId, messageId: failed })
+    const copy = await ben.sendAgain({ connectionId: sender.connectionId, messageId: failed, reason: REASON })
 
     assert.ok(copy)
     await waitUntil('the lane is woken', async () => told.includes(sender.connectionId), DEADLINE)
@@ -60,7 +61,7 @@ describe('sending again on PostgreSQL', () => {
 
   it('G5: makes one copy when two processes are asked at the same time', async () => {
     const ben = world.processOf(BEN, 'spool' as SpoolId)
-    const about = { connectionId: sender.connectionId, messageId: failed }
+    const about = { connectionId: sender.connectionId, messageId: failed, reason: REASON }
 
     const copies = await Promise.all([world.storage, ben, world.storage, ben].map((each) => each.sendAgain(about)))
 
@@ -71,9 +72,11 @@ describe('sending again on PostgreSQL', () => {
     const session = await world.session()
     await session.query(`alter table queued add constraint takes_nothing check (false) not valid`)
 
-    await assert.rejects(world.storage.sendAgain({ connectionId: sender.connectionId, messageId: failed }))
+    await assert.rejects(
+      world.storage.sendAgain({ connectionId: sender.connectionId, messageId: failed, reason: REASON }),
+    )
 
     await session.query('alter table queued drop constraint takes_nothing')
-    assert.ok(await world.storage.sendAgain({ connectionId: sender.connectionId, messageId: failed }))
+    assert.ok(await world.storage.sendAgain({ connectionId: sender.connectionId, messageId: failed, reason: REASON }))
   })
 })

@@ -1,5 +1,6 @@
 import { sql, type UpdateResult } from 'kysely'
 import type { MessageId } from '../../core/ids.ts'
+import { CHANNEL_ACTOR } from '../../core/message/timeline.ts'
 import type { Actor, MessageView } from '../../core/ports/administration.ts'
 import type { ChannelEvents } from '../../core/ports/channel.ts'
 import { Refusal } from '../../core/refusals.ts'
@@ -71,22 +72,19 @@ export function retryMessage(store: Store, id: MessageId, actor: Actor): Promise
   })
 }
 
-/** Who it is in the audit log that repeats a message because its network will take it in another form. */
-const CHANNEL = 'channel'
-
 /** For a channel: null where a person would be refused. */
 export function sendFailedAgain(
   store: Store,
-  { connectionId, messageId }: Parameters<ChannelEvents['sendAgain']>[0],
+  { connectionId, messageId, reason }: Parameters<ChannelEvents['sendAgain']>[0],
 ): Promise<MessageId | null> {
-  return change(store, CHANNEL, async (making) => {
+  return change(store, CHANNEL_ACTOR, async (making) => {
     const { tables, engine } = making
     const sequence = await engine.locate(tables, messageId)
     if (sequence === null) return null
     await engine.lockMessage(tables, sequence)
     const message = await selectMessages(tables).where('m.sequence', '=', sequence).executeTakeFirst()
     if (message?.connection_id !== connectionId || message.connection_state === 'removed') return null
-    if (message.state !== 'FAILED' || message.resent_as !== null) return null
+    if (message.state !== 'FAILED' || message.reason !== reason || message.resent_as !== null) return null
     const resent = await sendAgain(making, message)
     await finish(making, message, { action: 'message.retry', detail: { resent } })
     return resent

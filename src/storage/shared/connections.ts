@@ -1,7 +1,13 @@
 import { type SqlBool, sql } from 'kysely'
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant } from '../../core/ids.ts'
-import type { Actor, Administration, ConnectionView, NetworkLink } from '../../core/ports/administration.ts'
+import type {
+  Actor,
+  Administration,
+  ConnectionChange,
+  ConnectionView,
+  NetworkLink,
+} from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { LANE_FACTS } from './lane-facts.ts'
 import { whyStandsStill } from './lane-reason.ts'
@@ -120,7 +126,7 @@ async function clearWait(tables: Reader, id: ConnectionId): Promise<void> {
 
 export function changeConnection(
   store: Store,
-  { id, changed }: { readonly id: ConnectionId; readonly changed: ChangedSettings },
+  { id, changed }: { readonly id: ConnectionId; readonly changed: ConnectionChange },
   actor: Actor,
 ): Promise<ConnectionView> {
   return change(store, actor, async (making) => {
@@ -133,7 +139,7 @@ export function changeConnection(
 export async function writeSettings(
   making: Change,
   { accountId, id }: OfAccount,
-  { policy, channelSettings, link }: ChangedSettings,
+  { policy, channelSettings, expected, link }: ConnectionChange,
 ): Promise<void> {
   const { tables } = making
   const columns = {
@@ -143,7 +149,15 @@ export async function writeSettings(
   }
   if (Object.keys(columns).length === 0) return
   if (link) await refuseTakenKey(making, { id, link, channel: await channelOf(making, id) })
-  await tables.updateTable('connection').set(columns).where('id', '=', id).execute()
+  const found = expected && (await requireUnchanged(making, id, expected))
+  const { numUpdatedRows } = await tables
+    .updateTable('connection')
+    .set(columns)
+    .where('id', '=', id)
+    // Once more: a change of the key ring seals secrets anew without waiting for changes like this one.
+    .$if(found !== undefined, (query) => query.where('channel_settings', '=', found ?? ''))
+    .executeTakeFirst()
+  if (numUpdatedRows !== 1n) throw new Refusal('connection_changed')
   // Its network has just been asked with them, so what the lane may have waited for is mended, as after resuming.
   if (link) await clearWait(tables, id)
   await touchLane(making, id)
@@ -161,10 +175,20 @@ interface OfAccount {
   readonly id: ConnectionId
 }
 
-interface ChangedSettings {
-  readonly policy?: LanePolicy | undefined
-  readonly channelSettings?: Readonly<Record<string, unknown>> | undefined
-  readonly link?: NetworkLink | undefined
+/** The channel settings as they are written in their row, when they are those that are expected. */
+async function requireUnchanged(
+  { tables }: Change,
+  id: ConnectionId,
+  expected: Readonly<Record<string, unknown>>,
+): Promise<string> {
+  const { channel_settings: found } = await tables
+    .selectFrom('connection')
+    .select('channel_settings')
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+  // Not the texts themselves: whoever expects them has read them and knows nothing of blanks in between.
+  if (JSON.stringify(JSON.parse(found)) !== JSON.stringify(expected)) throw new Refusal('connection_changed')
+  return found
 }
 
 /**

@@ -84,6 +84,43 @@ describe.each(ENGINES)('G10: the story of a message, on %s', (engine) => {
     )
   })
 
+  it('tells no report of the network before what it depends on, though its times are cut off to the second', async () => {
+    const acceptedAt = NOON + 300
+    const { id, sequence } = await world.accept({ connectionId, state: 'FAILED', acceptedAt })
+    // Settled at NOON + 1,300.
+    await world.database.rewriteMessage(sequence, { published_at: acceptedAt + 1_000 })
+    await attempt(sequence, { number: 1, at: NOON + 1_270, outcome: 'accepted' })
+    const reports = [
+      ['receipt-sent', NOON],
+      ['receipt-delivered', NOON + 1_000],
+      ['receipt-failed', NOON + 1_000],
+    ] as const
+    for (const [index, [kind, at]] of reports.entries())
+      await world.run(
+        'insert into timeline (message_sequence, position, at, kind) values (?, ?, ?, ?)',
+        sequence,
+        index + 1,
+        at,
+        kind,
+      )
+
+    const { timeline } = await world.administration.explainMessage(id)
+
+    assert.deepEqual(
+      timeline.map(({ at, kind, facts }) => [kind, at - NOON, facts['networkTime'] ?? null]),
+      [
+        ['accepted', 300, null],
+        ['attempt-begun', 1_270, null],
+        ['attempt-accepted', 1_290, null],
+        ['settled', 1_300, null],
+        // More than its second is missing: its clock goes after ours.
+        ['receipt-sent', 0, null],
+        ['receipt-delivered', 1_300, NOON + 1_000],
+        ['receipt-failed', 1_300, NOON + 1_000],
+      ],
+    )
+  })
+
   it('tells where a waiting message stands, why its lane waits, and when it expires', async () => {
     await world.accept({ connectionId })
     const { id } = await world.accept({ connectionId })
@@ -132,6 +169,7 @@ describe.each(ENGINES)('G10: the story of a message, on %s', (engine) => {
   it.each([
     { state: 'FAILED', publishedAt: null, kind: 'receipt-failed', was: 'UNCONFIRMED' },
     { state: 'DELIVERED', publishedAt: NOON + 5_000, kind: 'receipt-delivered', was: 'UNCONFIRMED' },
+    { state: 'DELIVERED', publishedAt: NOON, kind: 'receipt-delivered', was: 'UNCONFIRMED' },
     { state: 'PUBLISHED', publishedAt: NOON + 5_000, kind: 'receipt-contrary', was: 'FAILED' },
     { state: 'FAILED', publishedAt: NOON + 1_000, kind: 'receipt-failed', was: 'PUBLISHED' },
   ])(

@@ -8,7 +8,7 @@ import {
 import { testSecrets } from '../../../test/support/secrets.ts'
 import { DEFAULT_LANE_POLICY } from '../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId } from '../../core/ids.ts'
-import type { ConnectionView, NetworkLink } from '../../core/ports/administration.ts'
+import type { ConnectionChange, ConnectionView, NetworkLink } from '../../core/ports/administration.ts'
 import type { LaneViews } from '../../core/ports/console/lanes.ts'
 import { createLaneViews } from './lane-views/lane-views.ts'
 
@@ -113,6 +113,46 @@ describe.each(ENGINES)('what a connection hangs on, on %s', (engine) => {
       TAKEN,
     )
     assert.deepEqual((await lanes.readLane(of)).link, LINK)
+  })
+
+  it('is stored only where nobody changed the settings since they were read', async () => {
+    const read = { token: 'leaked', verify: 'old' }
+    const { id } = await add(LINK, { channelSettings: read })
+    const of = { accountId: acme, id }
+    const policy = { ...DEFAULT_LANE_POLICY, leastGapMs: 2_000 }
+    const moved = { networkKey: LINK.networkKey, callbackApp: 'app2' }
+    const changed = { code: 'connection_changed' }
+    const ways = [
+      (change: ConnectionChange) => world.administration.changeConnection(id, change, 'test'),
+      (change: ConnectionChange) => lanes.changeSettings(of, change, 'test'),
+    ]
+
+    for (const way of ways) {
+      // As nothing of ours writes it: what is compared is what they say.
+      await world.run('update connection set channel_settings = ? where id = ?', JSON.stringify(read, null, 1), id)
+      await way({ channelSettings: { ...read, token: 'new' }, expected: read })
+      await assert.rejects(
+        way({ channelSettings: { ...read, verify: 'new' }, expected: read, policy, link: moved }),
+        changed,
+      )
+      const kept = await lanes.readLane(of)
+      assert.deepEqual(kept.channelSettings, { token: 'new', verify: 'old' })
+      assert.deepEqual([kept.policy, kept.link], [DEFAULT_LANE_POLICY, LINK])
+    }
+    const [ofAnother, ofThat] = await Promise.allSettled([
+      ways[0]?.({ channelSettings: { a: 1 }, expected: { token: 'new', verify: 'old' } }),
+      ways[1]?.({ channelSettings: { a: 2 }, expected: { token: 'new', verify: 'old' } }),
+    ])
+    assert.deepEqual([ofAnother?.status, ofThat?.status].toSorted(), ['fulfilled', 'rejected'])
+  })
+
+  it('leaves the settings of the channel alone where only those of the lane change', async () => {
+    const { id } = await add(LINK, { channelSettings: { token: 'sealed' } })
+    const policy = { ...DEFAULT_LANE_POLICY, leastGapMs: 2_000 }
+
+    const view = await world.administration.changeConnection(id, { policy }, 'test')
+
+    assert.deepEqual([view.policy, view.channelSettings, view.link], [policy, { token: 'sealed' }, LINK])
   })
 
   it('leaves no secret behind when the connection is removed, and keeps what else is known of it', async () => {

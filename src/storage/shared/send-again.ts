@@ -1,5 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { ConnectionId, MessageId } from '../../core/ids.ts'
+import { CHANNEL_ACTOR } from '../../core/message/timeline.ts'
+import { isReasonCode } from '../../core/reasons.ts'
 import { Refusal } from '../../core/refusals.ts'
 import type { MessageRow } from './message-view.ts'
 import { newMessageId } from './new-id.ts'
@@ -28,8 +30,11 @@ export async function sendAgain(making: Change, old: MessageRow): Promise<Messag
     .where('sequence', '=', old.sequence)
     .executeTakeFirstOrThrow()
   if (numUpdatedRows !== 1n) throw new Error('A message that was locked has moved on')
-  await addMoment(making, { sequence: old.sequence, kind: 'sent-again', facts: { newMessage: id } })
-  await addMoment(making, { sequence, kind: 'sent-again', facts: { oldMessage: old.id } })
+  const { actor: by } = making
+  // A person has reasons of their own; a channel repeats for what the network said of the old one.
+  const why = by === CHANNEL_ACTOR && old.reason !== null && isReasonCode(old.reason) ? { code: old.reason } : {}
+  await addMoment(making, { sequence: old.sequence, kind: 'sent-again', ...why, facts: { newMessage: id, by } })
+  await addMoment(making, { sequence, kind: 'sent-again', ...why, facts: { oldMessage: old.id, by } })
   await touchLane(making, connectionId)
   return id
 }

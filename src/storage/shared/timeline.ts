@@ -1,6 +1,7 @@
 import type { TimelineKind } from '../../core/message/timeline.ts'
 import type { TimelineEntry } from '../../core/ports/administration.ts'
 import type { MessageDetails } from './message-details.ts'
+import { orderMoments } from './order-moments.ts'
 import { acceptanceTookMs } from './request-duration.ts'
 import type { Reader, Reading } from './store.ts'
 import { within } from './within.ts'
@@ -11,21 +12,16 @@ type Moment = TimelineEntry & { readonly kind: TimelineKind | (string & {}) }
 export async function readTimeline(reading: Reading, message: MessageDetails): Promise<readonly TimelineEntry[]> {
   const { tables } = reading
   const kept = await keptMoments(tables, message)
+  const tried = await attempts(tables, message)
   const told = [
     ...acceptance(message),
     ...(await repeats(reading, message)),
     ...(await media(tables, message)),
-    ...(await attempts(tables, message)),
+    ...tried,
     ...openAttempt(message),
-    ...settlement(message, kept),
+    ...settlement(message, kept, tried),
   ].filter((moment) => !kept.some((other) => other.kind === moment.kind && other.at === moment.at))
-  return inOrder([...told, ...kept])
-}
-
-/** Sorts by time. Of one moment, what happens first in every life comes first. */
-function inOrder(moments: readonly Moment[]): readonly Moment[] {
-  const rank = (kind: string) => (kind === 'accepted' ? 0 : kind === 'settled' ? 2 : 1)
-  return [...moments].sort((a, b) => a.at - b.at || rank(a.kind) - rank(b.kind))
+  return orderMoments(told, kept)
 }
 
 async function keptMoments(tables: Reader, message: MessageDetails): Promise<readonly Moment[]> {
@@ -98,13 +94,13 @@ function openAttempt(message: MessageDetails): readonly Moment[] {
   return [moment(message.open_started_at, 'attempt-begun', { attempt: message.open_number })]
 }
 
-function settlement(message: MessageDetails, kept: readonly Moment[]): readonly Moment[] {
+function settlement(message: MessageDetails, kept: readonly Moment[], tried: readonly Moment[]): readonly Moment[] {
   if (message.settled_at === null) return []
   if (message.state === 'CANCELLED') {
     if (kept.some(({ kind }) => kind === 'cancelled')) return []
     return [{ ...moment(message.settled_at, 'connection-removed', { state: 'CANCELLED' }), code: message.reason }]
   }
-  const state = stateWhenSettled(message, kept)
+  const state = stateWhenSettled(message, kept, tried)
   const settled = moment(message.settled_at, 'settled', { state })
   if (state === message.state) return [{ ...settled, code: message.reason, words: message.message_words }]
   const was = kept.find(({ kind }) => kind === 'resolved')?.facts['was']
@@ -112,9 +108,11 @@ function settlement(message: MessageDetails, kept: readonly Moment[]): readonly 
 }
 
 /** The state in which it left its lane: receipts and people may have moved it on since. */
-function stateWhenSettled(message: MessageDetails, kept: readonly Moment[]): string {
+function stateWhenSettled(message: MessageDetails, kept: readonly Moment[], tried: readonly Moment[]): string {
   const { state, published_at: publishedAt, settled_at: settledAt } = message
-  if (publishedAt !== null && settledAt !== null && publishedAt <= settledAt) return 'PUBLISHED'
+  // By the network's clock a late report may tell of a time before the one at which the message left its lane.
+  const isOwnTime = publishedAt === settledAt || tried.some(({ at }) => at === publishedAt)
+  if (publishedAt !== null && settledAt !== null && publishedAt <= settledAt && isOwnTime) return 'PUBLISHED'
   // Published later than it left: by evidence against a failure, or by evidence or a person about an unknown fate.
   if (publishedAt !== null) return kept.some(({ kind }) => kind === 'receipt-contrary') ? 'FAILED' : 'UNCONFIRMED'
   return state === 'FAILED' && kept.some(({ kind }) => kind === 'receipt-failed') ? 'UNCONFIRMED' : state

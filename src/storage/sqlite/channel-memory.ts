@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ConnectionId, Instant } from '../../core/ids.ts'
-import type { ChannelMemory, MemoryEntry } from '../../core/ports/channel-memory.ts'
+import { type ChannelMemory, type MemoryEntry, MOST_DUE_LOOKED_THROUGH } from '../../core/ports/channel-memory.ts'
 import type { GroupCommit } from './group-commit.ts'
 
 const COLUMNS = 'position, connection_id as connectionId, key, value, at'
@@ -10,9 +10,11 @@ export class SqliteChannelMemory implements ChannelMemory {
   readonly #channel: string
   readonly #add: StatementSync
   readonly #find: StatementSync
+  readonly #findSome: StatementSync
   readonly #listAll: StatementSync
   readonly #listOne: StatementSync
   readonly #due: StatementSync
+  readonly #dueByTurns: StatementSync
   readonly #remove: StatementSync
 
   /** What it holds belongs to one channel: kinds are stored under the channel's name. */
@@ -25,6 +27,9 @@ export class SqliteChannelMemory implements ChannelMemory {
     this.#find = database.prepare(
       `select ${COLUMNS} from channel_memory where kind = ? and connection_id = ? and key = ?`,
     )
+    this.#findSome = database.prepare(
+      `select ${COLUMNS} from channel_memory where kind = ? and connection_id = ? and key in (select value from json_each(?))`,
+    )
     this.#listAll = database.prepare(
       `select ${COLUMNS} from channel_memory where kind = ? and position > ? order by position limit ?`,
     )
@@ -33,6 +38,16 @@ export class SqliteChannelMemory implements ChannelMemory {
     )
     this.#due = database.prepare(
       `select ${COLUMNS} from channel_memory where kind = ? and remind_at <= ? order by remind_at, position limit ?`,
+    )
+    this.#dueByTurns = database.prepare(
+      `select m.position, m.connection_id as connectionId, m.key, m.value, m.at from (
+           select * from (
+             select position, remind_at, row_number() over (partition by connection_id order by remind_at, position) as turn
+               from (select position, connection_id, remind_at from channel_memory where kind = ? and remind_at <= ?
+                 order by remind_at, position limit ${MOST_DUE_LOOKED_THROUGH})
+           ) where turn <= ? order by turn, remind_at, position limit ?
+         ) w cross join channel_memory m on m.position = w.position
+         order by w.turn, w.remind_at, w.position`,
     )
     this.#remove = database.prepare('delete from channel_memory where kind = ? and position = ?')
   }
@@ -47,6 +62,10 @@ export class SqliteChannelMemory implements ChannelMemory {
     return (this.#find.get(this.#scoped(kind), connectionId, key) as unknown as MemoryEntry | undefined) ?? null
   }
 
+  async findSome(kind: string, connectionId: ConnectionId, keys: readonly string[]): Promise<readonly MemoryEntry[]> {
+    return this.#findSome.all(this.#scoped(kind), connectionId, JSON.stringify(keys)) as unknown as MemoryEntry[]
+  }
+
   async list(
     kind: string,
     from: { connectionId: ConnectionId | null; after: number; limit: number },
@@ -59,6 +78,14 @@ export class SqliteChannelMemory implements ChannelMemory {
 
   async due(kind: string, now: Instant, limit: number): Promise<readonly MemoryEntry[]> {
     return this.#due.all(this.#scoped(kind), now, limit) as unknown as MemoryEntry[]
+  }
+
+  async dueByTurns(
+    kind: string,
+    now: Instant,
+    { limit, mostEach }: { limit: number; mostEach: number },
+  ): Promise<readonly MemoryEntry[]> {
+    return this.#dueByTurns.all(this.#scoped(kind), now, mostEach, limit) as unknown as MemoryEntry[]
   }
 
   async remove(kind: string, position: number): Promise<void> {

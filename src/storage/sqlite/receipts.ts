@@ -1,19 +1,34 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ConnectionId } from '../../core/ids.ts'
-import { applyReceipt } from '../../core/message/apply-receipt.ts'
+import { applyReceipt, STORY_LOOKED_THROUGH } from '../../core/message/apply-receipt.ts'
 import type { MessageState, Sequence } from '../../core/message/message.ts'
 import type { Receipt, ReceiptEnd } from '../../core/ports/channel.ts'
 import { isDoubtful, receiptMoment } from '../shared/receipt-moment.ts'
 
-const TARGET = 'select sequence, state, connection_id, attempts from message'
+const TARGET = 'select sequence, state, connection_id, attempts, network_id from message'
 // In the words of the index on just those ids, or it would not be used.
 export const FIND_BY_NETWORK_ID = `${TARGET} where network_id = ? and network_id >= 'wamid.' and network_id < 'wamid/' and connection_id = ?`
+
+// The newest moments alone, read backwards by the primary key: a story may be long, and this runs on the serving thread.
+export const LOOK_AT_STORY = `
+  select count(*) filter (where kind between 'receipt-' and 'receipt.') as told,
+      coalesce(max(kind = 'receipt-failed'), 0) as wasReportedFailed,
+      coalesce(max(at = ? and code is ? and (kind = ? and words is ? or kind = ? and words is ?)), 0) as wasBrought
+    from (select kind, at, code, words from timeline where message_sequence = ? order by position desc limit ${STORY_LOOKED_THROUGH})`
+
+interface Story {
+  /** How many reports. */
+  readonly told: number
+  readonly wasReportedFailed: 0 | 1
+  readonly wasBrought: 0 | 1
+}
 
 interface Target {
   readonly sequence: Sequence
   readonly state: MessageState
   readonly connection_id: ConnectionId
   readonly attempts: number
+  readonly network_id: string | null
 }
 
 /** Applies what the network reports about a message. Runs inside a transaction of the caller. */
@@ -21,8 +36,7 @@ export class ReceiptWriter {
   readonly #findById: StatementSync
   readonly #findByNetworkId: StatementSync
   readonly #isOpen: StatementSync
-  readonly #isTold: StatementSync
-  readonly #wasReportedFailed: StatementSync
+  readonly #lookAtStory: StatementSync
   readonly #hasUnknownBefore: StatementSync
   readonly #move: StatementSync
   readonly #note: StatementSync
@@ -31,14 +45,9 @@ export class ReceiptWriter {
     this.#findById = database.prepare(`${TARGET} where id = ?`)
     this.#findByNetworkId = database.prepare(FIND_BY_NETWORK_ID)
     this.#isOpen = database.prepare('select 1 from open_attempt where connection_id = ? and message_sequence = ?')
-    this.#isTold = database.prepare(
-      'select 1 from timeline where message_sequence = ? and kind = ? and at = ? and code is ? and words is ? limit 1',
-    )
-    this.#wasReportedFailed = database.prepare(
-      `select 1 from timeline where message_sequence = ? and kind = 'receipt-failed' limit 1`,
-    )
+    this.#lookAtStory = database.prepare(LOOK_AT_STORY)
     this.#hasUnknownBefore = database.prepare(
-      `select 1 from attempt where message_sequence = ? and number < ? and outcome = 'unknown' limit 1`,
+      `select 1 from attempt where message_sequence = ? and number < ? and number is not ? and outcome = 'unknown' limit 1`,
     )
     this.#move = database.prepare(
       `update message set state = ?, reason = ?, words = ?, published_at = coalesce(published_at, ?),
@@ -56,12 +65,16 @@ export class ReceiptWriter {
     if (!target || target.connection_id !== receipt.connectionId) return 'message-unknown'
     const { sequence, state, attempts } = target
     if (this.#isOpen.get(target.connection_id, sequence)) return 'too-early'
-    if (this.#wasBrought(sequence, receipt)) return 'applied'
-    const wasReportedFailed = state === 'FAILED' && this.#wasReportedFailed.get(sequence) !== undefined
+    const story = this.#storyOf(sequence, receipt)
+    if (story.wasBrought) return 'applied'
+    const wasReportedFailed = state === 'FAILED' && story.wasReportedFailed === 1
     const mayHaveArrivedBefore =
-      receipt.kind === 'failed' && attempts > 1 && this.#hasUnknownBefore.get(sequence, attempts) !== undefined
-    const effect = applyReceipt({ state, attempts, wasReportedFailed, mayHaveArrivedBefore }, receipt)
-    if (!effect.isTold) return 'applied'
+      receipt.kind === 'failed' &&
+      attempts > 1 &&
+      this.#hasUnknownBefore.get(sequence, attempts, receipt.attemptNumber) !== undefined
+    const known = { state, attempts, networkId: target.network_id, wasReportedFailed, mayHaveArrivedBefore }
+    const effect = applyReceipt(known, receipt)
+    if (!effect.isTold || (effect.mostTold !== null && story.told >= effect.mostTold)) return 'applied'
     if (effect.to) {
       const { words, networkId, at } = receipt
       const publishedAt = isDoubtful(effect.to) ? null : at
@@ -79,11 +92,18 @@ export class ReceiptWriter {
     return row as unknown as Target | undefined
   }
 
-  /** Networks repeat themselves, and two workers may report the same. */
-  #wasBrought(sequence: Sequence, receipt: Receipt): boolean {
-    return [false, true].some((contrary) => {
-      const { kind, words } = receiptMoment(receipt, contrary)
-      return this.#isTold.get(sequence, kind, receipt.at, receipt.code, words) !== undefined
-    })
+  /** What was told before, and whether this was: networks repeat themselves, and two workers may report the same. */
+  #storyOf(sequence: Sequence, receipt: Receipt): Story {
+    const [kept, contrary] = [receiptMoment(receipt, false), receiptMoment(receipt, true)]
+    const { at, code } = receipt
+    return this.#lookAtStory.get(
+      at,
+      code,
+      kept.kind,
+      kept.words,
+      contrary.kind,
+      contrary.words,
+      sequence,
+    ) as unknown as Story
   }
 }

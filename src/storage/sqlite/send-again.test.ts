@@ -12,6 +12,7 @@ import { SqliteStorage } from './index.ts'
 import { openAdministration } from './open-administration.ts'
 import { openDatabase } from './open-database.ts'
 
+const REASON = 'whatsapp_131047'
 const FAILED = 'failed' as MessageId
 const DEADLINE = { deadlineMs: 2_000, everyMs: 5 }
 
@@ -40,10 +41,10 @@ beforeEach(async () => {
   visitor.close()
   storage.database
     .prepare(
-      `insert into message (id, account_id, connection_id, body, body_crc, recipient, type, state, accepted_at, settled_at)
-         values (?, ?, ?, '{}', 0, '15550100000', 'message', 'FAILED', 1, 2)`,
+      `insert into message (id, account_id, connection_id, body, body_crc, recipient, type, state, reason, accepted_at, settled_at)
+         values (?, ?, ?, '{}', 0, '15550100000', 'message', 'FAILED', ?, 1, 2)`,
     )
-    .run(FAILED, accountId, connectionId)
+    .run(FAILED, accountId, connectionId, REASON)
 })
 
 afterEach(async () => {
@@ -57,7 +58,7 @@ describe('sending again on SQLite', () => {
     await storage.start({ lanesChanged: (ids) => woken.push(...ids) })
     woken.length = 0
 
-    assert.ok(await storage.sendAgain({ connectionId, messageId: FAILED }))
+    assert.ok(await storage.sendAgain({ connectionId, messageId: FAILED, reason: REASON }))
 
     await waitUntil('the lane is woken', async () => woken.includes(connectionId), DEADLINE)
     // Counted anew when the change of the lane was noticed.
@@ -70,7 +71,7 @@ describe('sending again on SQLite', () => {
     let turns = 0
     const ticking = setInterval(() => turns++, 1)
 
-    const copied = storage.sendAgain({ connectionId, messageId: FAILED })
+    const copied = storage.sendAgain({ connectionId, messageId: FAILED, reason: REASON })
     await waitUntil('something else has had its turn', async () => turns >= 10, DEADLINE)
     other.exec('commit')
     const copy = await copied
@@ -84,7 +85,9 @@ describe('sending again on SQLite', () => {
     let turns = 0
     const ticking = setInterval(() => turns++, 1)
 
-    await Promise.all(Array.from({ length: 20 }, () => storage.sendAgain({ connectionId, messageId: FAILED })))
+    await Promise.all(
+      Array.from({ length: 20 }, () => storage.sendAgain({ connectionId, messageId: FAILED, reason: REASON })),
+    )
     clearInterval(ticking)
 
     assert.ok(turns >= 19, `${turns} turns`)
@@ -93,6 +96,6 @@ describe('sending again on SQLite', () => {
   it('says that storage is away once it is closed', async () => {
     await storage.close()
 
-    await assert.rejects(storage.sendAgain({ connectionId, messageId: FAILED }), StorageUnavailable)
+    await assert.rejects(storage.sendAgain({ connectionId, messageId: FAILED, reason: REASON }), StorageUnavailable)
   })
 })

@@ -10,8 +10,10 @@ export function loseable(memory: ChannelMemory, line: { isLost: boolean }): Chan
   return {
     add: unlessLost((...given) => memory.add(...given)),
     find: unlessLost((...given) => memory.find(...given)),
+    findSome: unlessLost((...given) => memory.findSome(...given)),
     list: unlessLost((...given) => memory.list(...given)),
     due: unlessLost((...given) => memory.due(...given)),
+    dueByTurns: unlessLost((...given) => memory.dueByTurns(...given)),
     remove: unlessLost((...given) => memory.remove(...given)),
   }
 }

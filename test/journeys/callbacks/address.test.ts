@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
+import type { AccountId } from '../../../src/core/ids.ts'
 import type { CallbackReceiver, CallbackRequest } from '../../../src/core/ports/callbacks.ts'
 import { StorageUnavailable } from '../../../src/core/ports/lanes.ts'
 import type { HttpLimits } from '../../../src/http/http-limits.ts'
@@ -209,7 +210,7 @@ async function withStub(stub: Stub, test: (server: ServerUnderTest) => Promise<v
   const receiver: CallbackReceiver = {
     channel: 'stub',
     maxBodyBytes: 1_000,
-    refuseEarly: async () => null,
+    judgeHead: async () => ({ refusal: null, owner: 'account' as AccountId }),
     receive: stub.receive ?? (async () => ({ status: 200, body: '' })),
   }
   await withServer({ callbacks: [receiver], limits: { storageWaitMs: 300, ...stub.limits } }, test)

@@ -70,7 +70,8 @@ describe.each(WORLDS)('callbacks that are not what they seem, on %s', (_, newWor
       ]
       const entry = [{ id: victim.businessAccountId, changes }]
       const others = await world.post(attacker, JSON.stringify({ object: 'whatsapp_business_account', entry }))
-      await world.applied()
+      // The failure without our mark may be of a call that is not recorded yet, and is kept for a while.
+      await world.applied(1)
 
       assert.deepEqual([foreign?.status, others?.status], [200, 200])
       assert.deepEqual([await world.stateOf(published), await world.stateOf(open)], ['PUBLISHED', 'SENDING'])
@@ -273,35 +274,4 @@ describe.each(WORLDS)('callbacks that are not what they seem, on %s', (_, newWor
       assert.deepEqual([await world.stateOf(first), await world.stateOf(last)], ['READ', 'READ'])
     })
   })
-
-  it('that trickle are cut off, and leave room for others meanwhile', async () => {
-    await withCallbacks(newWorld, async (world) => {
-      const [slow, other] = [await world.addSender(), await world.addSender()]
-      const target = addressOf(slow.callbackApp)
-      const signature = sign('', slow.appSecret)
-      const headers = { ...JSON_HEADERS, 'Content-Length': '3000000', 'X-Hub-Signature-256': signature }
-      const announce = async () => {
-        const connection = await world.server.connect()
-        connection.send(world.server.write({ target, headers, body: '{"' }))
-        return connection
-      }
-      const trickling = await Promise.all(Array.from({ length: 12 }, announce))
-      const refused = await trickling.at(-1)?.nextReply()
-
-      const honest = await world.post(other, world.body(other, { id: 'wamid.A', status: 'sent' }))
-      for (const connection of trickling) connection.close()
-      const late = await eventually(async () => (await world.post(slow, '{}'))?.status === 200)
-
-      assert.deepEqual([refused?.status, honest?.status, late], [503, 200, true])
-      assert.equal(refused?.headers['retry-after'], '5')
-    })
-  })
 })
-
-async function eventually(look: () => Promise<boolean>): Promise<boolean> {
-  for (let turn = 0; turn < 100; turn++) {
-    if (await look()) return true
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-  return false
-}

@@ -16,7 +16,7 @@ describe.each(WORLDS)('what Meta reports, on %s', (_, newWorld) => {
       await world.applied()
 
       assert.equal(await world.stateOf(id), 'READ')
-      assert.deepEqual(await world.reportsOf(id), ['receipt-read', 'receipt-delivered'])
+      assert.deepEqual((await world.reportsOf(id)).toSorted(), ['receipt-delivered', 'receipt-read'])
     })
   })
 
@@ -110,6 +110,22 @@ describe.each(WORLDS)('what Meta reports, on %s', (_, newWorld) => {
         ['nothing-yet', 'accepted', 'nothing-yet', 'SENDING'],
       )
       assert.equal(await world.stateOf(id), 'DELIVERED')
+    })
+  })
+
+  it('tells of a failure that overtook the answer to our own call, also where our mark did not come back', async () => {
+    await withCallbacks(newWorld, async (world) => {
+      const sender = await world.addSender()
+      const id = await world.open(sender)
+      world.applier.start(world.events)
+
+      await world.tell(sender, { id: 'wamid.A', status: 'failed', errors: [{ code: 131026 }] })
+      await world.storage.clock.pass(2_000)
+      await world.end(sender, { wamid: 'wamid.A' })
+      await world.applied()
+
+      const { message } = await world.storage.administration.explainMessage(id)
+      assert.deepEqual([message.state, message.reason], ['FAILED', 'whatsapp_131026'])
     })
   })
 

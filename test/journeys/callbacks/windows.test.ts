@@ -124,7 +124,7 @@ describe.each(WORLDS)('a window that is found closed by a callback, on %s', (_, 
       world.applier.start(world.events)
       await clock.pass(60_000)
 
-      await world.post(sender, inbound(sender, RECIPIENT, clock.now() - 120_000))
+      await world.post(sender, inbound(sender, RECIPIENT, clock.now() - 3_600_000))
       await world.post(sender, inbound(sender, '15550100099', clock.now()))
       await world.applied()
       const before = await isClosed(world, sender)

@@ -302,6 +302,12 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
       return over(memory, { due: (kind, _, limit) => memory.due(kind, Number.MAX_SAFE_INTEGER, limit) })
     },
   }),
+  'reminds of a loud connection alone': (world) => ({
+    channelMemory(channel) {
+      const memory = world.channelMemory(channel)
+      return over(memory, { dueByTurns: (kind, now, { limit }) => memory.due(kind, now, limit) })
+    },
+  }),
   'mixes what channels remember': (world) => {
     const shared = world.channelMemory('shared')
     return { channelMemory: () => shared }

@@ -54,6 +54,15 @@ class FakeMemory implements ChannelMemory {
     return due.sort((a, b) => (a.remindAt ?? 0) - (b.remindAt ?? 0)).slice(0, limit)
   }
 
+  // The sandbox asks for neither.
+  findSome(): Promise<never> {
+    throw new Error('nobody asks for several')
+  }
+
+  dueByTurns(): Promise<never> {
+    throw new Error('nobody asks for turns')
+  }
+
   async remove(kind: string, position: number): Promise<void> {
     const at = this.entries.findIndex((each) => each.kind === kind && each.position === position)
     if (at >= 0) this.entries.splice(at, 1)

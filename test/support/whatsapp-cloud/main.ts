@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline'
-import { parseArgs } from 'node:util'
+import { readArguments, type SimulatorArguments, WrongUse } from './read-arguments.ts'
 import { FAILING_LATER, RECIPIENT_COMMANDS } from './recipient-commands.ts'
 import { startSimulator } from './simulator.ts'
 import type { CallbackTry, SeenRequest, SimulatedNumber, SimulatedTemplate, Simulator } from './simulator-types.ts'
@@ -39,41 +39,53 @@ const TEMPLATES: readonly SimulatedTemplate[] = [
   { name: 'in_review', language: 'en_US', body: 'Not approved yet: {{1}}', status: 'PENDING' },
 ]
 
-const { values } = parseArgs({
-  options: {
-    port: { type: 'string', default: '4010' },
-    number: { type: 'string', multiple: true, default: [USUAL_NUMBER] },
-    'callback-url': { type: 'string' },
-    'callback-delay': { type: 'string', default: '800' },
-    help: { type: 'boolean', default: false },
-  },
-})
+try {
+  const wanted = readArguments(process.argv.slice(2), USUAL_NUMBER)
+  if (wanted.isHelpWanted) process.stdout.write(HELP)
+  else await simulate(wanted)
+} catch (error) {
+  if (!(error instanceof WrongUse)) throw error
+  process.stderr.write(`simulate:whatsapp-cloud: ${error.message}\n`)
+  process.exitCode = 2
+}
 
-if (values.help) process.stdout.write(HELP)
-else await simulate()
-
-async function simulate(): Promise<void> {
-  const delayMs = Number(values['callback-delay'])
-  const simulator = await startSimulator({
-    port: Number(values.port),
-    onRequest: printRequest,
-    onCallback: printCallback,
-  })
-  const numbers = values.number.map((number, place) => describe(number, place))
+async function simulate({
+  port,
+  numbers: wanted,
+  callbackUrl,
+  callbackDelayMs: delayMs,
+}: SimulatorArguments): Promise<void> {
+  const simulator = await start(port)
+  const numbers = wanted.map((number, place) => describe(number, place))
   for (const number of numbers) simulator.addNumber(number)
   for (const template of TEMPLATES) simulator.addTemplate(BUSINESS_ACCOUNT, template)
   for (const { prepare, recipient } of RECIPIENT_COMMANDS) prepare(simulator, recipient)
-  process.stdout.write(explain(simulator.url, numbers))
+  process.stdout.write(explain(simulator.url, numbers, callbackUrl))
   const callBack = (url: string) => startCallbacks(simulator, { url, delayMs, first: numbers[0] })
-  if (values['callback-url']) await callBack(values['callback-url'])
   const input = createInterface({ input: process.stdin })
   input.on('line', (line) => void obey(line.trim(), { simulator, callBack, first: numbers[0] }))
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
       input.close()
-      process.stdin.unref()
+      // Whatever it is: a terminal, a pipe, or a file such as /dev/null, which knows no `unref`.
+      process.stdin.destroy()
       void simulator.close()
     })
+  }
+  if (callbackUrl) await callBack(callbackUrl)
+}
+
+async function start(port: number): Promise<Simulator> {
+  try {
+    return await startSimulator({ port, onRequest: printRequest, onCallback: printCallback })
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : null
+    if (code === 'EADDRINUSE')
+      throw new WrongUse(
+        `Another program listens on port ${port} already. Give another one: -- --port <port>, or 0 for any.`,
+      )
+    if (code === 'EACCES') throw new WrongUse(`This user may not listen on port ${port}. Give one from 1024 on.`)
+    throw error
   }
 }
 
@@ -88,7 +100,7 @@ function describe(number: string, place: number): SimulatedNumber {
   }
 }
 
-function explain(url: string, numbers: readonly SimulatedNumber[]): string {
+function explain(url: string, numbers: readonly SimulatedNumber[], callbackUrl: string | null): string {
   const recipients = RECIPIENT_COMMANDS.map(({ recipient, happens }) => `  ${recipient}  ${happens}`)
   const templates = TEMPLATES.map(({ name, language, body }) => `  ${`${name}:${language}`.padEnd(18)}  ${body}`)
   return `The simulated Cloud API listens at ${url}
@@ -107,7 +119,7 @@ ${templates.join('\n')}
 Recipients that are commands; every other one gets its message:
 ${recipients.join('\n')}
 
-Callbacks go nowhere yet. Type the callback address in that Nuncio shows for the connection, and press Enter.
+${callbackUrl === null ? 'Callbacks go nowhere yet. Type the callback address in that Nuncio shows for the connection, and press Enter.' : `Callbacks go to ${callbackUrl}`}
 
 `
 }
@@ -136,12 +148,19 @@ interface Callbacks {
 
 async function startCallbacks(simulator: Simulator, { url, delayMs, first }: Callbacks): Promise<void> {
   simulator.deliverCallbacks({ url, delayMs, failLater: FAILING_LATER })
-  const isRight = await simulator.verifyCallback(first?.phoneNumberId ?? '', url).catch(() => false)
-  print(
-    isRight
-      ? 'callbacks: the address gave the challenge back'
-      : 'callbacks: the address did NOT give the challenge back',
-  )
+  print(`callbacks: ${await challengeText(simulator, first?.phoneNumberId ?? '', url)}`)
+}
+
+async function challengeText(simulator: Simulator, phoneNumberId: string, url: string): Promise<string> {
+  try {
+    const { isRight, status } = await simulator.challenge(phoneNumberId, url)
+    if (isRight) return 'the address gave the challenge back'
+    const why =
+      status === 403 ? ': the verify token is another one' : status === 404 ? ': nothing has this address' : ''
+    return `the address did NOT give the challenge back, it answered ${status}${why}`
+  } catch {
+    return 'the address did NOT give the challenge back: nobody answered there'
+  }
 }
 
 interface Typing {

@@ -41,6 +41,8 @@ export interface Simulator {
   callbacksIdle(): Promise<void>
   /** Asks the address as Meta does when somebody enters it: true when it gave the challenge back. */
   verifyCallback(phoneNumberId: string, url: string): Promise<boolean>
+  /** The same, with the status that was answered. Rejects when nobody answers. */
+  challenge(phoneNumberId: string, url: string): Promise<{ readonly isRight: boolean; readonly status: number }>
   /** Every delivery that was tried, with its answer. */
   readonly callbackTries: readonly CallbackTry[]
   /** A message of a person to the number: opens the window and calls back. Resolves with its wamid. */

@@ -150,6 +150,10 @@ class CloudSimulator implements Simulator {
   }
 
   async verifyCallback(phoneNumberId: string, url: string): Promise<boolean> {
+    return (await this.challenge(phoneNumberId, url)).isRight
+  }
+
+  async challenge(phoneNumberId: string, url: string): Promise<{ isRight: boolean; status: number }> {
     const challenge = String(this.#random.between(100_000_000, 2_000_000_000))
     const query = new URLSearchParams({
       'hub.mode': 'subscribe',
@@ -157,7 +161,8 @@ class CloudSimulator implements Simulator {
       'hub.verify_token': this.#numberOf(phoneNumberId).verifyToken,
     })
     const response = await fetch(`${url}?${query}`, { redirect: 'manual' })
-    return (await response.text()) === challenge && response.status === 200
+    const { status } = response
+    return { isRight: (await response.text()) === challenge && status === 200, status }
   }
 
   receive({ phoneNumberId, from, text }: { phoneNumberId: string; from: string; text: string }): string {

@@ -1,4 +1,10 @@
-import type { CallbackHead, CallbackReceiver, CallbackReply, CallbackRequest } from '../../../core/ports/callbacks.ts'
+import type {
+  CallbackHead,
+  CallbackReceiver,
+  CallbackReply,
+  CallbackRequest,
+  HeadVerdict,
+} from '../../../core/ports/callbacks.ts'
 import type { ChannelConnections } from '../../../core/ports/channel-connections.ts'
 import type { ChannelMemory } from '../../../core/ports/channel-memory.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
@@ -53,7 +59,7 @@ export function createCallbackReceiver(parts: CallbackParts): CallbackReceiver {
   return {
     channel: CHANNEL,
     maxBodyBytes: MAX_BODY_BYTES,
-    refuseEarly: (head) => receiver.refuseEarly(head),
+    judgeHead: (head) => receiver.judgeHead(head),
     receive: (request) => receiver.receive(request),
   }
 }
@@ -67,11 +73,15 @@ class Receiver {
     this.#apps = new VouchedApps(parts)
   }
 
-  async refuseEarly({ method, callbackApp, headers }: CallbackHead): Promise<CallbackReply | null> {
+  async judgeHead({ method, callbackApp, headers }: CallbackHead): Promise<HeadVerdict> {
     const startedMs = this.#parts.clock.monotonic()
-    const reply = (answer: Answer) => this.#reply(answer, startedMs)
-    if (!(await this.#apps.find(callbackApp))) return reply(APP_UNKNOWN)
-    return method === 'POST' && !readSignature(headers['x-hub-signature-256']) ? reply(FORGED) : null
+    const app = await this.#apps.find(callbackApp)
+    // All connections of an address are of one account: it is made of the account's id and the app secret.
+    const owner = app?.connections[0]?.accountId
+    if (owner === undefined) return { refusal: this.#reply(APP_UNKNOWN, startedMs) }
+    if (method === 'POST' && !readSignature(headers['x-hub-signature-256']))
+      return { refusal: this.#reply(FORGED, startedMs) }
+    return { refusal: null, owner }
   }
 
   async receive(request: CallbackRequest): Promise<CallbackReply> {

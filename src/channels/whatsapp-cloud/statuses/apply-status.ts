@@ -1,19 +1,20 @@
-import type { ConnectionId, Instant } from '../../../core/ids.ts'
+import type { ConnectionId, Instant, MessageId } from '../../../core/ids.ts'
 import type { ChannelEvents, Receipt, ReceiptEnd } from '../../../core/ports/channel.ts'
 import type { ChannelConnections } from '../../../core/ports/channel-connections.ts'
 import { whatsAppCloudReason } from '../../../core/reasons/whatsapp-cloud.ts'
 import { readWhatsAppCloudSettings, templateKindOf } from '../settings.ts'
 import type { WindowNews } from './connection-news.ts'
 import type { Echoes } from './echoes.ts'
+import { WINDOW_CLOSED } from './fair-share.ts'
 import { type OpaqueData, readOpaqueData } from './opaque-data.ts'
 import { receiptTime } from './receipt-time.ts'
 import type { Repeats } from './repeats.ts'
 import type { ToldStatus } from './told.ts'
 
-/** The recipient has not written for 24 hours: only a template may go (page “Error codes”). */
-const WINDOW_CLOSED = 131047
 // What was taken and refused longer ago is for a person to send again: nobody expects it any more.
 const SENT_AGAIN_WITHIN_MS = 24 * 3_600_000
+// Longer than a call can take until its outcome is recorded, and with it Meta's id.
+const ID_KNOWN_WITHIN_MS = 2 * 60_000
 
 export interface ApplyParts {
   readonly events: ChannelEvents
@@ -21,6 +22,8 @@ export interface ApplyParts {
   readonly repeats: Repeats
   readonly windows: Pick<WindowNews, 'close'>
   readonly connections: ChannelConnections
+  /** Messages that this look has sent again, or tried to: once for each is enough, and each costs a visit to storage. */
+  readonly visited: Set<MessageId>
 }
 
 /** A status, and whose it may be. */
@@ -44,7 +47,9 @@ export async function applyStatus(parts: ApplyParts, given: StatusOf, now: Insta
   if (end === 'too-early' && opaque) await parts.echoes.keep(connectionId, opaque, { wamid: status.wamid, now })
   if (end === 'applied' && status.kind === 'failed' && status.code === WINDOW_CLOSED)
     await afterClosedWindow(parts, { connectionId, status, opaque, at, receivedAt })
-  return end
+  const mayBeEarly = end === 'message-unknown' && status.kind === 'failed' && !opaque
+  // Of a failure Meta does not promise to give our mark back, and by its id alone only what has ended is found.
+  return mayBeEarly && now - receivedAt < ID_KNOWN_WITHIN_MS ? 'too-early' : end
 }
 
 /** To the connection that has the number now, and then to those that had it before. */
@@ -86,19 +91,24 @@ interface ClosedWindow {
 }
 
 async function afterClosedWindow(
-  { events, windows, connections, repeats }: ApplyParts,
+  { events, windows, connections, repeats, visited }: ApplyParts,
   { connectionId, status, opaque, at, receivedAt }: ClosedWindow,
 ): Promise<void> {
   // First, so that what is sent again goes as a template.
   if (status.recipient !== null) await windows.close(connectionId, status.recipient, at)
-  if (!opaque || receivedAt - at > SENT_AGAIN_WITHIN_MS) return
+  if (!opaque || receivedAt - at > SENT_AGAIN_WITHIN_MS || visited.has(opaque.messageId)) return
   const connection = await connections.find(connectionId)
   if (!connection || connection.isRemoved) return
   const { templates } = readWhatsAppCloudSettings(connection.settings)
   const { messageId } = opaque
-  if (!isCarried(opaque, Object.keys(templates)) || (await repeats.has(connectionId, messageId))) return
-  const repeat = await events.sendAgain({ connectionId, messageId })
-  if (repeat !== null) await repeats.keep(connectionId, repeat, receivedAt)
+  if (!isCarried(opaque, Object.keys(templates)) || visited.has(messageId)) return
+  visited.add(messageId)
+  if (await repeats.has(connectionId, messageId)) return
+  const repeat = await events.sendAgain({ connectionId, messageId, reason: whatsAppCloudReason(WINDOW_CLOSED) })
+  if (repeat === null) return
+  // First the repeat: without the other no more is lost than a visit that finds it done.
+  await repeats.keep(connectionId, repeat, receivedAt)
+  await repeats.keep(connectionId, messageId, receivedAt)
 }
 
 /** A template that was refused for the window would be refused again, and so on for ever. */

@@ -6,6 +6,8 @@ export interface WindowNews {
   close(connectionId: ConnectionId, recipient: string, at: Instant): Promise<void>
   /** The recipient has written to us. Harmless twice; a window that was closed after `at` stays closed. */
   reopen(connectionId: ConnectionId, recipient: string, at: Instant): Promise<void>
+  /** The same of many recipients, who cost little more than one. */
+  reopenAll(connectionId: ConnectionId, writers: readonly { recipient: string; at: Instant }[]): Promise<void>
 }
 
 /** What Meta has told by itself of a number. Fields that it said nothing of are left out. */

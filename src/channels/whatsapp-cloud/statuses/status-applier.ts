@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { ConnectionId, Instant } from '../../../core/ids.ts'
+import type { ConnectionId, Instant, MessageId } from '../../../core/ids.ts'
 import type { ChannelEvents, Evidence, OpenQuestion } from '../../../core/ports/channel.ts'
 import type { ChannelConnections } from '../../../core/ports/channel-connections.ts'
 import type { ChannelMemory, MemoryEntry } from '../../../core/ports/channel-memory.ts'
@@ -8,6 +8,7 @@ import type { CallbackEvent } from '../../../core/ports/journal.ts'
 import { applyStatus } from './apply-status.ts'
 import type { NumberNews, WindowNews } from './connection-news.ts'
 import { Echoes } from './echoes.ts'
+import { byTurns, fairShare } from './fair-share.ts'
 import { Repeats } from './repeats.ts'
 import { type Postponed, storePostponed } from './store-postponed.ts'
 import { readStoredTold, type StoredTold, TOLD } from './told.ts'
@@ -28,7 +29,8 @@ const LOOK_EVERY_MS = 1_000
 const POKED_AFTER_MS = 100
 // Whose process stored it applies it at once. Is it overdue by this much, then that process is gone or falls behind.
 const LEFT_TO_TAKER_MS = 2_000
-const MOST_ENTRIES = 200
+// No more of each than half of it, so that what a look brings is never of one connection alone.
+const MOST_FOUND = { limit: 200, mostEach: 100 }
 // At once in the hands of storage, which takes what comes in one turn in one commit: sending must not wait long for it.
 const MOST_AT_ONCE = 100
 // As long as Meta itself would go on.
@@ -57,6 +59,7 @@ interface Entry {
  *                    │ too early: its attempt is still open
  *                    └──▶ stored anew for a later try, and the attempt's echo kept
  *
+ * - Connections go by turns, each with its share of a look: whoever signs for one must not hold up the others.
  * - Nothing waits behind what is too early: it goes to the back, with a time.
  * - Removed only once all of it is done. Whoever dies before leaves it to be found by others, and done twice is
  *   harmless: a report is known by what it says.
@@ -134,14 +137,15 @@ export class StatusApplier {
   /** Returns after how many milliseconds there may be more. */
   async #applyDue(events: ChannelEvents): Promise<number> {
     const { memory, clock } = this.#parts
-    const found = await memory.due(TOLD, clock.now(), MOST_ENTRIES)
-    const entries = found.flatMap((entry) => this.#readOurs(entry))
+    const found = await memory.dueByTurns(TOLD, clock.now(), MOST_FOUND)
+    const ours = found.flatMap((entry) => this.#readOurs(entry))
+    const entries = fairShare(ours)
     // Who has written may be written to, before it is known what was refused since.
     await this.#applyOthers(entries)
     const again = await this.#applyStatuses(events, entries)
     const soonestMs = await storePostponed(memory, again, { taker: this.taker(), now: clock.now() })
     await Promise.all(entries.map(({ position }) => memory.remove(TOLD, position)))
-    if (entries.length > 0 && found.length === MOST_ENTRIES) return 0
+    if (entries.length < ours.length || isFull(found, entries)) return 0
     return Math.min(soonestMs, LOOK_EVERY_MS)
   }
 
@@ -157,23 +161,26 @@ export class StatusApplier {
 
   /** Returns what is to be tried again. */
   async #applyStatuses(events: ChannelEvents, entries: readonly Entry[]): Promise<readonly Postponed[]> {
-    const all = entries.flatMap(({ connectionId, stored }) =>
-      stored.statuses.map((status): Postponed => ({ ...stored, connectionId, status })),
+    const all = byTurns(
+      entries.flatMap(({ connectionId, stored }) =>
+        stored.statuses.map((status): Postponed => ({ ...stored, connectionId, status })),
+      ),
     )
+    const visited = new Set<MessageId>()
     const again: Postponed[] = []
     for (let from = 0; from < all.length; from += MOST_AT_ONCE) {
       const some = all.slice(from, from + MOST_AT_ONCE)
-      const areDone = await Promise.all(some.map((status) => this.#applyStatus(events, status)))
+      const areDone = await Promise.all(some.map((status) => this.#applyStatus(events, status, visited)))
       again.push(...some.filter((_, i) => !areDone[i]))
     }
     return again
   }
 
   /** False when it is to be tried again. */
-  async #applyStatus(events: ChannelEvents, given: Postponed): Promise<boolean> {
+  async #applyStatus(events: ChannelEvents, given: Postponed, visited: Set<MessageId>): Promise<boolean> {
     const { connections, windows, clock } = this.#parts
     const now = clock.now()
-    const parts = { events, connections, windows, echoes: this.#echoes, repeats: this.#repeats }
+    const parts = { events, connections, windows, echoes: this.#echoes, repeats: this.#repeats, visited }
     // What storage refuses is tried again too, and is not to keep the others from being applied.
     const end = await applyStatus(parts, given, now).catch(() => 'too-early' as const)
     const isGivenUp = now - given.receivedAt > GIVE_UP_AFTER_MS
@@ -188,15 +195,32 @@ export class StatusApplier {
     return true
   }
 
-  /** What the callbacks tell of recipients and numbers. */
+  /** What the callbacks tell of recipients and numbers, each connection's in their order and all of them side by side. */
   async #applyOthers(entries: readonly Entry[]): Promise<void> {
-    const { windows, numbers } = this.#parts
-    for (const { connectionId, stored } of entries) {
-      const { writers, numbers: changes, receivedAt } = stored
-      // A time that lies ahead would outlast what is yet to come.
-      const timeOf = (at: Instant | null) => Math.min(at ?? receivedAt, receivedAt)
-      for (const { from, at } of writers) await windows.reopen(connectionId, from, timeOf(at))
-      for (const change of changes) await numbers.tell(connectionId, { ...change, at: timeOf(change.at) })
-    }
+    const groups = Map.groupBy(entries, ({ connectionId }) => connectionId)
+    await Promise.all(
+      [...groups.values()].map(async (group) => {
+        for (const entry of group) await this.#applyOthersOf(entry)
+      }),
+    )
   }
+
+  async #applyOthersOf({ connectionId, stored }: Entry): Promise<void> {
+    const { windows, numbers } = this.#parts
+    const { writers, numbers: changes, receivedAt } = stored
+    // A time that lies ahead would outlast what is yet to come.
+    const timeOf = (at: Instant | null) => Math.min(at ?? receivedAt, receivedAt)
+    await windows.reopenAll(
+      connectionId,
+      writers.map(({ from, at }) => ({ recipient: from, at: timeOf(at) })),
+    )
+    for (const change of changes) await numbers.tell(connectionId, { ...change, at: timeOf(change.at) })
+  }
+}
+
+/** Whether more may be due than was found. What is left to others alone is no reason to look again at once. */
+function isFull(found: readonly MemoryEntry[], done: readonly Entry[]): boolean {
+  if (found.length === MOST_FOUND.limit) return done.length > 0
+  const counts = Map.groupBy(found, ({ connectionId }) => connectionId)
+  return done.some(({ connectionId }) => counts.get(connectionId)?.length === MOST_FOUND.mostEach)
 }

@@ -3,11 +3,11 @@ import { describe, it } from 'vitest'
 import type { ConnectionId } from '../../../core/ids.ts'
 import type { ChannelMemory } from '../../../core/ports/channel-memory.ts'
 import { storeToldOf } from './store-told.ts'
-import { readStoredTold, type ToldStatus } from './told.ts'
+import { readStoredTold, type Told, type ToldStatus } from './told.ts'
 
 const STORING = { taker: null, receivedAt: 5, tries: 0, remindAt: 7 }
 
-async function store(statuses: readonly ToldStatus[], storing = STORING) {
+async function store(statuses: readonly ToldStatus[], storing = STORING, given: Partial<Told> = {}) {
   const added: { key: string; value: string; remindAt?: number }[] = []
   const memory: Pick<ChannelMemory, 'add'> = {
     async add(_, entry) {
@@ -15,7 +15,7 @@ async function store(statuses: readonly ToldStatus[], storing = STORING) {
       return true
     },
   }
-  const told = { statuses, writers: [{ from: '15550100000', at: 1 }], numbers: [] }
+  const told = { statuses, writers: [{ from: '15550100000', at: 1 }], numbers: [], ...given }
   const of = { connectionId: 'connection' as ConnectionId, others: [], told }
   await storeToldOf(memory as ChannelMemory, of, storing)
   return added
@@ -46,6 +46,21 @@ describe('what is stored of a callback', () => {
       given,
     )
     assert.equal(new Set(entries.map(({ key }) => key)).size, entries.length)
+  })
+
+  it('is of each writer, and each fact of a number, only the last', async () => {
+    const writers = [3, 9, 5].map((at) => ({ from: '15550100001', at }))
+    const numbers = [{ quality: 'FLAGGED', at: 1 } as const, { throughput: 'HIGH', at: 1 } as const]
+    const many = Array.from({ length: 3_000 }, (_, i) => ({ quality: 'UNFLAGGED', at: i + 2 }) as const)
+
+    const [entry, ...more] = await store([], STORING, { writers, numbers: [...numbers, ...many] })
+
+    const stored = readStoredTold(entry?.value ?? '')
+    assert.deepEqual([stored?.writers, more], [[{ from: '15550100001', at: 9 }], []])
+    assert.deepEqual(stored?.numbers, [
+      { quality: 'UNFLAGGED', at: 3_001 },
+      { throughput: 'HIGH', at: 1 },
+    ])
   })
 
   it('has the same key whenever the same comes, and another when it is tried again', async () => {

@@ -31,13 +31,36 @@ export async function storeToldOf(
   { connectionId, others, told }: ToldOf,
   { taker, receivedAt, tries, remindAt }: Storing,
 ): Promise<void> {
-  const additions = partsOf(told).map((part) => {
+  const additions = partsOf(newestOf(told)).map((part) => {
     const content = JSON.stringify({ ...part, others, tries })
     const stored: StoredTold = { ...part, others, taker, receivedAt, tries }
     const key = createHash('sha256').update(content).digest('base64url')
     return memory.add(TOLD, { connectionId, key, value: JSON.stringify(stored), at: remindAt, remindAt })
   })
   await Promise.all(additions)
+}
+
+/** Without what the same callback tells anew: who wrote, and what a number is like, counts from the last time alone. */
+function newestOf({ statuses, writers, numbers }: Told): Told {
+  return {
+    statuses,
+    writers: lastOfEach(writers, ({ from }) => from),
+    numbers: lastOfEach(numbers, (change) => Object.keys(change).toSorted().join()),
+  }
+}
+
+function lastOfEach<One extends { readonly at: Instant | null }>(
+  all: readonly One[],
+  keyOf: (one: One) => string,
+): readonly One[] {
+  // Without a time it counts from when it came, and nothing is later than that.
+  const timeOf = ({ at }: One) => at ?? Number.POSITIVE_INFINITY
+  const last = new Map<string, One>()
+  for (const one of all) {
+    const before = last.get(keyOf(one))
+    if (!before || timeOf(one) > timeOf(before)) last.set(keyOf(one), one)
+  }
+  return [...last.values()]
 }
 
 /** In the order in which they were told, each not much larger than it may be. */

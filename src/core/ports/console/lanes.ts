@@ -1,7 +1,7 @@
 import type { LanePolicy } from '../../connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant, MessageId } from '../../ids.ts'
 import type { MessageType } from '../../message/message.ts'
-import type { Actor, MessageView, NetworkLink } from '../administration.ts'
+import type { Actor, ConnectionChange, MessageView, NetworkLink } from '../administration.ts'
 
 /** Exact while it is small. `isMore`: at least so many. */
 export interface BoundedCount {
@@ -112,12 +112,8 @@ export interface LaneViews {
   listWaiting(of: OfConnection, after: string | null): Promise<LanePage>
 
   setState(of: OfConnection, state: 'active' | 'paused', actor: Actor): Promise<void>
-  /** What is left out stays as it is. */
-  changeSettings(
-    of: OfConnection,
-    change: { policy?: LanePolicy; channelSettings?: Readonly<Record<string, unknown>>; link?: NetworkLink },
-    actor: Actor,
-  ): Promise<void>
+  /** Refuses with `connection_changed`, as `Administration` does. */
+  changeSettings(of: OfConnection, change: ConnectionChange, actor: Actor): Promise<void>
   /**
    * Ends the wait that the lane is in, so that it tries at once. Refuses with `lane_not_waiting` when it is in none that
    * a person may end.

@@ -11,6 +11,7 @@ import { systemClock } from '../../../app/system-clock.ts'
 import type { ConsoleRouteName } from '../../../contract/console/routes.ts'
 import type { ConsoleProblem } from '../../../contract/console/shapes.ts'
 import type { AccountId } from '../../../core/ids.ts'
+import type { Connecting } from '../../../core/ports/connecting.ts'
 
 const STEP_UP_LASTS_MS = 5 * 60_000
 const SECRET = {
@@ -32,6 +33,8 @@ let world: ConsoleWorld
 let simulator: Simulator
 let account: AccountId
 let anna: Visitor
+/** Runs after the network was asked about a change and before that is stored. */
+let whenPrepared: () => Promise<void>
 /** All that the console has answered. */
 let answers: string
 
@@ -68,6 +71,7 @@ interface Shown {
   readonly callback: { url: string; isReachable: boolean; trouble: string | null } | null
   readonly channelSettings: readonly { name: string; value: string | null; isSet: boolean }[]
   readonly alsoChanged?: readonly string[]
+  readonly notChanged?: readonly string[]
 }
 
 describe.each(ENGINES)('connections with a network in the console, on %s', (engine) => {
@@ -82,7 +86,16 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
       openSecrets: async () => testSecrets(),
       publicUrl: 'http://nuncio.example',
     })
-    const close = await world.openConsole(engine, { console: { connecting } })
+    whenPrepared = async () => {}
+    const slow: Connecting = {
+      ...connecting,
+      async prepareChange(...wanted) {
+        const prepared = await connecting.prepareChange(...wanted)
+        await whenPrepared()
+        return prepared
+      },
+    }
+    const close = await world.openConsole(engine, { console: { connecting: slow } })
     account = await world.account()
     anna = await world.visitor(account, 'developer')
     return async () => {
@@ -143,6 +156,25 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     assert.deepEqual(
       templates.map(({ name, fits }) => [name, fits]),
       [['notice', 'template_text']],
+    )
+  })
+
+  it('tell their address for callbacks to developers and owners, and not to viewers', async () => {
+    const { id, callback } = await ask<Shown>('addConnection', null, adding())
+    const told = async (role: 'owner' | 'developer' | 'viewer') => {
+      const as = await world.visitor(account, role)
+      const { body, text } = await world.ask('readConnection', { params: { account, id }, as })
+      return [(body as Shown).callback, text.includes('/channels/')]
+    }
+
+    assert.ok(callback)
+    assert.deepEqual(
+      [await told('owner'), await told('developer'), await told('viewer')],
+      [
+        [callback, true],
+        [callback, true],
+        [null, false],
+      ],
     )
   })
 
@@ -234,10 +266,47 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     const changed = await ask<Shown>('changeChannelSettings', first.id, { settings: { app_secret: appSecret } })
     const checked = await ask<Shown>('checkConnection', second.id)
 
-    assert.deepEqual([changed.alsoChanged, changed.callback], [['15550001002'], first.callback])
+    assert.deepEqual([changed.alsoChanged, changed.notChanged, changed.callback], [['15550001002'], [], first.callback])
     assert.equal(checked.facts?.[0]?.value, 'Nuncio Test')
     const told = await world.all(`select detail from audit where action = 'connection.change'`)
     assert.equal(told.length, 2)
     assert.ok(!JSON.stringify(told).includes(appSecret))
+  })
+
+  it('leave the app secret of those alone that did not move with it, and say so', async () => {
+    simulator.addNumber({ ...NUMBER, phoneNumberId: '1002', number: '15550001002' })
+    const first = await ask<Shown>('addConnection', null, adding())
+    const second = await ask<Shown>(
+      'addConnection',
+      null,
+      adding({ number: '15550001002' }, { phone_number_id: '1002' }),
+    )
+    const appSecret = 'fedcba9876543210fedcba9876543210'
+    // A token is one of an app, so whoever moves to another app has another.
+    const accessToken = 'EAAG0000000000tokenOfAnotherApp'
+    simulator.changeNumber('1001', { appSecret, accessToken })
+
+    const settings = { app_secret: appSecret, access_token: accessToken }
+    const changed = await ask<Shown>('changeChannelSettings', first.id, { settings })
+
+    assert.deepEqual([changed.alsoChanged, changed.notChanged], [[], ['15550001002']])
+    await ask('checkConnection', second.id)
+  })
+
+  it('never put a secret back that was replaced while the network was asked', async () => {
+    const { id } = await ask<Shown>('addConnection', null, adding())
+    const accessToken = 'EAAG0000000000renewedToken'
+    const change = (settings: Readonly<Record<string, string>>) => ask('changeChannelSettings', id, { settings })
+    whenPrepared = async () => {
+      whenPrepared = async () => {}
+      simulator.changeNumber('1001', { accessToken })
+      await change({ access_token: accessToken })
+    }
+
+    await assert.rejects(change({ verify_token: 'another-word' }), { told: '409 connection_changed' })
+
+    await ask('checkConnection', id)
+    await change({ verify_token: 'another-word' })
+    await ask('checkConnection', id)
   })
 })

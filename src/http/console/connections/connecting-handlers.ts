@@ -1,6 +1,7 @@
 import type { connectionRoutes } from '../../../contract/console/connections.ts'
 import { DEFAULT_LANE_POLICY } from '../../../core/connection/lane-policy.ts'
 import type { AccountId } from '../../../core/ids.ts'
+import type { ConnectionChange } from '../../../core/ports/administration.ts'
 import type { ChannelDescription } from '../../../core/ports/channel-description.ts'
 import type { StoredConnection } from '../../../core/ports/connecting.ts'
 import { Refusal } from '../../../core/refusals.ts'
@@ -42,17 +43,17 @@ export function connectingHandlers(deps: ConsoleDeps): Handlers<ConnectingRoutes
     async changeChannelSettings({ params, body }, visit) {
       const of = own(params, visit)
       const connection = stored(await store.lanes.readLane(of), of)
-      const { channelSettings, link, facts, alongside } = await namingFields(
+      const { channelSettings, link, facts, alongside, notChanged } = await namingFields(
         findChannel(channels, connection.channel),
         () => connecting.prepareChange(connection, body.settings, () => readOthers(deps, of.accountId)),
       )
       for (const other of alongside) {
         const its = { accountId: of.accountId, id: other.connection.id }
-        await store.lanes.changeSettings(its, changeOf(other), visit.actor)
+        await store.lanes.changeSettings(its, changeOf(other.connection, other), visit.actor)
       }
-      await store.lanes.changeSettings(of, changeOf({ channelSettings, link }), visit.actor)
+      await store.lanes.changeSettings(of, changeOf(connection, { channelSettings, link }), visit.actor)
       const shown = await showConnection(deps, { of, asked: facts }, visit)
-      return { ...shown, alsoChanged: alongside.map((other) => other.connection.number) }
+      return { ...shown, alsoChanged: alongside.map((other) => other.connection.number), notChanged: [...notChanged] }
     },
     async checkConnection({ params }, visit) {
       const of = own(params, visit)
@@ -68,8 +69,12 @@ export function connectingHandlers(deps: ConsoleDeps): Handlers<ConnectingRoutes
   }
 }
 
-function changeOf({ channelSettings, link }: Pick<StoredConnection, 'channelSettings' | 'link'>) {
-  return { channelSettings, ...(link && { link }) }
+/** The network took its time: what was changed meanwhile must not be undone by what was read before. */
+function changeOf(
+  { channelSettings: expected }: StoredConnection,
+  { channelSettings, link }: Pick<StoredConnection, 'channelSettings' | 'link'>,
+): ConnectionChange {
+  return { channelSettings, expected, ...(link && { link }) }
 }
 
 async function readOthers({ store }: ConsoleDeps, accountId: AccountId): Promise<readonly StoredConnection[]> {

@@ -30,7 +30,8 @@ export async function showConnection(
     lanes.listUnresolved(wanted),
   ])
   const facts = asked ?? (await deps.connecting.readLastFacts(stored(lane, of)))
-  const callback = deps.connecting.callbackOf(lane)
+  // Whoever knows the address can make us read what they send to it, so it is told only to those who register it.
+  const callback = role === 'viewer' ? null : deps.connecting.callbackOf(lane)
   return {
     ...tellConnection(lane, {
       role,

@@ -151,6 +151,38 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
     assert.equal(JSON.parse(reply?.body ?? '').data.state, 'QUEUED')
   })
 
+  it.each([
+    ['channel', 'Made by the channel to repeat another message as a template'],
+    ['anna@example.org', 'Made by a person to repeat another message'],
+  ])('says that a repeat was made by %s, and shows a network’s cut off time beside ours', async (by, title) => {
+    const made = await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON + 250 })
+    await world.database.rewriteMessage(made.sequence, { request_id: null })
+    const moments = [
+      [1, NOON + 250, 'sent-again', JSON.stringify({ oldMessage: 'old', by })],
+      [2, NOON + 1_000, 'receipt-delivered', null],
+    ] as const
+    for (const moment of moments)
+      await world.run(
+        'insert into timeline (message_sequence, position, at, kind, facts) values (?, ?, ?, ?, ?)',
+        made.sequence,
+        ...moment,
+      )
+
+    const { sentence, timeline } = await show(made.id)
+
+    assert.ok(sentence.startsWith(`${title}. `), sentence)
+    assert.deepEqual(
+      timeline.map((moment) => [moment.title, moment.offsetMs]),
+      [
+        ['Accepted and stored', 0],
+        [title, 0],
+        ['Left its lane: the network has it', 1_000],
+        ['Delivered to the recipient’s device', 1_000],
+      ],
+    )
+    assert.deepEqual(timeline.at(-1)?.facts, [{ name: 'By the network’s clock', value: '2026-01-15 12:00:01 UTC' }])
+  })
+
   it('tells of each state what may be done', async () => {
     const actions = async (state: string) =>
       (await show((await world.accept({ connectionId, state, reason: 'busy' })).id)).message?.actions

@@ -1,5 +1,5 @@
 import type { LogMoment } from '../../../contract/console/log.ts'
-import { TIMELINE_KINDS } from '../../../core/message/timeline.ts'
+import { repeatText, TIMELINE_KINDS } from '../../../core/message/timeline.ts'
 import type { TimelineEntry } from '../../../core/ports/administration.ts'
 import { explainReason } from '../../../core/reasons.ts'
 import { HIDDEN, maskWords } from './mask.ts'
@@ -40,8 +40,10 @@ const ENDS: Readonly<Record<string, string>> = {
   CANCELLED: 'Left its lane: cancelled',
 }
 
-function titleOf({ kind, facts }: TimelineEntry): string {
-  if (kind === 'sent-again' && facts['oldMessage']) return 'Made by a person to repeat another message'
+function titleOf(entry: TimelineEntry): string {
+  const { kind, facts } = entry
+  const repeats = repeatText(entry)
+  if (repeats !== null) return repeats
   const end = kind === 'settled' ? ENDS[String(facts['state'])] : undefined
   if (end) return end
   // A kind of a newer version reads as itself.
@@ -91,6 +93,7 @@ const FACTS: Readonly<Record<string, readonly [name: string, read?: (value: stri
   state: ['State'],
   was: ['Was'],
   by: ['By'],
+  networkTime: ['By the network’s clock', (value) => instantText(value)],
   until: ['Goes on', (value) => instantText(value)],
 }
 // Networks put the recipient's number into the ids that they give.
@@ -107,7 +110,17 @@ function tellFacts(facts: TimelineEntry['facts'], isMasked: boolean): LogMoment[
 }
 
 // Ids and sums may look like numbers of people, and say nothing of them.
-const PLAIN_FACTS = new Set(['sha256', 'requestId', 'newMessage', 'oldMessage', 'tookMs', 'sizeBytes', 'until', 'from'])
+const PLAIN_FACTS = new Set([
+  'sha256',
+  'requestId',
+  'newMessage',
+  'oldMessage',
+  'tookMs',
+  'sizeBytes',
+  'until',
+  'networkTime',
+  'from',
+])
 
 function maskFact(name: string, text: string): string {
   return PLAIN_FACTS.has(name) ? text : maskWords(text)

@@ -1,5 +1,6 @@
 import type { LogDetail } from '../../../contract/console/log.ts'
 import type { Role } from '../../../contract/console/route.ts'
+import { repeatText } from '../../../core/message/timeline.ts'
 import type { LogStory } from '../../../core/ports/console/api-log.ts'
 import { maskErrors, maskFileName, maskUrl } from './mask.ts'
 import { tellEntry } from './tell-entry.ts'
@@ -75,7 +76,12 @@ function tellSentence(story: LogStory, isMasked: boolean): string {
   if (entry.outcome === 'repeated') {
     return `Asked for again under the same idempotency key, so nothing was queued twice. ${became}`
   }
-  return entry.outcome === 'copied' ? `Made by a person to repeat another message. ${became}` : became
+  return entry.outcome === 'copied' ? `${copiedText(story)}. ${became}` : became
+}
+
+function copiedText({ message }: LogStory): string {
+  const texts = message?.timeline.map(repeatText) ?? []
+  return texts.find((text) => text !== null) ?? 'Made to repeat another message'
 }
 
 function refusedSentence({ entry }: LogStory, isMasked: boolean): string {

@@ -74,9 +74,13 @@ create function apply_receipts(
   -- What is told of it, and how the same report would have been told in the other case: contrary or not.
   ats bigint[], codes text[], kinds text[], words text[], other_kinds text[], other_words text[],
   -- The network's own ids, for messages that have none yet.
-  network_ids text[]
+  network_ids text[],
+  -- Once so many reports were told of the message, this one is not told, and nothing done. Null: it always is.
+  most_told bigint[],
+  -- How many moments of a story are looked through, from its end.
+  looked_through integer
 ) returns text language plpgsql
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
 as $$
 declare
   lower constant bigint := (sequences[1] >> 40) << 40;
@@ -100,13 +104,20 @@ begin
         for no key update
     ) waiting on true', lower, upper) into locked using accounts, sequences, judged_states;
   execute format('with news as materialized (
-      select s.* from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
-          s (locked, account_id, sequence, state, reason, state_words, published_at, at, code, kind, words, other_kind, other_words, network_id)
-        where s.locked and not exists (
-          select from timeline t where t.message_sequence = s.sequence and t.message_sequence >= %1$s and t.message_sequence < %2$s
-            and t.at = s.at and t.code is not distinct from s.code
-            and (t.kind = s.kind and t.words is not distinct from s.words
-              or t.kind = s.other_kind and t.words is not distinct from s.other_words))
+      select s.* from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+          s (locked, account_id, sequence, state, reason, state_words, published_at, at, code, kind, words, other_kind, other_words, network_id, most_told)
+        cross join lateral (
+          select count(*) filter (where t.kind like ''receipt-%%'') as told,
+              bool_or(t.at = s.at and t.code is not distinct from s.code
+                and (t.kind = s.kind and t.words is not distinct from s.words
+                  or t.kind = s.other_kind and t.words is not distinct from s.other_words)) as was_brought
+            from (
+              select * from timeline
+                where timeline.message_sequence = s.sequence and timeline.message_sequence >= %1$s and timeline.message_sequence < %2$s
+                order by timeline.position desc limit $16
+            ) t
+        ) story
+        where s.locked and story.was_brought is not true and (s.most_told is null or story.told < s.most_told)
     ), moved as (
       update settled m set state = n.state, reason = n.reason, words = n.state_words,
           published_at = coalesce(m.published_at, n.published_at), network_id = coalesce(m.network_id, n.network_id),
@@ -123,7 +134,7 @@ begin
     )
     select (select count(*) from news) = (select count(*) from told)', lower, upper)
     into is_all_told
-    using locked, accounts, sequences, new_states, new_reasons, new_words, published_ats, ats, codes, kinds, words, other_kinds, other_words, network_ids;
+    using locked, accounts, sequences, new_states, new_reasons, new_words, published_ats, ats, codes, kinds, words, other_kinds, other_words, network_ids, most_told, looked_through;
   if not is_all_told then
     raise serialization_failure using message = 'somebody else tells something of the same message';
   end if;
