@@ -12,14 +12,13 @@ type Moment = TimelineEntry & { readonly kind: TimelineKind | (string & {}) }
 export async function readTimeline(reading: Reading, message: MessageDetails): Promise<readonly TimelineEntry[]> {
   const { tables } = reading
   const kept = await keptMoments(tables, message)
-  const tried = await attempts(tables, message)
   const told = [
     ...acceptance(message),
     ...(await repeats(reading, message)),
     ...(await media(tables, message)),
-    ...tried,
+    ...(await attempts(tables, message)),
     ...openAttempt(message),
-    ...settlement(message, kept, tried),
+    ...settlement(message, kept),
   ].filter((moment) => !kept.some((other) => other.kind === moment.kind && other.at === moment.at))
   return orderMoments(told, kept)
 }
@@ -94,13 +93,13 @@ function openAttempt(message: MessageDetails): readonly Moment[] {
   return [moment(message.open_started_at, 'attempt-begun', { attempt: message.open_number })]
 }
 
-function settlement(message: MessageDetails, kept: readonly Moment[], tried: readonly Moment[]): readonly Moment[] {
+function settlement(message: MessageDetails, kept: readonly Moment[]): readonly Moment[] {
   if (message.settled_at === null) return []
   if (message.state === 'CANCELLED') {
     if (kept.some(({ kind }) => kind === 'cancelled')) return []
     return [{ ...moment(message.settled_at, 'connection-removed', { state: 'CANCELLED' }), code: message.reason }]
   }
-  const state = stateWhenSettled(message, kept, tried)
+  const state = stateWhenSettled(message, kept)
   const settled = moment(message.settled_at, 'settled', { state })
   if (state === message.state) return [{ ...settled, code: message.reason, words: message.message_words }]
   const was = kept.find(({ kind }) => kind === 'resolved')?.facts['was']
@@ -108,12 +107,11 @@ function settlement(message: MessageDetails, kept: readonly Moment[], tried: rea
 }
 
 /** The state in which it left its lane: receipts and people may have moved it on since. */
-function stateWhenSettled(message: MessageDetails, kept: readonly Moment[], tried: readonly Moment[]): string {
+function stateWhenSettled(message: MessageDetails, kept: readonly Moment[]): string {
   const { state, published_at: publishedAt, settled_at: settledAt } = message
-  // By the network's clock a late report may tell of a time before the one at which the message left its lane.
-  const isOwnTime = publishedAt === settledAt || tried.some(({ at }) => at === publishedAt)
-  if (publishedAt !== null && settledAt !== null && publishedAt <= settledAt && isOwnTime) return 'PUBLISHED'
-  // Published later than it left: by evidence against a failure, or by evidence or a person about an unknown fate.
+  // The very time: by the network's clock a late report may tell of one before the message left its lane.
+  if (publishedAt !== null && publishedAt === settledAt) return 'PUBLISHED'
+  // Published after it had left: by evidence against a failure, or by evidence or a person about an unknown fate.
   if (publishedAt !== null) return kept.some(({ kind }) => kind === 'receipt-contrary') ? 'FAILED' : 'UNCONFIRMED'
   return state === 'FAILED' && kept.some(({ kind }) => kind === 'receipt-failed') ? 'UNCONFIRMED' : state
 }

@@ -11,6 +11,9 @@ export interface CutPlan {
   readonly random: Random
 }
 
+// A name and the text that it stands for, as they are sent once in each session.
+const PREPARED = /(nuncio_[0-9a-f]+)\0([^\0]+)\0/g
+
 // Now and then the statement itself is lost: to the one who asked, it looks the same.
 const SHARE_OF_REQUESTS = 0.25
 
@@ -26,6 +29,8 @@ export class CommitCutter {
   readonly #proxy: TcpProxy
   readonly #awaited = new Map<number, CutStatement>()
   readonly #nextAt: Record<CutStatement, number> = { accept: 0, record: 0 }
+  /** The names under which sessions have prepared them. They are made of the text, so they hold for every session. */
+  readonly #names = new Map<string, CutStatement>()
 
   constructor(proxy: TcpProxy, plan: CutPlan) {
     this.#proxy = proxy
@@ -46,8 +51,7 @@ export class CommitCutter {
   }
 
   #judgeStatement(chunk: Buffer, connection: number): Verdict {
-    const kinds = Object.keys(STATEMENTS) as CutStatement[]
-    const kind = kinds.find((each) => chunk.includes(STATEMENTS[each]))
+    const kind = this.#kindOf(chunk)
     const { random, everyMs } = this.#plan
     if (!kind || performance.now() < this.#nextAt[kind]) return 'forward'
     this.#nextAt[kind] = performance.now() + random.next() * everyMs
@@ -57,6 +61,16 @@ export class CommitCutter {
     }
     this.#awaited.set(connection, kind)
     return 'forward'
+  }
+
+  #kindOf(chunk: Buffer): CutStatement | undefined {
+    const kinds = Object.keys(STATEMENTS) as CutStatement[]
+    for (const [, name = '', sql = ''] of chunk.toString('latin1').matchAll(PREPARED)) {
+      const kind = kinds.find((each) => sql.includes(STATEMENTS[each]))
+      if (kind) this.#names.set(name, kind)
+    }
+    const [, named] = [...this.#names].find(([name]) => chunk.includes(name)) ?? []
+    return named ?? kinds.find((each) => chunk.includes(STATEMENTS[each]))
   }
 
   #judgeReply(connection: number): Verdict {
