@@ -92,9 +92,10 @@ const calls = {
         idle.push(caller)
         sendDue()
       },
-      // The service ends connections that were idle for a while; the run is over then.
+      // The service ends connections that were idle for a while, between two rounds: each round opens its own.
       onBroken: () => {},
     }
+    for (const caller of idle.splice(0)) caller.close()
     idle.push(...(await Promise.all(Array.from({ length: SOCKETS }, () => Caller.open(parts)))))
     target = given
   },

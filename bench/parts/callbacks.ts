@@ -42,12 +42,12 @@ export async function measureCallbacks(bench: Bench, engine: EngineName): Promis
   const service = await bench.service(data, { environment })
   await service.start()
   const { port } = service.settings
-  await graph.ask('callBackTo', { port, path: `/channels/whatsapp-cloud/${APP}`, appSecret: APP_SECRET })
   const load = { port, pid: service.pid, token: data.token, numbers, sockets: SOCKETS, recipients: RECIPIENTS }
   const turns: Turn[] = []
   for (let round = 1; round <= bench.options.rounds; round += 1) {
     const spentBefore = await spentBy(bench, engine)
     const appliedBefore = await countApplied(port)
+    await graph.ask('callBackTo', { port, path: `/channels/whatsapp-cloud/${APP}`, appSecret: APP_SECRET })
     await graph.ask('takeFigures', null)
     const { allReplies, serverCpuUs: cpuUs } = await bench.load({ ...load, ratePerSecond: SENDS_PER_SECOND })
     const applied = await untilApplied(port, appliedBefore + allReplies * CALLBACKS_PER_MESSAGE)
