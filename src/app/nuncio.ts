@@ -61,6 +61,7 @@ export class Nuncio {
   #dispatching: Dispatching | null = null
   #console: ConsoleStorage | null = null
   #http: HttpServer | null = null
+  #hadAccount = false
   #isStopping = false
   #started: Promise<Started> | null = null
   #stopped: Promise<void> | null = null
@@ -221,9 +222,16 @@ export class Nuncio {
 
   async #findTroubles(storage: Storage): Promise<readonly string[]> {
     const troubles: string[] = []
+    if (this.#does('api') && !(await this.#hasAccount(storage))) troubles.push('first start')
     if (this.#dispatching && (!this.#dispatching.isRunning || this.#isStopping)) troubles.push('dispatching')
     if (!(await storage.isWritable())) troubles.push('storage')
     return troubles
+  }
+
+  /** Without one every call is refused. The first start makes one, here or in a process beside this one. */
+  async #hasAccount(storage: Storage): Promise<boolean> {
+    this.#hadAccount ||= !(await storage.isEmpty().catch(() => true))
+    return this.#hadAccount
   }
 
   /** Loaded only when it is needed: what it brings along would stay in memory for good. */

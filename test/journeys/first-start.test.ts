@@ -33,10 +33,14 @@ describe('the first start', () => {
     const dataDir = temporaryFolder()
     const child = open({ NUNCIO_DATA_DIR: dataDir, NUNCIO_PORT: '0' }, { makesFirst: false })
 
-    const { first } = await child.start()
+    const { first, url } = await child.start()
+    const ready = await fetch(`${url}/health/ready`)
     await child.stop()
 
     assert.equal(first, null)
+    // Every call would be refused, so nobody should be sent here yet.
+    assert.equal(ready.status, 503)
+    assert.match(await ready.text(), /first start/)
     assert.notEqual((await startNuncio({ dataDir })).token, '')
   })
 })
