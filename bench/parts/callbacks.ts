@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { openAdministration } from '../../src/app/open-administration.ts'
+import { WHATSAPP_CLOUD } from '../../src/channels/whatsapp-cloud/name.ts'
 import { DEFAULT_LANE_POLICY } from '../../src/core/connection/lane-policy.ts'
+import { secretPlaceOf } from '../../src/core/connection/secret-place.ts'
 import type { AccountId } from '../../src/core/ids.ts'
 import { newConnectionId } from '../../src/storage/shared/new-id.ts'
 import type { Bench } from '../bench.ts'
@@ -80,8 +82,8 @@ async function connectNumbers({ dataDir, environment, accountId }: MadeData): Pr
     const id = newConnectionId()
     const phoneNumberId = String(FIRST_PHONE_NUMBER_ID + place)
     const number = String(FIRST_NUMBER + place)
-    const seal = (name: string, plain: string) =>
-      secrets.seal(plain, { purpose: 'connection', accountId, owner: id, name })
+    const own = { id, accountId: accountId as AccountId }
+    const seal = (name: string, plain: string) => secrets.seal(plain, secretPlaceOf(own, name))
     const channelSettings = {
       phoneNumberId,
       businessAccountId: '102290129340398',
@@ -90,7 +92,7 @@ async function connectNumbers({ dataDir, environment, accountId }: MadeData): Pr
       verifyToken: seal('verifyToken', 'the verify token of the bench'),
     }
     const link = { networkKey: phoneNumberId, callbackApp: APP }
-    const of = { id, accountId: accountId as AccountId, number, channel: 'whatsapp-cloud', channelSettings, link }
+    const of = { ...own, number, channel: WHATSAPP_CLOUD, channelSettings, link }
     await session.administration.addConnection({ ...of, policy: DEFAULT_LANE_POLICY }, 'bench')
     numbers.push(number)
   }

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
+import { BASE62 } from '../core/base62.ts'
 import type { AccountId } from '../core/ids.ts'
 
-const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 // 131 bits: whoever was not told an address for callbacks does not find it.
 const LENGTH = 22
 
@@ -15,7 +15,7 @@ export function callbackAppOf(accountId: AccountId, callbackSecret: string): str
   let rest = BigInt(`0x${digest}`)
   let text = ''
   while (text.length < LENGTH) {
-    text += ALPHABET.charAt(Number(rest % 62n))
+    text += BASE62.charAt(Number(rest % 62n))
     rest /= 62n
   }
   return text

@@ -1,3 +1,4 @@
+import { WHATSAPP_CLOUD } from '../channels/whatsapp-cloud/name.ts'
 import type { Settings } from '../config/read-settings.ts'
 import type { ChannelSetUp } from '../core/ports/channel-set-up.ts'
 import type { Clock } from '../core/ports/clock.ts'
@@ -17,5 +18,5 @@ export function createSetUps({
     const { createSetUp } = await import('../channels/whatsapp-cloud/set-up.ts')
     return createSetUp({ baseUrl: settings.whatsappCloudUrl, clock })
   }
-  return new Map([['whatsapp-cloud', openWhatsAppCloud]])
+  return new Map([[WHATSAPP_CLOUD, openWhatsAppCloud]])
 }

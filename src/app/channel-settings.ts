@@ -1,6 +1,7 @@
 import { SANDBOX_DESCRIPTION } from '../channels/sandbox/description.ts'
 import { parseSandboxSettings } from '../channels/sandbox/settings.ts'
 import { WHATSAPP_CLOUD_DESCRIPTION } from '../channels/whatsapp-cloud/description.ts'
+import { WHATSAPP_CLOUD } from '../channels/whatsapp-cloud/name.ts'
 import { parseWhatsAppCloudSettings } from '../channels/whatsapp-cloud/settings.ts'
 import type { ChannelDescription } from '../core/ports/channel-description.ts'
 import { Refusal } from '../core/refusals.ts'
@@ -9,13 +10,11 @@ type ParseSettings = (given: Readonly<Record<string, string>>) => Readonly<Recor
 
 const PARSERS: Readonly<Record<string, ParseSettings>> = {
   sandbox: (given) => ({ ...parseSandboxSettings(given) }),
-  'whatsapp-cloud': parseWhatsAppCloudSettings,
+  [WHATSAPP_CLOUD]: parseWhatsAppCloudSettings,
 }
 
 /** The channels by which a connection can be added, as people choose them. */
 export const CHANNELS: readonly ChannelDescription[] = [SANDBOX_DESCRIPTION, WHATSAPP_CLOUD_DESCRIPTION]
-
-export const CHANNEL_NAMES: readonly string[] = Object.keys(PARSERS)
 
 /** Checks settings of a connection given as text. Refuses with a sentence that names the setting. */
 export function parseChannelSettings(

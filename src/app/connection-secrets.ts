@@ -1,6 +1,7 @@
+import { secretPlaceOf } from '../core/connection/secret-place.ts'
 import type { AccountId, ConnectionId } from '../core/ids.ts'
 import type { ChannelDescription } from '../core/ports/channel-description.ts'
-import { type SecretPlace, type Secrets, SecretUnreadable } from '../core/ports/secrets.ts'
+import { type Secrets, SecretUnreadable } from '../core/ports/secrets.ts'
 import { Refusal } from '../core/refusals.ts'
 
 type StoredSettings = Readonly<Record<string, unknown>>
@@ -37,7 +38,7 @@ export class ConnectionSecrets {
   /** Those of them that are open. */
   seal(settings: StoredSettings, owner: SecretOwner): StoredSettings {
     return this.#map(settings, (text, name) =>
-      this.#secrets.isSealed(text) ? text : this.#secrets.seal(text, placeOf(name, owner)),
+      this.#secrets.isSealed(text) ? text : this.#secrets.seal(text, secretPlaceOf(owner, name)),
     )
   }
 
@@ -46,7 +47,7 @@ export class ConnectionSecrets {
     return this.#map(settings, (text, name) => {
       if (!this.#secrets.isSealed(text)) return text
       try {
-        return this.#secrets.open(text, placeOf(name, owner))
+        return this.#secrets.open(text, secretPlaceOf(owner, name))
       } catch (error) {
         if (!(error instanceof SecretUnreadable)) throw error
         const setting = this.#settingOf(name)
@@ -70,8 +71,4 @@ export class ConnectionSecrets {
     const [setting] = Object.keys(this.#description.writeSettings({ [name]: '?' }))
     return setting ?? name
   }
-}
-
-function placeOf(name: string, { id, accountId }: SecretOwner): SecretPlace {
-  return { purpose: 'connection', accountId, owner: id, name }
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { createSandbox, SANDBOX } from '../channels/sandbox/index.ts'
-import { createWhatsAppCloud, WHATSAPP_CLOUD } from '../channels/whatsapp-cloud/index.ts'
+import { createWhatsAppCloud } from '../channels/whatsapp-cloud/index.ts'
+import { WHATSAPP_CLOUD } from '../channels/whatsapp-cloud/name.ts'
 import type { Settings } from '../config/read-settings.ts'
 import type { ConnectionId } from '../core/ids.ts'
 import type { CallbackReceiver } from '../core/ports/callbacks.ts'

@@ -1,11 +1,10 @@
+import { WHATSAPP_CLOUD } from '../channels/whatsapp-cloud/name.ts'
 import { NumberMemory } from '../channels/whatsapp-cloud/number-memory.ts'
 import { toldFacts } from '../channels/whatsapp-cloud/told-facts.ts'
 import type { ChannelMemory } from '../core/ports/channel-memory.ts'
 import type { ConnectionFact } from '../core/ports/channel-set-up.ts'
 import type { Clock } from '../core/ports/clock.ts'
 import type { StoredConnection } from '../core/ports/connecting.ts'
-
-const WHATSAPP_CLOUD = 'whatsapp-cloud'
 
 export interface LastFactsParts {
   readonly channelMemory: (channel: string) => ChannelMemory

@@ -1,4 +1,5 @@
 import type { ChannelDescription, SettingDescription } from '../../core/ports/channel-description.ts'
+import { WHATSAPP_CLOUD } from './name.ts'
 import {
   DEFAULT_GRAPH_VERSION,
   PLAIN_NAMES,
@@ -8,10 +9,8 @@ import {
   templateSetting,
 } from './settings.ts'
 
-const NAME = 'whatsapp-cloud'
-
 export const WHATSAPP_CLOUD_DESCRIPTION: ChannelDescription = {
-  name: NAME,
+  name: WHATSAPP_CLOUD,
   label: 'WhatsApp Cloud',
   description: 'The official WhatsApp Business Cloud API: messages go to Meta, from a number of your business account.',
   settings: [

@@ -1,9 +1,8 @@
 import { MESSAGE_TYPES } from '../../core/message/message.ts'
 import type { CallbackReceiver } from '../../core/ports/callbacks.ts'
-import type { Channel, Evidence, OpenQuestion } from '../../core/ports/channel.ts'
+import type { Channel } from '../../core/ports/channel.ts'
 import type { ChannelConnections } from '../../core/ports/channel-connections.ts'
 import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
-import type { ChannelSetUp } from '../../core/ports/channel-set-up.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import type { JournalEvent } from '../../core/ports/journal.ts'
 import type { Secrets } from '../../core/ports/secrets.ts'
@@ -11,18 +10,16 @@ import { MOST_CAPTION, MOST_TEXT } from './bodies.ts'
 import { createCallbackReceiver } from './callbacks/create-callback-receiver.ts'
 import { ForgottenMemory } from './forgotten-memory.ts'
 import { GraphClient } from './graph-client.ts'
+import { WHATSAPP_CLOUD } from './name.ts'
 import { NumberMemory } from './number-memory.ts'
 import { Pace } from './pace.ts'
 import { restOf } from './rest-of.ts'
 import { sendToCloud } from './send.ts'
-import { createSetUp } from './set-up.ts'
 import { parseWhatsAppCloudSettings } from './settings.ts'
 import { StatusApplier } from './statuses/status-applier.ts'
 import { prepareUpload } from './upload.ts'
 import { UploadMemory } from './upload-memory.ts'
 import { WindowMemory } from './window-memory.ts'
-
-export const WHATSAPP_CLOUD = 'whatsapp-cloud'
 
 /** How long one call may take: no time limit of Meta's is published, and its own archived SDK gave up after 20 s. */
 export const CALL_BUDGET_MS = 30_000
@@ -44,7 +41,6 @@ export interface WhatsAppCloudParts {
 }
 
 export interface WhatsAppCloud extends Channel {
-  readonly setUp: ChannelSetUp
   readonly callbacks: CallbackReceiver
 }
 
@@ -73,7 +69,6 @@ export function createWhatsAppCloud(parts: WhatsAppCloudParts): WhatsAppCloud {
       evidenceWaitMs: EVIDENCE_WAIT_MS,
       callBudgetMs: CALL_BUDGET_MS,
     },
-    setUp: createSetUp({ baseUrl, clock }),
     callbacks: createCallbackReceiver({
       memory,
       connections,
@@ -99,12 +94,7 @@ export function createWhatsAppCloud(parts: WhatsAppCloudParts): WhatsAppCloud {
         signal,
         stillHolds,
       }),
-    reconcile: (open) => lookForEcho(statuses, open),
+    // Any report about the attempt shows that Meta took it. That none came shows nothing.
+    reconcile: (open) => statuses.findEcho(open),
   }
-}
-
-/** Any report about the attempt shows that Meta took it. That none came shows nothing. */
-async function lookForEcho(statuses: StatusApplier, open: OpenQuestion): Promise<Evidence> {
-  // Storage that is away says so itself.
-  return statuses.findEcho(open).catch(() => ({ kind: 'nothing-yet' }))
 }

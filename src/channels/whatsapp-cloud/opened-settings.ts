@@ -1,3 +1,4 @@
+import { secretPlaceOf } from '../../core/connection/secret-place.ts'
 import type { AccountId, ConnectionId } from '../../core/ids.ts'
 import type { Failure } from '../../core/ports/channel.ts'
 import type { Secrets } from '../../core/ports/secrets.ts'
@@ -28,7 +29,7 @@ export function openSettings(
     const stored = settings[name]
     if (stored === null || !secrets.isSealed(stored)) return stored
     try {
-      return secrets.open(stored, { purpose: 'connection', accountId, owner: connectionId, name })
+      return secrets.open(stored, secretPlaceOf({ id: connectionId, accountId }, name))
     } catch {
       // Why is for the operator, whom the start and `nuncio secrets list` tell; an account's log is no place for it.
       return null

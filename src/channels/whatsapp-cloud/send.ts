@@ -5,6 +5,7 @@ import type { Secrets } from '../../core/ports/secrets.ts'
 import { meaningOfWhatsAppCloud } from '../../core/reasons/whatsapp-cloud.ts'
 import { bodyOf, whyTooLong } from './bodies.ts'
 import type { GraphClient } from './graph-client.ts'
+import { WHATSAPP_CLOUD } from './name.ts'
 import type { NumberMemory } from './number-memory.ts'
 import { type OpenedSettings, openSettings } from './opened-settings.ts'
 import { type GraphError, type Judged, judgeAnswer } from './outcome.ts'
@@ -162,7 +163,7 @@ async function afterRefusal(
 
 function noteUnknown({ note }: SendParts, { connectionId, messageId }: Handover, { code, status }: GraphError): void {
   if (meaningOfWhatsAppCloud(code) === null)
-    note({ event: 'network.code_unknown', channel: 'whatsapp-cloud', connectionId, messageId, code, status })
+    note({ event: 'network.code_unknown', channel: WHATSAPP_CLOUD, connectionId, messageId, code, status })
 }
 
 function pacedOf({ numbers }: SendParts, { connectionId, to, settings }: Handover): PacedMessage {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { testSecrets } from '../../../test/support/secrets.ts'
+import { looksSealed } from '../../core/sealed-form.ts'
 import { WHATSAPP_CLOUD_DESCRIPTION } from './description.ts'
-import { looksSealed, parseWhatsAppCloudSettings, REQUIRED_NAMES, readWhatsAppCloudSettings } from './settings.ts'
+import { parseWhatsAppCloudSettings, REQUIRED_NAMES, readWhatsAppCloudSettings } from './settings.ts'
 
 const PAIRS = {
   phone_number_id: '106540352242922',

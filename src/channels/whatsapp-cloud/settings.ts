@@ -1,5 +1,6 @@
 import type { MessageType } from '../../core/message/message.ts'
 import { Refusal } from '../../core/refusals.ts'
+import { looksSealed } from '../../core/sealed-form.ts'
 
 /** The newest version of the Graph API when this was written, live until 2028 (Meta's page “Graph API Changelog”). */
 export const DEFAULT_GRAPH_VERSION = 'v26.0'
@@ -121,11 +122,6 @@ export function readWhatsAppCloudSettings(stored: StoredSettings): WhatsAppCloud
     throughputPerSecond:
       typeof stored['throughputPerSecond'] === 'number' ? stored['throughputPerSecond'] : DEFAULT_THROUGHPUT,
   }
-}
-
-/** A secret as `Secrets.seal` writes it, or one that a person could have typed? Its place is checked when it is opened. */
-export function looksSealed(text: string): boolean {
-  return /^v\d+\.[\w-]+\.[\w-]+\.[\w-]*\.[\w-]+$/.test(text)
 }
 
 function readId(name: string, text: string): string {

@@ -8,7 +8,7 @@ import {
   type DispatchWorld,
   openDispatchWorld,
 } from '../../../test/support/dispatch-world/open-dispatch-world.ts'
-import { overrideLanes } from '../../../test/support/dispatch-world/override-lanes.ts'
+import { cuttable, overrideLanes } from '../../../test/support/dispatch-world/override-lanes.ts'
 import type { MessageId } from '../ids.ts'
 import {
   type ClaimedLane,
@@ -162,19 +162,5 @@ function losingAnswers({ storage }: DispatchWorld, matches: (step: Step) => bool
       isLost = true
       throw new StorageUnavailable('the line broke', true)
     },
-  })
-}
-
-function cuttable(lanes: Lanes, line: { isCut: boolean }): Lanes {
-  const cut = <Given extends unknown[], Result>(call: (...given: Given) => Promise<Result>) => {
-    return (...given: Given) =>
-      line.isCut ? Promise.reject<Result>(new StorageUnavailable('cut', false)) : call(...given)
-  }
-  return overrideLanes(lanes, {
-    heartbeat: cut((...given) => lanes.heartbeat(...given)),
-    claim: cut((...given) => lanes.claim(...given)),
-    record: cut((...given) => lanes.record(...given)),
-    inspect: cut((...given) => lanes.inspect(...given)),
-    loadRun: cut((...given) => lanes.loadRun(...given)),
   })
 }

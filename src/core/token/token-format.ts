@@ -1,7 +1,8 @@
+import { BASE62 } from '../base62.ts'
+
 /** How a token starts, so that people and secret scanners know one when they see it. */
 export const TOKEN_START = 'nco_'
 const TOKEN_PATTERN = /^nco_[0-9A-Za-z]{38}$/
-const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const SECRET_LENGTH = 32
 const CHECKSUM_LENGTH = 6
 const PREFIX_LENGTH = 8
@@ -16,7 +17,7 @@ export function createToken(drawBytes: (count: number) => Uint8Array): string {
     for (const byte of drawBytes(SECRET_LENGTH)) {
       // 248 is the largest multiple of 62 a byte reaches. With the bytes beyond it, some characters would come up
       // more often than others.
-      if (byte < 248 && text.length < TOKEN_START.length + SECRET_LENGTH) text += ALPHABET.charAt(byte % 62)
+      if (byte < 248 && text.length < TOKEN_START.length + SECRET_LENGTH) text += BASE62.charAt(byte % 62)
     }
   }
   return text + checksumOf(text)
@@ -38,7 +39,7 @@ function checksumOf(text: string): string {
   let rest = crc32(text)
   let digits = ''
   for (let digit = 0; digit < CHECKSUM_LENGTH; digit += 1) {
-    digits = ALPHABET.charAt(rest % 62) + digits
+    digits = BASE62.charAt(rest % 62) + digits
     rest = Math.floor(rest / 62)
   }
   return digits

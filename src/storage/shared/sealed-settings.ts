@@ -1,5 +1,4 @@
-// A version, a key, a nonce, what is sealed, and a tag. Other settings begin with a version too, such as `v26.0`.
-const SEALED = /^v\d+(\.[\w-]+){4}$/
+import { looksSealed } from '../../core/sealed-form.ts'
 
 /** A connection's settings, as JSON, without any that looks sealed, however deep it lies. */
 export function withoutSecrets(settings: string): string {
@@ -10,5 +9,5 @@ export function withoutSecrets(settings: string): string {
 }
 
 function isSealed(value: unknown): boolean {
-  return typeof value === 'string' && SEALED.test(value)
+  return typeof value === 'string' && looksSealed(value)
 }

@@ -1,7 +1,7 @@
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../src/core/connection/lane-policy.ts'
 import type { ConnectionId, MessageId } from '../../../src/core/ids.ts'
 import type { Failure, Prepared } from '../../../src/core/ports/channel.ts'
-import { type Lanes, type Step, StorageUnavailable } from '../../../src/core/ports/lanes.ts'
+import type { Lanes, Step } from '../../../src/core/ports/lanes.ts'
 import { ANNA } from '../../conformance/storage-world.ts'
 import { BOTH, type DispatchWorld, openDispatchWorld, type Upload } from './open-dispatch-world.ts'
 import { overrideLanes } from './override-lanes.ts'
@@ -57,20 +57,5 @@ export function noting({ storage }: DispatchWorld, steps: Step[]): Lanes {
       steps.push(step)
       return storage.lanes.record(step)
     },
-  })
-}
-
-/** A worker's line to storage, which can be cut. */
-export function cuttable(lanes: Lanes, line: { isCut: boolean }): Lanes {
-  const cut = <Given extends unknown[], Result>(call: (...given: Given) => Promise<Result>) => {
-    return (...given: Given) =>
-      line.isCut ? Promise.reject<Result>(new StorageUnavailable('cut', false)) : call(...given)
-  }
-  return overrideLanes(lanes, {
-    heartbeat: cut((...given) => lanes.heartbeat(...given)),
-    claim: cut((...given) => lanes.claim(...given)),
-    record: cut((...given) => lanes.record(...given)),
-    inspect: cut((...given) => lanes.inspect(...given)),
-    loadRun: cut((...given) => lanes.loadRun(...given)),
   })
 }

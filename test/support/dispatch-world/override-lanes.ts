@@ -1,4 +1,4 @@
-import type { Lanes } from '../../../src/core/ports/lanes.ts'
+import { type Lanes, StorageUnavailable } from '../../../src/core/ports/lanes.ts'
 
 /** The same lanes, but for what is given. */
 export function overrideLanes(lanes: Lanes, changed: Partial<Lanes>): Lanes {
@@ -14,4 +14,19 @@ export function overrideLanes(lanes: Lanes, changed: Partial<Lanes>): Lanes {
     applyReceipt: (receipt) => lanes.applyReceipt(receipt),
     ...changed,
   }
+}
+
+/** A worker's line to storage, which can be cut. */
+export function cuttable(lanes: Lanes, line: { isCut: boolean }): Lanes {
+  const cut = <Given extends unknown[], Result>(call: (...given: Given) => Promise<Result>) => {
+    return (...given: Given) =>
+      line.isCut ? Promise.reject<Result>(new StorageUnavailable('cut', false)) : call(...given)
+  }
+  return overrideLanes(lanes, {
+    heartbeat: cut((...given) => lanes.heartbeat(...given)),
+    claim: cut((...given) => lanes.claim(...given)),
+    record: cut((...given) => lanes.record(...given)),
+    inspect: cut((...given) => lanes.inspect(...given)),
+    loadRun: cut((...given) => lanes.loadRun(...given)),
+  })
 }

@@ -10,6 +10,7 @@ import type { ChannelMemory } from '../../../core/ports/channel-memory.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
 import type { CallbackEvent } from '../../../core/ports/journal.ts'
 import type { Secrets } from '../../../core/ports/secrets.ts'
+import { WHATSAPP_CLOUD } from '../name.ts'
 import { storeToldOf } from '../statuses/store-told.ts'
 import { parseBody } from './parse-body.ts'
 import { isAnyOf, isSignedByAny, readSignature } from './prove-origin.ts'
@@ -33,7 +34,6 @@ export interface CallbackParts {
   readonly applying: Applying
 }
 
-const CHANNEL = 'whatsapp-cloud'
 // The most that Meta sends in one request (page “Webhooks: overview”), decimal or binary.
 const MAX_BODY_BYTES = 3 * 1024 * 1024
 
@@ -57,7 +57,7 @@ const UNREADABLE: Answer = [503, 'the secrets of the connection cannot be opened
 export function createCallbackReceiver(parts: CallbackParts): CallbackReceiver {
   const receiver = new Receiver(parts)
   return {
-    channel: CHANNEL,
+    channel: WHATSAPP_CLOUD,
     maxBodyBytes: MAX_BODY_BYTES,
     judgeHead: (head) => receiver.judgeHead(head),
     receive: (request) => receiver.receive(request),
@@ -120,7 +120,7 @@ class Receiver {
     const { parts, ignored } = readCallback(parsed.value)
     const { tolds, unknown } = routeParts(parts, fits.connections)
     for (const [reason, count] of [...ignored, ['number_unknown', unknown] as const])
-      if (count > 0) this.#parts.note({ event: 'callback.ignored', channel: CHANNEL, reason, count })
+      if (count > 0) this.#parts.note({ event: 'callback.ignored', channel: WHATSAPP_CLOUD, reason, count })
     if (tolds.length === 0) return NOTHING_OF_OURS
     const { memory, clock, applying } = this.#parts
     const now = clock.now()
@@ -144,6 +144,6 @@ class Receiver {
 
   #noteReceived(outcome: Outcome, startedMs: number): void {
     const tookMs = Math.round(this.#parts.clock.monotonic() - startedMs)
-    this.#parts.note({ event: 'callback.received', channel: CHANNEL, outcome, tookMs })
+    this.#parts.note({ event: 'callback.received', channel: WHATSAPP_CLOUD, outcome, tookMs })
   }
 }

@@ -1,3 +1,4 @@
+import { secretPlaceOf } from '../../../core/connection/secret-place.ts'
 import type { ChannelConnection, ChannelConnections } from '../../../core/ports/channel-connections.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
 import { type Secrets, SecretUnreadable } from '../../../core/ports/secrets.ts'
@@ -91,11 +92,11 @@ export class VouchedApps {
     if (this.#known.size > MOST_KEPT && oldest !== undefined) this.#known.delete(oldest)
   }
 
-  #open({ id, accountId, settings }: ChannelConnection, name: SecretKey): string | null {
-    const sealed = readWhatsAppCloudSettings(settings)[name]
+  #open(connection: ChannelConnection, name: SecretKey): string | null {
+    const sealed = readWhatsAppCloudSettings(connection.settings)[name]
     if (sealed === null) return null
     try {
-      return this.#secrets.open(sealed, { purpose: 'connection', accountId, owner: id, name })
+      return this.#secrets.open(sealed, secretPlaceOf(connection, name))
     } catch (error) {
       if (error instanceof SecretUnreadable) return null
       throw error

@@ -5,6 +5,7 @@ import type { ChannelConnections } from '../../../core/ports/channel-connections
 import type { ChannelMemory, MemoryEntry } from '../../../core/ports/channel-memory.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
 import type { CallbackEvent } from '../../../core/ports/journal.ts'
+import { WHATSAPP_CLOUD } from '../name.ts'
 import { applyStatus } from './apply-status.ts'
 import type { NumberNews, WindowNews } from './connection-news.ts'
 import { Echoes } from './echoes.ts'
@@ -22,7 +23,6 @@ export interface StatusApplierParts {
   readonly note: (event: CallbackEvent) => void
 }
 
-const CHANNEL = 'whatsapp-cloud'
 // One read of an index, by each worker. What this process stores itself it is told of.
 const LOOK_EVERY_MS = 1_000
 // So that what comes in within a moment shares its commits. Nobody sees the difference: Meta takes longer to report.
@@ -152,7 +152,7 @@ export class StatusApplier {
   #readOurs({ position, connectionId, at, value }: MemoryEntry): readonly Entry[] {
     const stored = readStoredTold(value)
     if (!stored) {
-      this.#parts.note({ event: 'callback.ignored', channel: CHANNEL, reason: 'entry_unreadable', count: 1 })
+      this.#parts.note({ event: 'callback.ignored', channel: WHATSAPP_CLOUD, reason: 'entry_unreadable', count: 1 })
       return [{ position, connectionId, stored: NOTHING }]
     }
     const isLeft = stored.taker !== null && stored.taker !== this.#id
@@ -188,7 +188,7 @@ export class StatusApplier {
     const { kind } = given.status
     this.#parts.note({
       event: 'callback.applied',
-      channel: CHANNEL,
+      channel: WHATSAPP_CLOUD,
       kind,
       end: end === 'too-early' ? 'given-up' : end,
     })

@@ -45,6 +45,14 @@ const adding = (change: object = {}, settings: Readonly<Record<string, string>> 
   settings: { ...SETTINGS, ...settings },
 })
 
+/** Two numbers of one app of Meta's. */
+async function addTwo(): Promise<readonly [Shown, Shown]> {
+  simulator.addNumber({ ...NUMBER, phoneNumberId: '1002', number: '15550001002' })
+  const first = await ask<Shown>('addConnection', null, adding())
+  const second = adding({ number: '15550001002' }, { phone_number_id: '1002' })
+  return [first, await ask<Shown>('addConnection', null, second)]
+}
+
 async function ask<Reply>(name: ConsoleRouteName, id: string | null, body: unknown = {}): Promise<Reply> {
   const params = { account, ...(id && { id }) }
   const answer = await world.ask(name, { params, body, as: anna })
@@ -253,13 +261,7 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
   })
 
   it('change the app secret of all that share the address, and say so', async () => {
-    simulator.addNumber({ ...NUMBER, phoneNumberId: '1002', number: '15550001002' })
-    const first = await ask<Shown>('addConnection', null, adding())
-    const second = await ask<Shown>(
-      'addConnection',
-      null,
-      adding({ number: '15550001002' }, { phone_number_id: '1002' }),
-    )
+    const [first, second] = await addTwo()
     const appSecret = 'fedcba9876543210fedcba9876543210'
     for (const id of ['1001', '1002']) simulator.changeNumber(id, { appSecret })
 
@@ -274,13 +276,7 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
   })
 
   it('leave the app secret of those alone that did not move with it, and say so', async () => {
-    simulator.addNumber({ ...NUMBER, phoneNumberId: '1002', number: '15550001002' })
-    const first = await ask<Shown>('addConnection', null, adding())
-    const second = await ask<Shown>(
-      'addConnection',
-      null,
-      adding({ number: '15550001002' }, { phone_number_id: '1002' }),
-    )
+    const [first, second] = await addTwo()
     const appSecret = 'fedcba9876543210fedcba9876543210'
     // A token is one of an app, so whoever moves to another app has another.
     const accessToken = 'EAAG0000000000tokenOfAnotherApp'
