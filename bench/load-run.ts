@@ -16,6 +16,8 @@ export interface LoadJob {
   readonly numbers: readonly string[]
   /** How many recipients each of them has, used in turn; 1 when left out. */
   readonly recipients?: number
+  /** For a server that is not ours: whole requests, used in turn, and the status that takes one. */
+  readonly foreign?: { readonly requests: readonly string[]; readonly takenStatus: number }
 }
 
 export interface LoadResult {
@@ -23,7 +25,7 @@ export interface LoadResult {
   readonly replies: number
   /** Those of the warm-up and of the end, too. */
   readonly allReplies: number
-  /** Replies other than 200. */
+  /** Replies other than 200, or than what the foreign server says instead. */
   readonly refused: number
   readonly p50Ms: number
   readonly p99Ms: number
@@ -38,6 +40,7 @@ const TICK_MS = 1
 export class LoadRun {
   readonly #job: LoadJob
   readonly #requests: readonly Buffer[]
+  readonly #takenStatus: number
   readonly #latency = new LatencyHistogram()
   readonly #idle: Caller[] = []
   #callers: readonly Caller[] = []
@@ -51,9 +54,8 @@ export class LoadRun {
 
   constructor(job: LoadJob) {
     this.#job = job
-    this.#requests = Array.from({ length: job.recipients ?? 1 }, (_, place) =>
-      job.numbers.map((from) => sendRequest({ token: job.token, from, to: recipientAt(place) })),
-    ).flat()
+    this.#requests = job.foreign ? job.foreign.requests.map((request) => Buffer.from(request)) : ownRequests(job)
+    this.#takenStatus = job.foreign?.takenStatus ?? 200
   }
 
   async run(): Promise<LoadResult> {
@@ -134,7 +136,7 @@ export class LoadRun {
     const now = performance.now()
     this.#latency.add(now - begunMs)
     this.#allReplies += 1
-    if (status !== 200) this.#refused += 1
+    if (status !== this.#takenStatus) this.#refused += 1
     if (this.#isOver) return
     if (this.#job.ratePerSecond === null) this.#send(caller, now)
     else {
@@ -142,4 +144,10 @@ export class LoadRun {
       this.#sendDue()
     }
   }
+}
+
+function ownRequests({ token, numbers, recipients = 1 }: LoadJob): readonly Buffer[] {
+  return Array.from({ length: recipients }, (_, place) =>
+    numbers.map((from) => sendRequest({ token, from, to: recipientAt(place) })),
+  ).flat()
 }

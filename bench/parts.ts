@@ -11,7 +11,7 @@ import { measureLogPages } from './parts/log-pages.ts'
 import { measureManyRows } from './parts/many-rows.ts'
 import { measureMedia } from './parts/media.ts'
 import { measureMemory } from './parts/memory.ts'
-import { measurePeers } from './parts/peers.ts'
+import { measurePeers } from './parts/peers/measure-peers.ts'
 import { measureProcesses } from './parts/processes.ts'
 
 export interface Part {

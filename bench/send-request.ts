@@ -2,7 +2,8 @@ export const SEND_PATH = '/chat/api/v1/public/message/send'
 
 const FIRST_RECIPIENT = 15_551_234_567
 // About as long as a usual notice: 100 characters.
-const TEXT = 'Your order has left our house and should be with you tomorrow between nine and twelve. Thank you all!'
+export const TEXT =
+  'Your order has left our house and should be with you tomorrow between nine and twelve. Thank you all!'
 
 export function recipientAt(place: number): string {
   return String(FIRST_RECIPIENT + place)

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { fetchBenchPeers } from './bootstrap/bench-peers.mjs'
 import { buildConsole } from './bootstrap/console-build.mjs'
 import { installDebianPackages } from './bootstrap/debian-packages.mjs'
 import { takeLock } from './bootstrap/lock.mjs'
@@ -32,6 +33,7 @@ try {
     await installDebianPackages()
     announcePostgresThatCannotRun(root)
   }
+  if (process.argv.includes('--peers')) await fetchBenchPeers(root)
 } catch (error) {
   if (!(error instanceof Stop)) throw error
   process.stderr.write(`setup: ${error.message}\n`)

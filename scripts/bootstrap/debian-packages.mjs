@@ -14,8 +14,11 @@ const PACKAGES = {
   'fonts-noto-color-emoji': 'pictures of the console',
 }
 
-// Debian starts a service as soon as it is installed, and at every boot. Tests start their own, so it gets none.
-const NO_SERVICE = ['/etc/init.d/pgbouncer', '*/systemd/system/pgbouncer.*']
+// Debian starts a service as soon as it is installed, and at every boot. Tests and benches start their own, so it gets none.
+const NO_SERVICE = ['pgbouncer', 'redis', 'kannel'].flatMap((name) => [
+  `/etc/init.d/${name}*`,
+  `*/systemd/system/${name}*`,
+])
 
 // An unreachable mirror must not hold up the tests that need nothing of it.
 const PATIENCE = ['-o', 'Acquire::http::Timeout=15', '-o', 'Acquire::Retries=1', '-o', 'DPkg::Lock::Timeout=60']
@@ -23,13 +26,18 @@ const UPDATE_LIMIT_MS = 60_000
 const INSTALL_LIMIT_MS = 180_000
 
 /** Never fails: what cannot be installed costs the tests that need it, and the reader is told which and why. */
-export async function installDebianPackages() {
-  const missing = Object.keys(PACKAGES).filter((name) => !isInstalled(name))
+export function installDebianPackages() {
+  return installWhatIsMissing(PACKAGES, (lost) => `tests with ${lost} will be reported as skipped`)
+}
+
+/** For each package what it is for; `costs` says what becomes of those things without it. Never fails. */
+export async function installWhatIsMissing(packages, costs) {
+  const missing = Object.keys(packages).filter((name) => !isInstalled(name))
   if (missing.length === 0) return
   const obstacle = await install(missing)
   if (!obstacle) return
-  const lost = missing.map((name) => `${PACKAGES[name]} (${name})`).join(', ')
-  process.stderr.write(`setup: tests with ${lost} will be reported as skipped, because ${obstacle}\n`)
+  const lost = missing.map((name) => `${packages[name]} (${name})`).join(', ')
+  process.stderr.write(`setup: ${costs(lost)}, because ${obstacle}\n`)
 }
 
 function isInstalled(name) {
