@@ -15,22 +15,17 @@ export const KANNEL_TAKES = 202
  * one that nobody is connected to, so that all it takes stays in the store, as with our lanes paused.
  */
 export class Kannel {
-  readonly version: string
   readonly port: number
   readonly #folder: string
   readonly #boxes: readonly ChildProcess[]
 
-  private constructor(parts: { version: string; port: number; folder: string; boxes: readonly ChildProcess[] }) {
-    this.version = parts.version
+  private constructor(parts: { port: number; folder: string; boxes: readonly ChildProcess[] }) {
     this.port = parts.port
     this.#folder = parts.folder
     this.#boxes = parts.boxes
   }
 
-  /** Null where it is not installed. */
-  static async start(folder: string): Promise<Kannel | null> {
-    const version = installedVersion()
-    if (version === null) return null
+  static async start(folder: string): Promise<Kannel> {
     mkdirSync(join(folder, 'spool'))
     const [admin, box, network, port] = await Promise.all(Array.from({ length: 4 }, findFreePort))
     const file = join(folder, 'kannel.conf')
@@ -39,7 +34,7 @@ export class Kannel {
     await waitUntil('Kannel’s bearerbox answers', () => answers(admin, '/status.txt'), WAITS)
     const smsbox = startBox('smsbox', file)
     await waitUntil('Kannel’s smsbox answers', () => answers(port, '/'), WAITS)
-    return new Kannel({ version, port: port ?? 0, folder, boxes: [bearerbox, smsbox] })
+    return new Kannel({ port: port ?? 0, folder, boxes: [bearerbox, smsbox] })
   }
 
   /** The one that takes requests. */
@@ -75,7 +70,8 @@ export class Kannel {
 
 const WAITS = { deadlineMs: READY_WITHIN_MS, everyMs: 50 }
 
-function installedVersion(): string | null {
+/** Its version; null where it is not installed. */
+export function installedKannel(): string | null {
   const { stdout } = spawnSync('bearerbox', ['--version'], { encoding: 'utf8' })
   return /version `([^']+)'/.exec(stdout ?? '')?.[1] ?? null
 }
