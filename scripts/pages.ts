@@ -2,6 +2,7 @@ import { makeCommandsPage } from '../src/cli/print-commands.ts'
 import { makeConfigurationPage, makeEnvExample } from '../src/config/print-settings.ts'
 import { makeApiPage } from './pages/api-page.ts'
 import { makeMetricsPage } from './pages/metrics-page.ts'
+import { makeNoticesPage } from './pages/notices-page.ts'
 import { makeReasonsPage } from './pages/reasons-page.ts'
 import { makeRefusalsPage } from './pages/refusals-page.ts'
 import { makeSqliteSchema } from './pages/sqlite-schema.ts'
@@ -18,6 +19,7 @@ export const PAGES: readonly Page[] = [
   { file: 'docs/configuration.md', make: makeConfigurationPage },
   { file: '.env.example', make: makeEnvExample },
   { file: 'docs/metrics.md', make: makeMetricsPage },
+  { file: 'docs/notices.md', make: makeNoticesPage },
   { file: 'docs/reasons.md', make: makeReasonsPage },
   { file: 'docs/refusals.md', make: makeRefusalsPage },
   { file: 'src/storage/sqlite/schema.sql', make: makeSqliteSchema },

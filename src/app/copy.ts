@@ -92,7 +92,8 @@ async function copyTables(source: CopySource, target: CopyTarget, { onProgress }
     const found = await digestOf(target, table, { of: expected.rows, onProgress })
     refuseDifferent(table, expected, found)
   }
-  for (const table of ['audit', 'channel_memory'] as const) await target.advance(table, source.highestNumber(table))
+  for (const table of ['audit', 'channel_memory', 'notice'] as const)
+    await target.advance(table, source.highestNumber(table))
   return Array.from(written, ([table, digest]) => ({ table: table.name, ...digest }))
 }
 

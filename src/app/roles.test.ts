@@ -51,6 +51,7 @@ class SharedStorage {
       intake: sqlite.intake,
       lanes: sqlite.lanes,
       mediaQueue: sqlite.mediaQueue,
+      notices: sqlite.notices,
       clock: sqlite.clock,
       // So that nothing moves by itself, but only because somebody told of it.
       pollEveryMs: 3_600_000,

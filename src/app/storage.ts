@@ -7,6 +7,7 @@ import type { Clock } from '../core/ports/clock.ts'
 import type { Intake } from '../core/ports/intake.ts'
 import type { Lanes } from '../core/ports/lanes.ts'
 import type { MediaQueue } from '../core/ports/media-queue.ts'
+import type { Notices } from '../core/ports/notices.ts'
 import type { KeyFacts } from '../core/ports/secrets.ts'
 import type { RefusalCode } from '../core/refusals.ts'
 
@@ -43,6 +44,8 @@ export interface Storage {
   readonly intake: Intake
   readonly lanes: Lanes
   readonly mediaQueue: MediaQueue
+  /** For what happens rarely. */
+  readonly notices: Notices
   /** Time as all processes on this database agree on it. */
   readonly clock: Clock
   /** How often to look for lanes that nobody told of, in milliseconds. */

@@ -3,6 +3,7 @@ import { channelMemoryKeepsItsPromises } from './channel-memory.ts'
 import { intakeKeepsItsPromises } from './intake.ts'
 import { lanesKeepTheirPromises } from './lanes.ts'
 import { mediaQueueKeepsItsPromises } from './media-queue.ts'
+import { noticesKeepTheirPromises } from './notices.ts'
 import { receiptsKeepTheirPromises } from './receipts.ts'
 import { sendingAgainKeepsItsPromises } from './send-again.ts'
 import type { NewWorld, Suite } from './storage-world.ts'
@@ -16,4 +17,5 @@ export function messageStorageKeepsItsPromises(suite: Suite, newWorld: NewWorld)
   receiptsKeepTheirPromises(suite, newWorld)
   sendingAgainKeepsItsPromises(suite, newWorld)
   mediaQueueKeepsItsPromises(suite, newWorld)
+  noticesKeepTheirPromises(suite, newWorld)
 }

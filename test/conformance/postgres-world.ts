@@ -88,10 +88,12 @@ export async function newPostgresWorld({
     intake: storage.intake,
     lanes: storage.lanes,
     mediaQueue: storage.mediaQueue,
+    notices: storage.notices,
     channelMemory: (channel) => storage.channelMemory(channel),
     channelConnections: (channel) => storage.channelConnections(channel),
     sendAgain: (failed) => storage.sendAgain(failed),
     administration: visitor.administration,
+    store: visitor.store,
     async auditOf(id) {
       return (await chores.query('select actor, action from audit where object = $1 order by sequence', [id])).rows
     },

@@ -30,10 +30,12 @@ export async function newSqliteWorld({
     intake: storage.intake,
     lanes: storage.lanes,
     mediaQueue: storage.mediaQueue,
+    notices: storage.notices,
     channelMemory: (channel) => storage.channelMemory(channel),
     channelConnections: (channel) => storage.channelConnections(channel),
     sendAgain: (failed) => storage.sendAgain(failed),
     administration: visitor.administration,
+    store: visitor.store,
     auditOf: async (id) =>
       database
         .prepare('select actor, action from audit where object = ? order by sequence')

@@ -8,6 +8,8 @@ import type { ChannelMemory } from '../../src/core/ports/channel-memory.ts'
 import type { Candidate, Intake } from '../../src/core/ports/intake.ts'
 import type { AttemptRecord, ClaimedLane, Lanes, Step, StepResult } from '../../src/core/ports/lanes.ts'
 import type { MediaQueue } from '../../src/core/ports/media-queue.ts'
+import type { Notices } from '../../src/core/ports/notices.ts'
+import type { Store } from '../../src/storage/shared/store.ts'
 import type { HandClock } from './hand-clock.ts'
 
 /** One engine with an empty database, and what a suite needs around it. */
@@ -16,6 +18,7 @@ export interface StorageWorld {
   readonly lanes: Lanes
   /** ANNA's. */
   readonly mediaQueue: MediaQueue
+  readonly notices: Notices
   /** One more process that dispatches on the same database. Absent where one process serves it alone. */
   processOf?(worker: WorkerId, spool: SpoolId): DispatchingProcess
   channelMemory(channel: string): ChannelMemory
@@ -24,6 +27,8 @@ export interface StorageWorld {
   sendAgain(failed: { connectionId: ConnectionId; messageId: MessageId; reason: string }): Promise<MessageId | null>
   /** Another process on the same database. */
   readonly administration: Administration
+  /** The same, as the parts of the console are built upon it. */
+  readonly store: Store
   /** What was done to a message, and by whom, the first first. */
   auditOf(id: MessageId): Promise<readonly { readonly actor: string; readonly action: string }[]>
   readonly clock: HandClock

@@ -11,6 +11,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   open_attempt: 'at most one of each connection: the key enforces that (G2)',
   ended_attempt: 'its first column is the sequence of its message, by which it is partitioned and always sought',
   timeline: 'as ended_attempt',
+  notice: 'its key is the order in which things were noted; those of an account are found by what they are of',
   channel_memory: 'what a channel remembers in the order of its entries, read by all workers',
   stray_file: 'a file of a spool, whosever message it was of',
   accept_commit: 'one commit accepts for many accounts',

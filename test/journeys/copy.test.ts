@@ -92,6 +92,14 @@ function leaveTraces(dataDir: string): void {
      insert into totp (person_id, secret, confirmed_at, last_step) values ('per_1', x'00ff01', 1700000000000, 56666666);
      insert into passkey (id, person_id, credential_id, public_key, sign_count, transports, name, created_at)
        values ('key_1', 'per_1', 'abc', x'a501', 3, '["internal"]', 'Laptop', 1700000000000);
+     insert into webhook (id, account_id, url, description, kinds, state, secret, created_at, created_by)
+       values ('whk_1', 'acc_1', 'https://a.example/', '', '["message.failed"]', 'enabled', 'x', 1, 'test');
+     insert into notice_want (account_id, kind) values ('acc_1', 'message.failed');
+     insert into notice (id, account_id, kind, at, data, is_new) values ('ntc_1', 'acc_1', 'message.failed', 1, '{"a":"ü"}', 0);
+     insert into delivery (account_id, webhook_id, notice_position, kind, state, created_at, next_try_at)
+       values ('acc_1', 'whk_1', 1, 'message.failed', 'waiting', 1, 4000000000000);
+     insert into delivery_try (account_id, webhook_id, notice_position, number, at, took_ms, code)
+       values ('acc_1', 'whk_1', 1, 1, 1, 5, 'unreachable');
      insert into recovery_code (person_id, sha256, used_at) values ('per_1', x'0102', null);
      update lane set epoch = 9, wait_reason = 'retry', wait_words = 'soon', wait_until = 1700000000002, head = '{"x":1}'`,
   )

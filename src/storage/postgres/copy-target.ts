@@ -102,7 +102,7 @@ export class CopyTarget {
   }
 
   /** Gives no number again that was given to a row before, also to one that is gone. */
-  async advance(table: 'audit' | 'channel_memory', highest: number): Promise<void> {
+  async advance(table: 'audit' | 'channel_memory' | 'notice', highest: number): Promise<void> {
     if (highest === 0) return
     const column = table === 'audit' ? 'sequence' : 'position'
     await this.#ask('select setval(pg_get_serial_sequence($1, $2), $3)', [table, column, highest])

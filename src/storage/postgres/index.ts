@@ -20,6 +20,7 @@ import { PostgresLanes } from './lanes.ts'
 import { type Ask, Link } from './link.ts'
 import { Listener } from './listener.ts'
 import { PostgresMediaQueue } from './media-queue.ts'
+import { PostgresNotices } from './notices.ts'
 import { checkServer, migrateDatabase } from './open-database.ts'
 import { SendAgainConnection } from './send-again.ts'
 import { Slot } from './slot.ts'
@@ -76,6 +77,7 @@ export class PostgresStorage {
   readonly intake: PostgresIntake
   readonly lanes: PostgresLanes
   readonly mediaQueue: PostgresMediaQueue
+  readonly notices: PostgresNotices
   readonly clock: DatabaseClock
   readonly pollEveryMs = POLL_EVERY_MS
   readonly #options: PostgresStorageOptions
@@ -104,6 +106,7 @@ export class PostgresStorage {
       onAlarm: (sentence) => options.onTrouble(new Error(sentence)),
     })
     this.#plain = this.#newLink('rest')
+    this.notices = new PostgresNotices(this.#ask)
     this.clock = new DatabaseClock(options.clock)
     this.#wakes = new Wakes(this.#newLink('wakes'))
     this.#looks = this.#newLink('channels')

@@ -1,6 +1,7 @@
 import type { Generated } from 'kysely'
 import type { AccountId, ConnectionId, Instant, MessageId, TokenId, WorkerId } from '../../core/ids.ts'
 import type { MessageState, MessageType, Sequence, SettledState } from '../../core/message/message.ts'
+import type { DeliveryState, WebhookState } from '../../core/notices/webhook.ts'
 import type { Role } from '../../core/people/role.ts'
 import type { ConnectionState } from '../../core/ports/administration.ts'
 import type { Tallies } from '../../core/ports/console/overview.ts'
@@ -233,6 +234,63 @@ export interface Tables {
     reason: string
     count: number
     latest_at: Instant
+  }
+  webhook: {
+    id: string
+    account_id: AccountId
+    url: string
+    description: string
+    kinds: string
+    state: WebhookState | 'removed'
+    state_reason: string | null
+    secret: string
+    old_secret: string | null
+    old_secret_until: Instant | null
+    created_at: Instant
+    created_by: string
+    failing_since: Instant | null
+    last_delivered_at: Instant | null
+    dropped: Generated<number>
+    served_at: Generated<Instant>
+  }
+  notice_want: { account_id: AccountId; kind: string }
+  notice: {
+    position: Generated<number>
+    id: string
+    account_id: AccountId
+    kind: string
+    at: Instant
+    key: string | null
+    message_sequence: Sequence | null
+    data: string
+    is_new: Generated<number>
+    payload: string | null
+  }
+  delivery: {
+    account_id: AccountId
+    webhook_id: string
+    notice_position: number
+    kind: string
+    state: DeliveryState
+    tries: Generated<number>
+    created_at: Instant
+    next_try_at: Instant | null
+    claim: string | null
+    ended_at: Instant | null
+    last_status: number | null
+    last_code: string | null
+  }
+  delivery_try: {
+    account_id: AccountId
+    webhook_id: string
+    notice_position: number
+    number: number
+    at: Instant
+    took_ms: number
+    status: number | null
+    code: string
+    words: string | null
+    excerpt: string | null
   }
   tally_hour: { hour: Instant; counted_at: Instant }
 }

@@ -52,11 +52,11 @@ export class CopySource {
   }
 
   /** The highest number that was ever given to a row, also to one that is gone. */
-  highestNumber(table: 'audit' | 'channel_memory'): number {
+  highestNumber(table: 'audit' | 'channel_memory' | 'notice'): number {
     const sql =
       table === 'audit'
         ? 'select coalesce(max(sequence), 0) as highest from audit'
-        : `select coalesce((select seq from sqlite_sequence where name = 'channel_memory'), 0) as highest`
+        : `select coalesce((select seq from sqlite_sequence where name = '${table}'), 0) as highest`
     return this.#database.prepare(sql).get()?.['highest'] as number
   }
 

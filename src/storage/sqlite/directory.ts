@@ -65,6 +65,11 @@ export class Directory {
     this.#onLanesChanged = call
   }
 
+  /** Another number after each change by others that was noticed. */
+  get version(): number {
+    return this.#version
+  }
+
   /** Forgets everything if anybody else has committed since the last call. */
   refresh(): void {
     const version = (this.#dataVersion.get() as { data_version: number }).data_version

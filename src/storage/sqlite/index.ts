@@ -21,6 +21,8 @@ import { LaneTail } from './lane-tail.ts'
 import { LaneTrim } from './lane-trim.ts'
 import { SqliteLanes } from './lanes.ts'
 import { SqliteMediaQueue } from './media-queue.ts'
+import { NoticeTrigger } from './notice-trigger.ts'
+import { SqliteNotices } from './notices.ts'
 import { openDatabase } from './open-database.ts'
 import { SendAgainVisits } from './send-again.ts'
 import { takeServiceLock } from './service-lock.ts'
@@ -66,6 +68,7 @@ export class SqliteStorage {
   readonly intake: SqliteIntake
   readonly lanes: SqliteLanes
   readonly mediaQueue: SqliteMediaQueue
+  readonly notices: SqliteNotices
   readonly clock: Clock
   readonly pollEveryMs = POLL_EVERY_MS
   readonly #counts: WaitingCounts
@@ -113,6 +116,9 @@ export class SqliteStorage {
       limits: options.limits,
       refusedByChannel: options.refusedByChannel,
     })
+    // After the intake, which makes what the directory says exact at the start of each transaction.
+    this.#commits.join(new NoticeTrigger(database, this.#directory, () => options.clock.now()))
+    this.notices = new SqliteNotices(database, this.#commits)
     this.lanes = new SqliteLanes({
       database,
       commits: this.#commits,

@@ -9,6 +9,7 @@ import type { Store } from '../shared/store.ts'
 import type { Tables } from '../shared/tables.ts'
 import { sqliteEngine } from './administration-engine.ts'
 import { createSqliteDialect } from './kysely-dialect.ts'
+import { noteStates } from './notice-trigger.ts'
 import { type OpenOptions, openDatabase } from './open-database.ts'
 
 export interface OpenAdministration {
@@ -28,6 +29,7 @@ export function openAdministration(
   { now, ...options }: OpenOptions & { readonly now: () => Instant },
 ): OpenAdministration {
   const database = openDatabase(path, options)
+  noteStates(database, now)
   const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(database) })
   const store = { database: kysely, engine: sqliteEngine, now }
   return {

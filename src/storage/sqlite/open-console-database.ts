@@ -5,6 +5,7 @@ import { createConsoleStore } from '../shared/console-store.ts'
 import type { Tables } from '../shared/tables.ts'
 import { sqliteEngine } from './administration-engine.ts'
 import { createSqliteDialect } from './kysely-dialect.ts'
+import { noteStates } from './notice-trigger.ts'
 import { openDatabase } from './open-database.ts'
 import { pragma } from './pragma.ts'
 
@@ -18,6 +19,7 @@ export function openConsoleDatabase(
 ): { readonly store: ConsoleStore; readonly close: () => Promise<void> } {
   const database = openDatabase(path, { create: false })
   database.exec(`pragma cache_size = -${CACHE_KB}`)
+  noteStates(database, () => Date.now())
   const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(database) })
   const { store, start, stop } = createConsoleStore(
     { database: kysely, engine: sqliteEngine, now: () => Date.now() },

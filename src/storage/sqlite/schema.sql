@@ -15,6 +15,10 @@ CREATE UNIQUE INDEX connection_network_key on connection (channel, network_key)
 
 CREATE UNIQUE INDEX connection_number on connection (account_id, number) where state <> 'removed';
 
+CREATE INDEX delivery_due on delivery (account_id, webhook_id, next_try_at) where state = 'waiting';
+
+CREATE INDEX delivery_of_notice on delivery (notice_position);
+
 CREATE INDEX idempotency_age on idempotency (accepted_at);
 
 CREATE INDEX media_pending on media (account_id, message_sequence) where state = 'pending';
@@ -30,6 +34,12 @@ CREATE INDEX message_of_account on message (account_id);
 CREATE INDEX message_unresolved on message (sequence) where state = 'UNCONFIRMED' and resolved_at is null;
 
 CREATE INDEX message_with_reason on message (account_id) where reason is not null;
+
+CREATE UNIQUE INDEX notice_key on notice (account_id, key) where key is not null;
+
+CREATE INDEX notice_new on notice (position) where is_new = 1;
+
+CREATE INDEX notice_of_message on notice (message_sequence) where message_sequence is not null;
 
 CREATE INDEX passkey_of_person on passkey (person_id);
 
@@ -118,6 +128,41 @@ CREATE TABLE connection (
   created_at integer not null,
   removed_at integer
 , network_key text, callback_app text) strict, without rowid;
+
+CREATE TABLE delivery (
+  account_id text not null,
+  webhook_id text not null,
+  notice_position integer not null,
+  kind text not null,
+  -- `waiting`, `delivered`, `failed`: no tries are left, `dropped`: too many waited.
+  state text not null,
+  tries integer not null default 0,
+  created_at integer not null,
+  -- When it is due. While it is being tried: when it may be taken by another.
+  next_try_at integer,
+  -- Of the try that is running, so that one who comes late writes nothing.
+  claim text,
+  ended_at integer,
+  -- How the last try went, or why there was none.
+  last_status integer,
+  last_code text,
+  primary key (account_id, webhook_id, notice_position)
+) strict, without rowid;
+
+CREATE TABLE delivery_try (
+  account_id text not null,
+  webhook_id text not null,
+  notice_position integer not null,
+  number integer not null,
+  at integer not null,
+  took_ms integer not null,
+  status integer,
+  code text not null,
+  words text,
+  -- The beginning of what was answered.
+  excerpt text,
+  primary key (account_id, webhook_id, notice_position, number)
+) strict, without rowid;
 
 CREATE TABLE hold (
   only integer primary key check (only = 1),
@@ -237,6 +282,29 @@ CREATE TABLE message (
 ) strict;
 
 CREATE TABLE migration (number integer primary key, name text not null, breaking integer not null) strict;
+
+CREATE TABLE notice (
+  position integer primary key autoincrement,
+  -- What a receiver knows it by.
+  id text not null,
+  account_id text not null,
+  kind text not null,
+  at integer not null,
+  -- The same is announced once. Null for those of messages, which come from one change each.
+  key text,
+  message_sequence integer,
+  data text not null,
+  -- 1 until it has become deliveries.
+  is_new integer not null default 1,
+  -- What is posted, byte for byte. Null while nobody wanted it.
+  payload text
+) strict;
+
+CREATE TABLE notice_want (
+  account_id text not null,
+  kind text not null,
+  primary key (account_id, kind)
+) strict, without rowid;
 
 CREATE TABLE open_attempt (
   connection_id text primary key,
@@ -416,6 +484,32 @@ CREATE TABLE totp (
   -- What is to replace it, as soon as it is confirmed.
   begun_secret blob
 ) strict, without rowid;
+
+CREATE TABLE webhook (
+  id text not null,
+  account_id text not null,
+  url text not null,
+  description text not null,
+  -- A JSON list of notice kinds.
+  kinds text not null,
+  -- `enabled`, `disabled` by a person, `failing`: disabled by itself, `removed`: its rows are swept.
+  state text not null,
+  state_reason text,
+  -- Sealed. The older one signs too until its time ends.
+  secret text not null,
+  old_secret text,
+  old_secret_until integer,
+  created_at integer not null,
+  created_by text not null,
+  -- Since when every try has failed; null after one that did not.
+  failing_since integer,
+  last_delivered_at integer,
+  -- How many deliveries were given up because too many waited, since it was made.
+  dropped integer not null default 0,
+  -- When one of its deliveries was last taken up: who has waited longest goes first.
+  served_at integer not null default 0,
+  primary key (account_id, id)
+) strict;
 
 CREATE TABLE worker (
   id text primary key,

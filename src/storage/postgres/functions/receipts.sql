@@ -87,6 +87,7 @@ declare
   upper constant bigint := lower + (1::bigint << 40);
   locked boolean[];
   is_all_told boolean;
+  moved_sequences bigint[];
 begin
   perform make_durable(2000);
   -- Whoever brings the same at the same time waits here, and then sees that it was told.
@@ -104,8 +105,8 @@ begin
         for no key update
     ) waiting on true', lower, upper) into locked using accounts, sequences, judged_states;
   execute format('with news as materialized (
-      select s.* from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
-          s (locked, account_id, sequence, state, reason, state_words, published_at, at, code, kind, words, other_kind, other_words, network_id, most_told)
+      select s.* from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $17)
+          s (locked, account_id, sequence, state, reason, state_words, published_at, at, code, kind, words, other_kind, other_words, network_id, most_told, judged)
         cross join lateral (
           select count(*) filter (where t.kind like ''receipt-%%'') as told,
               bool_or(t.at = s.at and t.code is not distinct from s.code
@@ -124,6 +125,7 @@ begin
           resolved_at = case when n.state = ''UNCONFIRMED'' then m.resolved_at else coalesce(m.resolved_at, n.at) end
         from news n where n.state is not null and m.sequence >= n.sequence and m.sequence <= n.sequence
           and m.sequence >= %1$s and m.sequence < %2$s
+        returning m.sequence, m.state <> n.judged as is_other
     ), told as (
       insert into timeline (message_sequence, position, at, kind, code, words)
         select n.sequence, 1 + coalesce((select max(t.position) from timeline t
@@ -132,11 +134,14 @@ begin
           from news n
         on conflict do nothing returning true
     )
-    select (select count(*) from news) = (select count(*) from told)', lower, upper)
-    into is_all_told
-    using locked, accounts, sequences, new_states, new_reasons, new_words, published_ats, ats, codes, kinds, words, other_kinds, other_words, network_ids, most_told, looked_through;
+    select (select count(*) from news) = (select count(*) from told), array(select sequence from moved where is_other)', lower, upper)
+    into is_all_told, moved_sequences
+    using locked, accounts, sequences, new_states, new_reasons, new_words, published_ats, ats, codes, kinds, words, other_kinds, other_words, network_ids, most_told, looked_through, judged_states;
   if not is_all_told then
     raise serialization_failure using message = 'somebody else tells something of the same message';
+  end if;
+  if cardinality(moved_sequences) > 0 and wants_notices(accounts) then
+    perform announce_messages(moved_sequences);
   end if;
   return (select string_agg(case when l.yes then 'a' else 'm' end, '' order by l.i) from unnest(locked) with ordinality l (yes, i));
 end

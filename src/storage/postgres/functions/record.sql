@@ -126,6 +126,11 @@ begin
           reasons[i], settle_words[i], close_numbers[i], accepted_at, case when states[i] = 'PUBLISHED' then ended_ats[i] end, ended_ats[i],
           network_ids[i], remote_address, user_agent, took_us, resend_of, case when plains[i] then begun_ats[i] end
         from gone;
+    if wants_notices(accounts) then
+      perform announce_messages(array(
+        select close_sequences[i] from generate_series(1, n) i where ends[i] = 1 and result[i] is not null
+      ));
+    end if;
   end if;
 
   if 2 = any (ends) then
@@ -269,6 +274,9 @@ begin
         a_reason, some_words, close_number, accepted_at, case when a_state = 'PUBLISHED' then an_end end, an_end, a_network_id,
         remote_address, user_agent, took_us, resend_of, begun_at
       from gone;
+  if exists (select from notice_want where account_id = an_account) then
+    perform announce_messages(array[close_sequence]);
+  end if;
   return case when may_open then 'o' else 'n' end;
 end
 $$;
@@ -324,6 +332,8 @@ $$;
 create function end_queued(an_account text, a_sequence bigint, a_state text, a_reason text, some_words text, at bigint) returns boolean
   language plpgsql set enable_seqscan = off set jit = off
 as $$
+declare
+  is_moved boolean;
 begin
   with gone as (delete from queued where account_id = an_account and sequence = a_sequence returning *)
   insert into settled (sequence, id, account_id, connection_id, token_id, request_id, body, body_crc, recipient, type, state,
@@ -331,6 +341,10 @@ begin
     select sequence, id, account_id, connection_id, token_id, request_id, body, body_crc, recipient, type, a_state,
         a_reason, some_words, attempts, accepted_at, at, remote_address, user_agent, took_us, resend_of
       from gone;
-  return found;
+  is_moved := found;
+  if is_moved and exists (select from notice_want where account_id = an_account) then
+    perform announce_messages(array[a_sequence]);
+  end if;
+  return is_moved;
 end
 $$;

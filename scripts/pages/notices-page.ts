@@ -1,0 +1,22 @@
+import { NOTICE_GROUPS, NOTICE_KINDS, type NoticeKindFacts } from '../../src/core/notices/notice-kinds.ts'
+
+/** The text of docs/notices.md. */
+export function makeNoticesPage(): string {
+  const kinds = Object.entries<NoticeKindFacts>(NOTICE_KINDS)
+  const groups = NOTICE_GROUPS.map((group) => {
+    const parts = kinds.filter(([, facts]) => facts.group === group).map(([kind, facts]) => printKind(kind, facts))
+    return `## ${group[0]?.toUpperCase()}${group.slice(1)}\n\n${parts.join('\n\n')}`
+  })
+  return `# Notices
+
+What Nuncio tells an account of its own accord, through webhooks. Each notice is a JSON object of \`type\`,
+\`timestamp\` (when it happened) and \`data\`. The names are stable; fields are added to \`data\` and never renamed, so ignore what
+you do not know. A notice never holds the text of a message.
+
+${groups.join('\n\n')}
+`
+}
+
+function printKind(kind: string, { sentence, example }: NoticeKindFacts): string {
+  return `### \`${kind}\`\n\n${sentence}\n\n\`\`\`json\n${JSON.stringify(example, null, 2)}\n\`\`\``
+}

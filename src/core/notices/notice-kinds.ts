@@ -1,0 +1,184 @@
+import type { SettledState } from '../message/message.ts'
+
+export interface NoticeKindFacts {
+  /** Under which heading people choose it. */
+  readonly group: NoticeGroup
+  /** When it is sent, in one sentence. */
+  readonly sentence: string
+  /** An example of `data`. */
+  readonly example: Readonly<Record<string, unknown>>
+}
+
+export const NOTICE_GROUPS = ['messages', 'connections', 'tokens', 'alarms', 'webhooks'] as const
+export type NoticeGroup = (typeof NOTICE_GROUPS)[number]
+
+const MESSAGE = {
+  messageId: '0197b1c2-7a3e-7c11-9d5e-2f6a4b8c0d1e',
+  connectionId: 'con_4f9a0c2b7d1e',
+  from: '15550001000',
+  to: '15550100000',
+  type: 'message',
+  attempts: 1,
+  acceptedAt: '2026-11-22T10:00:00.000Z',
+  reason: null,
+} as const
+const CONNECTION = { connectionId: 'con_4f9a0c2b7d1e', number: '15550001000', channel: 'whatsapp-cloud' } as const
+const TOKEN = {
+  tokenId: 'tok_8d2e6f1a9c3b',
+  name: 'Shop',
+  prefix: 'AbCdEfGh',
+  expiresAt: '2026-12-06T10:00:00.000Z',
+} as const
+const ALARM = {
+  alarm: 'lane_stalled',
+  object: '15550001000',
+  since: '2026-11-22T09:40:00.000Z',
+  cause: 'The network refuses the credentials of the connection.',
+  nextStep: 'Give the connection valid credentials, then resume it.',
+} as const
+const WEBHOOK = { webhookId: 'whk_1c5e9a7b3d2f', url: 'https://shop.example/hooks/nuncio' } as const
+
+const explained = (code: string, meaning: string, nextStep: string) => ({
+  reason: { code, meaning, nextStep, words: null },
+})
+
+/** What an account can be told. docs/notices.md is printed from this table. The names are stable: never rename one. */
+export const NOTICE_KINDS = {
+  'message.published': {
+    group: 'messages',
+    sentence: 'The network took a message and gave its own id.',
+    example: { ...MESSAGE, state: 'PUBLISHED' },
+  },
+  'message.delivered': {
+    group: 'messages',
+    sentence: 'The network reports that a message reached the recipient’s device.',
+    example: { ...MESSAGE, state: 'DELIVERED' },
+  },
+  'message.read': {
+    group: 'messages',
+    sentence: 'The network reports that the recipient has read a message.',
+    example: { ...MESSAGE, state: 'READ' },
+  },
+  'message.failed': {
+    group: 'messages',
+    sentence: 'A message was certainly not delivered.',
+    example: {
+      ...MESSAGE,
+      state: 'FAILED',
+      ...explained('recipient_refused', 'The network refuses this recipient for ever.', 'Check the number.'),
+    },
+  },
+  'message.unconfirmed': {
+    group: 'messages',
+    sentence: 'Nobody knows whether a message left: a person should look at it.',
+    example: {
+      ...MESSAGE,
+      state: 'UNCONFIRMED',
+      ...explained(
+        'fate_unknown',
+        'It may or may not have left: the line broke while it was handed over, and no evidence came.',
+        'Look on the recipient’s side, then say that it arrived, or send it again.',
+      ),
+    },
+  },
+  'message.expired': {
+    group: 'messages',
+    sentence: 'A message waited longer than its lane’s time to live, and was not sent.',
+    example: {
+      ...MESSAGE,
+      attempts: 0,
+      state: 'EXPIRED',
+      ...explained(
+        'time_to_live_over',
+        'Its time to live ended before its turn came.',
+        'Send it again if it still matters.',
+      ),
+    },
+  },
+  'message.cancelled': {
+    group: 'messages',
+    sentence: 'A message was taken out of its lane before its turn.',
+    example: {
+      ...MESSAGE,
+      attempts: 0,
+      state: 'CANCELLED',
+      ...explained('cancelled_by_person', 'A person cancelled it before its turn.', 'Nothing.'),
+    },
+  },
+  'connection.added': {
+    group: 'connections',
+    sentence: 'A connection was added to the account.',
+    example: { ...CONNECTION, by: 'anna@shop.example' },
+  },
+  'connection.changed': {
+    group: 'connections',
+    sentence: 'Settings of a connection were changed. Their values are not told.',
+    example: { ...CONNECTION, changed: ['policy'], by: 'anna@shop.example' },
+  },
+  'connection.paused': {
+    group: 'connections',
+    sentence: 'A connection was paused: its messages wait until it is resumed.',
+    example: { ...CONNECTION, by: 'anna@shop.example' },
+  },
+  'connection.resumed': {
+    group: 'connections',
+    sentence: 'A connection was resumed: what waits on it is sent.',
+    example: { ...CONNECTION, by: 'anna@shop.example' },
+  },
+  'connection.removed': {
+    group: 'connections',
+    sentence: 'A connection was removed from the account.',
+    example: { ...CONNECTION, by: 'anna@shop.example' },
+  },
+  'token.expiring': {
+    group: 'tokens',
+    sentence: 'A token expires in 14, 7 or 1 days.',
+    example: { ...TOKEN, daysLeft: 14 },
+  },
+  'token.expired': {
+    group: 'tokens',
+    sentence: 'A token has expired: calls made with it are refused.',
+    example: TOKEN,
+  },
+  'alarm.raised': {
+    group: 'alarms',
+    sentence: 'The watchdog found something that needs a look, such as a lane that should move and does not.',
+    example: ALARM,
+  },
+  'alarm.cleared': {
+    group: 'alarms',
+    sentence: 'What an alarm was about is gone.',
+    example: { ...ALARM, clearedAt: '2026-11-22T10:05:00.000Z' },
+  },
+  'webhook.disabled': {
+    group: 'webhooks',
+    sentence: 'A webhook was disabled by itself. It is told to the other webhooks of the account.',
+    example: {
+      ...WEBHOOK,
+      code: 'failing_for_days',
+      why: 'Every try of the last 3 days failed.',
+      nextStep: 'Mend the receiver, then enable the webhook again.',
+    },
+  },
+  'webhook.test': {
+    group: 'webhooks',
+    sentence: 'A person asked for a test. It goes to that webhook alone, whichever notices it wants.',
+    example: { ...WEBHOOK, by: 'anna@shop.example' },
+  },
+} as const satisfies Record<string, NoticeKindFacts>
+
+export type NoticeKind = keyof typeof NOTICE_KINDS
+export const NOTICE_KIND_NAMES = Object.keys(NOTICE_KINDS) as readonly NoticeKind[]
+/** What a webhook can ask for: a test is asked for by a person, each time. */
+export const WANTABLE_KINDS = NOTICE_KIND_NAMES.filter((kind) => kind !== 'webhook.test')
+
+export type MessageNoticeKind = `message.${Lowercase<SettledState>}`
+
+export function isNoticeKind(text: string): text is NoticeKind {
+  return Object.hasOwn(NOTICE_KINDS, text)
+}
+
+/** The notice of a state. Does not compile while a state has none. */
+export function noticeOfState(state: SettledState): MessageNoticeKind & NoticeKind {
+  return `message.${state.toLowerCase() as Lowercase<SettledState>}`
+}

@@ -1,0 +1,45 @@
+-- What waits is taken out only while it is not being handed over: the row is locked first and the open attempt looked
+-- for after, as opening an attempt does it (G4). Zero rows tell the caller that it came too late.
+create function update_message() returns trigger language plpgsql as $$
+declare
+  is_changed boolean;
+begin
+  if old.state <> 'QUEUED' then
+    -- Not over what a receipt has made of it since it was read.
+    update settled set state = new.state, reason = new.reason, words = new.words, published_at = new.published_at,
+        resent_as = new.resent_as, resolved_at = new.resolved_at
+      where account_id = old.account_id and sequence = old.sequence and state = old.state
+        and resent_as is not distinct from old.resent_as and resolved_at is not distinct from old.resolved_at;
+    is_changed := found;
+    if is_changed and new.state <> old.state and exists (select from notice_want where account_id = old.account_id) then
+      perform announce_messages(array[old.sequence]);
+    end if;
+    return case when is_changed then new end;
+  end if;
+  perform from queued where account_id = old.account_id and sequence = old.sequence for update;
+  if not found then
+    return null;
+  end if;
+  perform from open_attempt where connection_id = old.connection_id and message_sequence = old.sequence;
+  if found then
+    return null;
+  end if;
+  if new.state = 'QUEUED' then
+    update queued set attempts = new.attempts where account_id = old.account_id and sequence = old.sequence;
+    return new;
+  end if;
+  delete from queued where account_id = old.account_id and sequence = old.sequence;
+  insert into settled (sequence, id, account_id, connection_id, token_id, request_id, body, body_crc, recipient, type, state,
+      reason, words, attempts, accepted_at, published_at, settled_at, network_id, remote_address, user_agent, took_us,
+      resend_of, resent_as, resolved_at)
+    values (old.sequence, old.id, old.account_id, old.connection_id, old.token_id, old.request_id, old.body, old.body_crc,
+      old.recipient, old.type, new.state, new.reason, new.words, old.attempts, old.accepted_at, new.published_at,
+      coalesce(new.settled_at, now_ms()), new.network_id, old.remote_address, old.user_agent, old.took_us, old.resend_of,
+      new.resent_as, new.resolved_at);
+  if exists (select from notice_want where account_id = old.account_id) then
+    perform announce_messages(array[old.sequence]);
+  end if;
+  return new;
+end
+$$;
+create trigger update_message instead of update on message for each row execute function update_message();
