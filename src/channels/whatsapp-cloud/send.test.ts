@@ -32,7 +32,7 @@ describe('what the phone gets', () => {
       messaging_product: 'whatsapp',
       recipient_type: 'individual',
       to: `+${ANYBODY}`,
-      biz_opaque_callback_data: `${message.messageId}#3#message`,
+      biz_opaque_callback_data: `${message.messageId}#3#message#${ANYBODY}`,
       type: 'text',
       text: { body: 'Hello', preview_url: true },
     })
@@ -169,7 +169,7 @@ describe('the window of 24 hours', () => {
     assert.deepEqual([first.class, first.code, first.retryAfterMs], ['transient', 'whatsapp_131047', 0])
     assert.equal(second.kind, 'accepted')
     assert.deepEqual([asTemplate.type, asTemplate.text], ['template', 'News: Hello'])
-    assert.match(String(asTemplate.opaque), /#2#template$/)
+    assert.match(String(asTemplate.opaque), /#2#template#\d+$/)
     // Another worker knows it, too, without asking.
     assert.deepEqual([lastSent(simulator).text, simulator.requests.length], ['News: And more', 3])
   })

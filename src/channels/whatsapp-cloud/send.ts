@@ -113,7 +113,7 @@ async function call(parts: SendParts, { handover, opened, upload, template }: Dr
     content,
     uploadId: upload?.found.id ?? null,
     linkPreview: settings.linkPreview,
-    opaque: writeOpaqueData({ messageId, attemptNumber, form: template ? 'template' : content.type }),
+    opaque: writeOpaqueData({ messageId, attemptNumber, form: template ? 'template' : content.type, recipient: to }),
     template,
   })
   const bytes = Buffer.from(JSON.stringify(body))

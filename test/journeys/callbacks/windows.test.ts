@@ -56,6 +56,24 @@ describe.each(WORLDS)('a window that is found closed by a callback, on %s', (_, 
     })
   })
 
+  it('is remembered of who hides their number, too, so that the repeat goes as a template', async () => {
+    await withCallbacks(newWorld, async (world) => {
+      const sender = await world.addSender({ templates: TEXT_TEMPLATE })
+      const id = await world.publish(sender, 'wamid.A')
+      world.applier.start(world.events)
+
+      const biz_opaque_callback_data = `${id}#1#message#${RECIPIENT}`
+      await world.tell(sender, { id: 'wamid.A', status: 'failed', biz_opaque_callback_data, ...REFUSED })
+      await world.applied()
+
+      assert.deepEqual(
+        (await messagesOf(world)).map(({ state }) => state),
+        ['FAILED', 'QUEUED'],
+      )
+      assert.equal(await isClosed(world, sender), true)
+    })
+  })
+
   it('fails the message for good without a template that carries it, or when that was one', async () => {
     await withCallbacks(newWorld, async (world) => {
       const [without, withText] = [await world.addSender(), await world.addSender({ templates: TEXT_TEMPLATE })]

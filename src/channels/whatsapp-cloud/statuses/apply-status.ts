@@ -95,7 +95,8 @@ async function afterClosedWindow(
   { connectionId, status, opaque, at, receivedAt }: ClosedWindow,
 ): Promise<void> {
   // First, so that what is sent again goes as a template.
-  if (status.recipient !== null) await windows.close(connectionId, status.recipient, at)
+  const recipient = status.recipient ?? opaque?.recipient ?? null
+  if (recipient !== null) await windows.close(connectionId, recipient, at)
   if (!opaque || receivedAt - at > SENT_AGAIN_WITHIN_MS || visited.has(opaque.messageId)) return
   const connection = await connections.find(connectionId)
   if (!connection || connection.isRemoved) return

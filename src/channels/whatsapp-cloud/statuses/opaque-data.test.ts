@@ -6,11 +6,17 @@ import { readOpaqueData, writeOpaqueData } from './opaque-data.ts'
 const messageId = '01989898-0000-7000-8000-000000000000' as MessageId
 
 describe('what is sent along with a message', () => {
-  it.each([null, 'message', 'image', 'audio', 'template'] as const)('is read back as it was written: %s', (form) => {
-    const written = writeOpaqueData({ messageId, attemptNumber: 12, form })
+  it.each([
+    [null, null],
+    ['message', null],
+    ['image', '15551234567'],
+    ['audio', '155512345678901'],
+    ['template', '1555123'],
+  ] as const)('is read back as it was written: %s to %s', (form, recipient) => {
+    const written = writeOpaqueData({ messageId, attemptNumber: 12, form, recipient })
 
     assert.ok(written.length <= 512)
-    assert.deepEqual(readOpaqueData(written), { messageId, attemptNumber: 12, form })
+    assert.deepEqual(readOpaqueData(written), { messageId, attemptNumber: 12, form, recipient })
   })
 
   it.each([
@@ -27,6 +33,9 @@ describe('what is sent along with a message', () => {
     `${messageId}#1#`,
     `${messageId}#1#constructor`,
     `${messageId}#1#image#more`,
+    `${messageId}#1#image#0555123456`,
+    `${messageId}#1#image#15551234567#more`,
+    `${messageId}#1##15551234567`,
     ` ${messageId}#1`,
     `${messageId}#1\n`,
     `${messageId.toUpperCase()}x#1`,

@@ -10,25 +10,29 @@ export interface OpaqueData {
   readonly attemptNumber: number
   /** Null: whoever sent it did not say. */
   readonly form: SentForm | null
+  /** To whom it went. Meta leaves that out of reports about people who hide their number. Null: not said. */
+  readonly recipient: string | null
 }
 
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
-const WRITTEN = new RegExp(`^(${UUID})#([1-9][0-9]{0,8})(?:#([a-z]{1,16}))?$`)
+const WRITTEN = new RegExp(`^(${UUID})#([1-9][0-9]{0,8})(?:#([a-z]{1,16})(?:#([1-9][0-9]{6,14}))?)?$`)
 const FORMS: ReadonlySet<string> = new Set([...MESSAGE_TYPES, 'template'])
 
 /** The text for `biz_opaque_callback_data`, of which Meta keeps 512 characters. */
-export function writeOpaqueData({ messageId, attemptNumber, form }: OpaqueData): string {
-  return `${messageId}#${attemptNumber}${form ? `#${form}` : ''}`
+export function writeOpaqueData({ messageId, attemptNumber, form, recipient }: OpaqueData): string {
+  const rest = form === null ? [] : recipient === null ? [form] : [form, recipient]
+  return [messageId, attemptNumber, ...rest].join('#')
 }
 
 /** Null: not written by us. */
 export function readOpaqueData(text: unknown): OpaqueData | null {
-  const [, messageId, attemptNumber, form] = (typeof text === 'string' && WRITTEN.exec(text)) || []
+  const [, messageId, attemptNumber, form, recipient] = (typeof text === 'string' && WRITTEN.exec(text)) || []
   if (messageId === undefined || attemptNumber === undefined) return null
   if (form !== undefined && !FORMS.has(form)) return null
   return {
     messageId: messageId as MessageId,
     attemptNumber: Number(attemptNumber),
     form: (form as SentForm | undefined) ?? null,
+    recipient: recipient ?? null,
   }
 }

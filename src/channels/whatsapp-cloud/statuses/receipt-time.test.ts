@@ -10,7 +10,7 @@ const DAY = 24 * 3_600_000
 function opaque(madeAt: number) {
   const time = madeAt.toString(16).padStart(12, '0')
   const messageId = `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000` as MessageId
-  return { messageId, attemptNumber: 1, form: null }
+  return { messageId, attemptNumber: 1, form: null, recipient: null }
 }
 
 describe('the time of a report', () => {
