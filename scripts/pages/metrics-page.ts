@@ -1,54 +1,55 @@
-import { Metrics } from '../../src/app/metrics.ts'
-import type { ConnectionId, MessageId } from '../../src/core/ids.ts'
+import { METRIC_LIST, type MetricDefinition } from '../../src/app/metrics/metric-table.ts'
+import { ALERT_RULES } from '../metrics/alert-rules.ts'
 import { markdownTable } from './markdown.ts'
 
+// More of them would make the table unreadable, and stand in other tables already.
+const VALUES_SHOWN_UP_TO = 12
+
 /** The text of docs/metrics.md. */
-export async function makeMetricsPage(): Promise<string> {
-  const metrics = new Metrics({ waiting: () => 0, lanes: () => 0 })
-  countSomething(metrics)
-  const text = await metrics.text()
-  const rows = [...text.matchAll(/^# HELP (nuncio_\S+) (.*)\n# TYPE \S+ (\S+)$/gm)].map(
-    ([, name = '', help = '', kind = '']) => [`\`${name}\``, kind, labelsOf(name, text), help],
-  )
+export function makeMetricsPage(): string {
+  const rows = METRIC_LIST.map(([name, definition]) => [
+    `\`${name}\``,
+    definition.kind,
+    labelsOf(definition),
+    definition.help,
+  ])
+  const alerts = ALERT_RULES.map(({ name, lasts, summary, next }) => [`\`${name}\``, lasts, summary, next])
   return `# Metrics
 
 \`GET /metrics\` answers in the text form of Prometheus. Who may read it: this machine itself (not through a proxy), the
-addresses in \`NUNCIO_METRICS_ALLOWED\`, and whoever brings \`NUNCIO_METRICS_SECRET\` as \`Authorization: Bearer …\`.
+addresses in \`NUNCIO_METRICS_ALLOWED\`, and whoever brings \`NUNCIO_METRICS_SECRET\` as \`Authorization: Bearer …\`. Several
+processes on one port answer with one text: what is counted is added up.
 
-${markdownTable(['Name', 'Kind', 'Labels', 'What it counts'], rows)}
+${markdownTable(['Name', 'Kind', 'Labels and their values', 'What it tells'], rows)}
 
-Beside these come the usual \`process_…\` and \`nodejs_…\` metrics of Node. What to watch stands in
-[logs and metrics](operating/logs-and-metrics.md).
+Every value of a label stands in a list of ours; whatever else comes counts as \`other\`. So no number, no text and no id
+can become a label, and the size of the text has a bound.
+
+Beside these come the usual \`process_…\` and \`nodejs_…\` metrics of Node, without \`nodejs_eventloop_lag_min_seconds\`, which
+tells centuries until it has a sample.
+
+## Dashboard
+
+\`deploy/grafana/nuncio-dashboard.json\` shows all of them. In Grafana: Dashboards → New → Import → upload the file, and choose
+the Prometheus that reads Nuncio. It is printed from the same table as this page.
+
+## Alerts
+
+\`deploy/prometheus/alerts.yaml\` holds these rules, for \`rule_files\` of Prometheus.
+
+${markdownTable(['Alert', 'When it lasts', 'What is so', 'What to do'], alerts)}
+
+How to let Prometheus read Nuncio: [logs and metrics](operating/logs-and-metrics.md).
 `
 }
 
-/** A counter shows its labels only once it has counted. */
-function countSomething(metrics: Metrics): void {
-  metrics.replied(400, 'number_malformed', 1)
-  metrics.consoleReplied(200, 1)
-  metrics.callbackReplied(200, 1)
-  metrics.record({ event: 'claim.expired' })
-  const channel = 'whatsapp-cloud'
-  metrics.record({ event: 'callback.received', channel, outcome: 'stored', tookMs: 1 })
-  metrics.record({ event: 'callback.applied', channel, kind: 'read', end: 'applied' })
-  metrics.record({ event: 'callback.ignored', channel, reason: 'field_unknown', count: 1 })
-  metrics.record({
-    event: 'attempt.finished',
-    messageId: '' as MessageId,
-    connectionId: '' as ConnectionId,
-    channel: 'sandbox',
-    number: 1,
-    outcome: 'accepted',
-    code: null,
-    tookMs: 1,
-    next: 'PUBLISHED',
+function labelsOf({ labels }: MetricDefinition): string {
+  const parts = Object.entries(labels).map(([label, values]) => {
+    if (label === 'status') return '`status`: of HTTP'
+    if (label === 'outcome' && values.includes('replayed'))
+      return '`outcome`: `accepted`, `replayed`, or a [refusal](refusals.md)'
+    if (values.length > VALUES_SHOWN_UP_TO) return `\`${label}\`: ${values.length} values`
+    return `\`${label}\`: ${values.map((value) => `\`${value}\``).join(', ')}`
   })
-}
-
-function labelsOf(name: string, text: string): string {
-  const labels = new Set<string>()
-  for (const [, found = ''] of text.matchAll(new RegExp(`^${name}(?:_bucket)?\\{(.*)\\}`, 'gm'))) {
-    for (const [, label = ''] of found.matchAll(/(\w+)="/g)) if (label !== 'le') labels.add(`\`${label}\``)
-  }
-  return [...labels].join(', ') || '–'
+  return parts.join('; ') || '–'
 }

@@ -61,6 +61,14 @@ export class Dispatching {
     return this.#dispatcher.laneCount
   }
 
+  get fetchCount(): number {
+    return this.#media.fetchCount
+  }
+
+  standings(): Iterable<string> {
+    return this.#dispatcher.standings()
+  }
+
   async start(): Promise<void> {
     const events = createChannelEvents(this.#storage)
     for (const channel of this.#channels.values()) await channel.start(events)

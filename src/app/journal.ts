@@ -13,6 +13,7 @@ function levelOf(event: JournalEvent): Level {
     case 'lane.claimed':
     case 'lane.lost':
     case 'media.fetched':
+    case 'message.prepared':
     // Anybody can send callbacks: whom nobody knows must not be able to fill the log. All of them are counted.
     case 'callback.received':
     case 'callback.applied':

@@ -1,114 +1,60 @@
-import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { AggregatorRegistry, collectDefaultMetrics, type Metric, Registry } from 'prom-client'
 import type { JournalEvent } from '../core/ports/journal.ts'
 import type { HttpObserver } from '../http/server-state.ts'
-
-const SECONDS = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+import { Counted, type Spread, type Tally } from './metrics/counted.ts'
+import { standingOf } from './metrics/label-values.ts'
+import { type LabelsOf, METRIC_LIST, type MetricName, type NameOf } from './metrics/metric-table.ts'
+import type { Committed, StorageFigures } from './storage.ts'
 
 /** What one process has counted, in a form that can be handed to another. */
 export type MetricsReport = readonly object[]
+
+/** What is not counted but is so, told when somebody looks. Each of it must be cheap. */
+export interface Standing {
+  readonly waiting: () => number
+  readonly lanes: () => number
+  /** Of each lane that is held here: what it does, or the reason that it waits for. */
+  readonly laneStandings?: () => Iterable<string>
+  readonly storage?: () => StorageFigures | null
+  readonly fetches?: () => number
+  readonly looks?: () => number
+}
+
+// Node's own histogram tells 9.2e18 ns as the least of no samples.
+const WITHOUT_MEANING = 'nodejs_eventloop_lag_min_seconds'
+
+interface OfChannel {
+  readonly accepted: Tally
+  readonly rejected: Tally
+  readonly unknown: Tally
+  readonly seconds: Spread
+}
 
 /** What the rest of the service counts into, and what /metrics shows. Labels come from fixed lists: their number is bounded. */
 export class Metrics implements HttpObserver {
   readonly contentType: string
   readonly #registry = new Registry()
   readonly #readOthers: (() => Promise<readonly MetricsReport[]>) | null
-  readonly #requests = new Counter({
-    name: 'nuncio_requests_total',
-    help: 'Requests to the send endpoint, by HTTP status and outcome.',
-    labelNames: ['status', 'outcome'],
-    registers: [this.#registry],
-  })
-  readonly #requestSeconds = new Histogram({
-    name: 'nuncio_request_seconds',
-    help: 'From the arrival of a request until its reply was written.',
-    buckets: SECONDS,
-    registers: [this.#registry],
-  })
-  readonly #consoleRequests = new Counter({
-    name: 'nuncio_console_requests_total',
-    help: 'Requests to the private API of the console, by HTTP status.',
-    labelNames: ['status'],
-    registers: [this.#registry],
-  })
-  readonly #consoleSeconds = new Histogram({
-    name: 'nuncio_console_request_seconds',
-    help: 'From the arrival of a request of the console until its reply began.',
-    buckets: SECONDS,
-    registers: [this.#registry],
-  })
-  readonly #callbackReplies = new Counter({
-    name: 'nuncio_callback_replies_total',
-    help: 'Callbacks of networks, by the HTTP status that they were answered with.',
-    labelNames: ['status'],
-    registers: [this.#registry],
-  })
-  readonly #callbackSeconds = new Histogram({
-    name: 'nuncio_callback_seconds',
-    help: 'From the arrival of a callback until its reply was written.',
-    buckets: SECONDS,
-    registers: [this.#registry],
-  })
-  readonly #callbacks = new Counter({
-    name: 'nuncio_callbacks_total',
-    help: 'Callbacks of networks, by channel and by what became of them.',
-    labelNames: ['channel', 'outcome'],
-    registers: [this.#registry],
-  })
-  readonly #reports = new Counter({
-    name: 'nuncio_callback_reports_total',
-    help: 'Reports about messages in callbacks, by channel, kind and what became of them.',
-    labelNames: ['channel', 'kind', 'end'],
-    registers: [this.#registry],
-  })
-  readonly #ignored = new Counter({
-    name: 'nuncio_callback_parts_ignored_total',
-    help: 'Parts of callbacks that say nothing to us, by channel and reason.',
-    labelNames: ['channel', 'reason'],
-    registers: [this.#registry],
-  })
-  readonly #accepted = this.#requests.labels('200', 'accepted')
-  readonly #refusalsNotLogged = this.#counter(
-    'nuncio_refusals_not_logged_total',
-    'Refused requests that could not be put into the API log.',
-  )
-  readonly #dropped = this.#counter(
-    'nuncio_connections_dropped_total',
-    'Connections turned away because as many were open as may be.',
-  )
-  readonly #attempts = new Counter({
-    name: 'nuncio_attempts_total',
-    help: 'Attempts to hand a message to a channel, by channel and outcome.',
-    labelNames: ['channel', 'outcome'],
-    registers: [this.#registry],
-  })
-  readonly #attemptSeconds = new Histogram({
-    name: 'nuncio_attempt_seconds',
-    help: 'How long an attempt took.',
-    labelNames: ['channel'],
-    buckets: SECONDS,
-    registers: [this.#registry],
-  })
-  readonly #events = new Counter({
-    name: 'nuncio_events_total',
-    help: 'What else happened on the dispatching side, by kind.',
-    labelNames: ['event'],
-    registers: [this.#registry],
-  })
+  readonly #all: ReadonlyMap<string, Counted>
+  // Told of every request or message: their lines are looked up once.
+  readonly #accepted: Tally
+  readonly #requestSeconds: Spread
+  readonly #firstWait: Spread
+  readonly #ofChannels = new Map<string, OfChannel>()
 
   /**
-   * `now` tells, when somebody looks, what is not counted but is so. `readOthers` brings what the other processes on this
-   * port have counted; null when there are none.
+   * `readOthers` brings what the other processes on this port have counted; null when there are none.
    */
-  constructor(
-    now: { readonly waiting: () => number; readonly lanes: () => number },
-    readOthers: (() => Promise<readonly MetricsReport[]>) | null = null,
-  ) {
+  constructor(now: Standing, readOthers: (() => Promise<readonly MetricsReport[]>) | null = null) {
     this.#readOthers = readOthers
     this.contentType = this.#registry.contentType
+    this.#all = new Map(METRIC_LIST.map(([name]) => [name, this.#register(name)]))
+    this.#accepted = this.#tally('nuncio_requests_total', { status: '200', outcome: 'accepted' })
+    this.#requestSeconds = this.#spread('nuncio_request_seconds', {})
+    this.#firstWait = this.#spread('nuncio_first_attempt_wait_seconds', {})
     collectDefaultMetrics({ register: this.#registry })
-    // Every process counts all that wait in the database; the lanes are each its own.
-    this.#gauge('nuncio_messages_waiting', 'Messages that wait in their lanes.', { read: now.waiting, together: 'max' })
-    this.#gauge('nuncio_lanes_held', 'Lanes that are held here.', { read: now.lanes, together: 'sum' })
+    this.#registry.removeSingleMetric(WITHOUT_MEANING)
+    this.#tell(now)
   }
 
   /** Of all processes on this port together. */
@@ -123,67 +69,141 @@ export class Metrics implements HttpObserver {
     return this.#registry.getMetricsAsJSON()
   }
 
+  /** Adds to a counter. */
+  count<Name extends NameOf<'counter'>>(name: Name, labels: LabelsOf<Name>, by = 1): void {
+    this.#tally(name, labels).value += by
+  }
+
   replied(status: number, outcome: string, tookMs: number): void {
-    if (outcome === 'accepted') this.#accepted.inc()
-    else this.#requests.labels(String(status), outcome).inc()
+    if (outcome === 'accepted') this.#accepted.value += 1
+    else this.count('nuncio_requests_total', { status: String(status), outcome })
     this.#requestSeconds.observe(tookMs / 1000)
   }
 
   consoleReplied(status: number, tookMs: number): void {
-    this.#consoleRequests.labels(String(status)).inc()
-    this.#consoleSeconds.observe(tookMs / 1000)
+    this.count('nuncio_console_requests_total', { status: String(status) })
+    this.#spread('nuncio_console_request_seconds', {}).observe(tookMs / 1000)
   }
 
   callbackReplied(status: number, tookMs: number): void {
-    this.#callbackReplies.labels(String(status)).inc()
-    this.#callbackSeconds.observe(tookMs / 1000)
+    this.count('nuncio_callback_replies_total', { status: String(status) })
+    this.#spread('nuncio_callback_seconds', {}).observe(tookMs / 1000)
   }
 
   refusalNotLogged(): void {
-    this.#refusalsNotLogged.inc()
+    this.count('nuncio_refusals_not_logged_total', {})
   }
 
   connectionDropped(): void {
-    this.#dropped.inc()
+    this.count('nuncio_connections_dropped_total', {})
+  }
+
+  /** Once for each commit, however many share it. */
+  committed({ what, rows, tookMs }: Committed): void {
+    this.#spread('nuncio_commit_seconds', { what }).observe(tookMs / 1000)
+    this.#spread('nuncio_commit_rows', { what }).observe(rows)
   }
 
   record(event: JournalEvent): void {
     switch (event.event) {
-      case 'attempt.finished':
-        this.#attempts.labels(event.channel, event.outcome).inc()
-        this.#attemptSeconds.labels(event.channel).observe(event.tookMs / 1000)
+      case 'attempt.finished': {
+        const ofChannel = this.#ofChannels.get(event.channel) ?? this.#addChannel(event.channel)
+        ofChannel[event.outcome].value += 1
+        ofChannel.seconds.observe(event.tookMs / 1000)
+        if (event.number === 1) this.#firstWait.observe(event.waitedMs / 1000)
         break
+      }
+      case 'lane.claimed':
+      case 'lane.lost':
+        this.count('nuncio_lane_claims_total', { change: event.event === 'lane.claimed' ? 'taken' : 'lost' })
+        break
+      case 'media.fetched':
+        this.count('nuncio_media_fetches_total', { outcome: 'fetched' })
+        this.count('nuncio_media_fetched_bytes_total', {}, event.sizeBytes)
+        this.#spread('nuncio_media_fetch_seconds', {}).observe(event.tookMs / 1000)
+        break
+      case 'media.failed':
+        this.count('nuncio_media_fetches_total', { outcome: event.code })
+        break
+      case 'message.prepared': {
+        const { channel, outcome, tookMs } = event
+        this.#spread('nuncio_prepare_seconds', { channel, outcome }).observe(tookMs / 1000)
+        break
+      }
       case 'callback.received':
-        this.#callbacks.labels(event.channel, event.outcome).inc()
+        this.count('nuncio_callbacks_total', { channel: event.channel, outcome: event.outcome })
         break
       case 'callback.applied':
-        this.#reports.labels(event.channel, event.kind, event.end).inc()
+        this.count('nuncio_callback_reports_total', { channel: event.channel, kind: event.kind, end: event.end })
         break
       case 'callback.ignored':
-        this.#ignored.labels(event.channel, event.reason).inc(event.count)
+        this.count('nuncio_callback_parts_ignored_total', { channel: event.channel, reason: event.reason }, event.count)
         break
       default:
-        this.#events.labels(event.event).inc()
+        this.count('nuncio_events_total', { event: event.event })
     }
   }
 
-  #counter(name: string, help: string): Counter {
-    return new Counter({ name, help, registers: [this.#registry] })
+  #addChannel(channel: string): OfChannel {
+    const outcome = (word: 'accepted' | 'rejected' | 'unknown') =>
+      this.#tally('nuncio_attempts_total', { channel, outcome: word })
+    const made: OfChannel = {
+      accepted: outcome('accepted'),
+      rejected: outcome('rejected'),
+      unknown: outcome('unknown'),
+      seconds: this.#spread('nuncio_attempt_seconds', { channel }),
+    }
+    this.#ofChannels.set(channel, made)
+    return made
   }
 
-  #gauge(
-    name: string,
-    help: string,
-    { read, together }: { readonly read: () => number; readonly together: 'max' | 'sum' },
-  ): void {
-    new Gauge({
-      name,
-      help,
-      aggregator: together,
-      registers: [this.#registry],
-      collect() {
-        this.set(read())
-      },
+  #tell(now: Standing): void {
+    this.#gauge('nuncio_messages_waiting', now.waiting)
+    this.#gauge('nuncio_lanes_held', now.lanes)
+    this.#gauge('nuncio_media_fetches_open', () => now.fetches?.() ?? 0)
+    this.#gauge('nuncio_console_looks_open', () => now.looks?.() ?? 0)
+    this.#gauge('nuncio_database_bytes', () => now.storage?.()?.databaseBytes ?? 0)
+    this.#gauge('nuncio_media_spool_bytes', () => now.storage?.()?.spoolBytes ?? 0)
+    this.#gauge('nuncio_connections_paused', () => now.storage?.()?.pausedConnections ?? 0)
+    this.#gauge('nuncio_database_connections_made_total', () => now.storage?.()?.connectionsMade ?? 0)
+    const byStanding = this.#counted('nuncio_lanes')
+    const open = this.#tally('nuncio_attempts_open', {})
+    byStanding.collectWith(() => {
+      const counts = new Map<string, number>()
+      for (const said of now.laneStandings?.() ?? []) {
+        const standing = standingOf(said)
+        counts.set(standing, (counts.get(standing) ?? 0) + 1)
+      }
+      for (const { labels, line } of byStanding.lines())
+        (line as Tally).value = counts.get(labels['standing'] ?? '') ?? 0
+      open.value = counts.get('sending') ?? 0
     })
+  }
+
+  #gauge(name: NameOf<'gauge'> | 'nuncio_database_connections_made_total', read: () => number): void {
+    const line = this.#tally(name, {} as LabelsOf<typeof name>)
+    this.#counted(name).collectWith(() => {
+      line.value = read()
+    })
+  }
+
+  #tally<Name extends NameOf<'counter' | 'gauge'>>(name: Name, labels: LabelsOf<Name>): Tally {
+    return this.#counted(name).of(labels) as Tally
+  }
+
+  #spread<Name extends NameOf<'histogram'>>(name: Name, labels: LabelsOf<Name>): Spread {
+    return this.#counted(name).of(labels) as Spread
+  }
+
+  #counted(name: MetricName): Counted {
+    const found = this.#all.get(name)
+    if (!found) throw new Error(`There is no metric ${name}`)
+    return found
+  }
+
+  #register(name: MetricName): Counted {
+    const made = new Counted(name)
+    this.#registry.registerMetric(made as unknown as Metric)
+    return made
   }
 }

@@ -69,7 +69,14 @@ export class Nuncio {
   constructor(parts: NuncioParts) {
     this.#parts = parts
     this.#settings = parts.settings
-    const now = { waiting: () => this.#storage?.waiting() ?? 0, lanes: () => this.#dispatching?.laneCount ?? 0 }
+    const now = {
+      waiting: () => this.#storage?.waiting() ?? 0,
+      lanes: () => this.#dispatching?.laneCount ?? 0,
+      laneStandings: () => this.#dispatching?.standings() ?? [],
+      storage: () => this.#storage?.figures() ?? null,
+      fetches: () => this.#dispatching?.fetchCount ?? 0,
+      looks: () => this.#console?.openLooks() ?? 0,
+    }
     this.#metrics = new Metrics(now, parts.readOtherMetrics)
     this.#journal = createJournal(parts.logger, this.#metrics)
   }
@@ -166,6 +173,7 @@ export class Nuncio {
         channels.get(name)?.capabilities.types.includes(type) ? null : 'type_unsupported_by_channel',
       onBroken,
       onTrouble: (error) => this.#journal.record({ event: 'storage.unavailable', error }),
+      onCommit: (committed) => this.#metrics.committed(committed),
     })
   }
 

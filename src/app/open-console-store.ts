@@ -7,6 +7,8 @@ export interface ConsoleStorage {
   readonly store: ConsoleStore
   /** Begins what is done in the background. */
   start(): void
+  /** How many looks into the database wait for their answer. Cheap. */
+  openLooks(): number
   /** Lets what is open be answered. Harmless twice. */
   close(): Promise<void>
 }

@@ -69,6 +69,7 @@ class SharedStorage {
       acceptingProcesses: () => 1,
       isWritable: async () => this.isWritable,
       waiting: () => sqlite.waiting(),
+      figures: () => sqlite.figures(),
       close: async () => {
         this.closed += 1
       },

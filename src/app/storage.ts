@@ -11,6 +11,23 @@ import type { Notices } from '../core/ports/notices.ts'
 import type { KeyFacts } from '../core/ports/secrets.ts'
 import type { RefusalCode } from '../core/refusals.ts'
 
+/** One durable commit, for the metrics. */
+export interface Committed {
+  readonly what: 'shared' | 'accept' | 'step'
+  /** How many acceptances, steps and other jobs shared it. */
+  readonly rows: number
+  readonly tookMs: number
+}
+
+/** What can be told of the database without asking it, for the metrics. */
+export interface StorageFigures {
+  readonly databaseBytes: number
+  readonly spoolBytes: number
+  readonly pausedConnections: number
+  /** Since the process began; 0 where there are none to be made. */
+  readonly connectionsMade: number
+}
+
 /** What an engine is told about the process that opens it. */
 export interface StorageOptions {
   /** Who we are, as `nuncio workers` shows it. */
@@ -29,6 +46,8 @@ export interface StorageOptions {
   readonly onBroken: (error: unknown) => void
   /** Housekeeping failed; it is tried again by itself. */
   readonly onTrouble: (error: unknown) => void
+  /** After each commit of the hot paths; must be quick. */
+  readonly onCommit?: (committed: Committed) => void
 }
 
 /** What others have done to lanes. Being told only saves time: who is not told finds out at the next look. */
@@ -74,6 +93,8 @@ export interface Storage {
   isWritable(): Promise<boolean>
   /** How many messages wait in all lanes, as far as this process knows. */
   waiting(): number
+  /** As far as this process knows; cheap. */
+  figures(): StorageFigures
   /** Harmless twice. */
   close(): Promise<void>
 }

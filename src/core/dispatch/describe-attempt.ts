@@ -124,7 +124,9 @@ export function finished(
     number: attempt.number,
     outcome: attempt.outcome,
     code: attempt.code,
+    startedAt: attempt.startedAt,
     tookMs: attempt.endedAt - attempt.startedAt,
+    waitedMs: attempt.startedAt - message.acceptedAt,
     next: disposition.do === 'settle' ? disposition.as : 'QUEUED',
   }
 }

@@ -142,6 +142,11 @@ export class Dispatcher {
     return this.#lanes.size
   }
 
+  /** What each lane does, or the reason that it waits for. */
+  *standings(): Iterable<string> {
+    for (const lane of this.#lanes.values()) yield lane.standing
+  }
+
   /** True when another living worker should have this lane. */
   isAnothers(connectionId: ConnectionId): boolean {
     return this.#share.isAnothers(connectionId)

@@ -96,6 +96,12 @@ export class Lane {
     return this.#claimed.epoch
   }
 
+  /** What it does, or the reason that it waits for. */
+  get standing(): string {
+    if (this.#call) return 'sending'
+    return this.#working ? (this.#rules.wait?.reason ?? 'busy') : 'idle'
+  }
+
   /** Since when it has had nothing to do, by the monotonic clock; null while it has. */
   get idleSinceMonotonic(): number | null {
     return this.#working ? null : this.#idleSinceMonotonic

@@ -116,6 +116,11 @@ export class MediaStage {
     this.#keeper.lookForLost()
   }
 
+  /** How many fetches are under way. */
+  get fetchCount(): number {
+    return this.#ends.size
+  }
+
   /** True while the spool cannot be written: no message pays for that. */
   isStalled(): boolean {
     return this.#stalledUntilMonotonic !== null
@@ -216,13 +221,14 @@ export class MediaStage {
 
   async #fetch({ wanted, abort }: Running): Promise<void> {
     const { fetcher, clock, journal } = this.#parts
+    const beganMonotonic = clock.monotonic()
     try {
       const spoolName = `${wanted.messageId}-${wanted.tries}`
       const result = await fetcher.fetch({ url: wanted.url, type: wanted.type, spoolName }, abort.signal)
       this.#stalledUntilMonotonic = null
       if (result.kind === 'fetched') await this.#arrived(wanted, result)
       // A fetch that we ended ourselves says nothing about the file.
-      else if (!abort.signal.aborted) await this.#failed(wanted, result)
+      else if (!abort.signal.aborted) await this.#failed(wanted, result, clock.monotonic() - beganMonotonic)
     } catch (error) {
       if (abort.signal.aborted) return
       if (error instanceof StorageUnavailable) return journal.record({ event: 'storage.unavailable', error })
@@ -243,18 +249,21 @@ export class MediaStage {
       throw error
     }
     if (!isWanted) return fetcher.discard(file.path)
-    journal.record({ event: 'media.fetched', messageId: wanted.messageId, sizeBytes: file.sizeBytes, tookMs })
+    const { messageId, tries } = wanted
+    journal.record({ event: 'media.fetched', messageId, number: tries + 1, sizeBytes: file.sizeBytes, tookMs })
     onSettled(wanted.connectionId)
   }
 
-  async #failed(wanted: MediaToFetch, failure: MediaFailure): Promise<void> {
+  async #failed(wanted: MediaToFetch, failure: MediaFailure, tookMs: number): Promise<void> {
     const { queue, clock, journal, onSettled } = this.#parts
     const trial = { code: failure.code, words: failure.words, at: clock.now() }
     const delayMs = failure.mayPass ? RETRY_DELAYS_MS[wanted.tries] : undefined
     journal.record({
       event: 'media.failed',
       messageId: wanted.messageId,
+      number: wanted.tries + 1,
       code: failure.code,
+      tookMs,
       final: delayMs === undefined,
     })
     if (delayMs === undefined) {

@@ -1,7 +1,7 @@
 import type { QueuedMessage, Sequence } from '../message/message.ts'
 import type { Channel, Handover, Prepared } from '../ports/channel.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { Journal } from '../ports/journal.ts'
+import type { Journal, JournalEvent } from '../ports/journal.ts'
 import { BoundedCall } from './bounded-call.ts'
 import type { Rest } from './rest.ts'
 import type { WorkerClaim } from './worker-claim.ts'
@@ -64,18 +64,22 @@ export class Preparation {
     this.#running = { call, term }
     this.#isCut = false
     this.heedClaim()
+    const beganMonotonic = clock.monotonic()
     if (!this.#isCut) {
       void call.run(channel, handover, journal).then(() => rest.interrupt())
       await this.#ended(call, isWanted)
     }
     this.#running = null
-    const { prepared } = call
-    if (prepared?.kind === 'ready') {
-      this.#ready = { sequence, untilMonotonic: clock.monotonic() + READY_FOR_MS }
-      return prepared
-    }
-    if (!this.#isCut) return call.isAborted ? TOO_LONG : prepared
-    return null
+    const prepared = this.#endOf(call)
+    if (prepared?.kind === 'ready') this.#ready = { sequence, untilMonotonic: clock.monotonic() + READY_FOR_MS }
+    journal.record(described(prepared, { handover, channel: channel.name, tookMs: clock.monotonic() - beganMonotonic }))
+    return prepared
+  }
+
+  #endOf({ prepared, isAborted }: PrepareCall): Prepared | null {
+    if (prepared?.kind === 'ready') return prepared
+    if (this.#isCut) return null
+    return isAborted ? TOO_LONG : prepared
   }
 
   /** Nobody wants it any more. Harmless when nothing is running. */
@@ -120,6 +124,15 @@ class PrepareCall extends BoundedCall<Prepared> {
       return FAULT
     })
   }
+}
+
+function described(
+  prepared: Prepared | null,
+  { handover, channel, tookMs }: { readonly handover: Handover; readonly channel: string; readonly tookMs: number },
+): JournalEvent {
+  const { messageId, connectionId } = handover
+  const code = prepared?.kind === 'failed' ? prepared.failure.code : null
+  return { event: 'message.prepared', messageId, connectionId, channel, outcome: prepared?.kind ?? 'cut', code, tookMs }
 }
 
 function failed(code: string, words: string): Prepared {

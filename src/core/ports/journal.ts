@@ -1,4 +1,4 @@
-import type { ConnectionId, MessageId } from '../ids.ts'
+import type { ConnectionId, Instant, MessageId } from '../ids.ts'
 
 /** What a channel tells of the callbacks of its network. Every word in it comes from a list of ours. */
 export type CallbackEvent =
@@ -37,7 +37,10 @@ export type JournalEvent =
       readonly number: number
       readonly outcome: 'accepted' | 'rejected' | 'unknown'
       readonly code: string | null
+      readonly startedAt: Instant
       readonly tookMs: number
+      /** From the acceptance of the message until this attempt, in milliseconds. */
+      readonly waitedMs: number
       /** What became of the message: its new state; `QUEUED` when it is tried again. */
       readonly next: string
     }
@@ -67,10 +70,29 @@ export type JournalEvent =
   | {
       readonly event: 'media.fetched'
       readonly messageId: MessageId
+      /** Which try it was, counted from 1. */
+      readonly number: number
       readonly sizeBytes: number
       readonly tookMs: number
     }
-  | { readonly event: 'media.failed'; readonly messageId: MessageId; readonly code: string; readonly final: boolean }
+  | {
+      readonly event: 'media.failed'
+      readonly messageId: MessageId
+      readonly number: number
+      readonly code: string
+      readonly tookMs: number
+      readonly final: boolean
+    }
+  /** What the network wants first was done, or not: `cut` when nobody wanted it any more. */
+  | {
+      readonly event: 'message.prepared'
+      readonly messageId: MessageId
+      readonly connectionId: ConnectionId
+      readonly channel: string
+      readonly outcome: 'ready' | 'failed' | 'cut'
+      readonly code: string | null
+      readonly tookMs: number
+    }
   | { readonly event: 'media.stalled'; readonly error: unknown }
   /** Files have gone missing from the spool, of messages in so many lanes; they are fetched again. */
   | { readonly event: 'media.lost'; readonly connections: number }

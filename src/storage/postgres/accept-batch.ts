@@ -82,7 +82,7 @@ export async function acceptBatch(
   const { clock, channels } = parts
   const began = performance.now()
   const batch = encode(candidates, clock.monotonic())
-  const [reply] = await slot.run((count) =>
+  const [reply] = await slot.run(candidates.length, (count) =>
     slot.link.askNow(
       ACCEPT,
       [

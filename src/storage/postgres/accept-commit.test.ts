@@ -168,7 +168,7 @@ function openIntake(world: PostgresWorld, url: string, ways = 2): PostgresIntake
     return link
   }
   return new PostgresIntake({
-    slots: Array.from({ length: ways }, (_, number) => new Slot(ANNA, 100 + number, newLink())),
+    slots: Array.from({ length: ways }, (_, number) => new Slot(ANNA, { number: 100 + number, link: newLink() })),
     lookUps: newLink(),
     background: newLink(),
     clock: world.clock,

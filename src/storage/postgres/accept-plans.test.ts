@@ -106,7 +106,7 @@ function openIntake(world: PostgresWorld): PostgresIntake {
     return link
   }
   return new PostgresIntake({
-    slots: [new Slot(ANNA, 100, newLink())],
+    slots: [new Slot(ANNA, { number: 100, link: newLink() })],
     lookUps: newLink(),
     background: newLink(),
     clock: world.clock,

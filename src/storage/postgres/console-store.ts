@@ -40,6 +40,11 @@ export class ConsoleConnections {
     this.#start()
   }
 
+  /** How many statements wait for one of the connections. */
+  openLooks(): number {
+    return this.#pool.waitingCount
+  }
+
   /** Resolves when nothing is done in the background, and all connections are ended. Harmless twice. */
   async close(): Promise<void> {
     await this.#stop()

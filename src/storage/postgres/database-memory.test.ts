@@ -48,7 +48,7 @@ class Process {
     this.#worker = worker
     const file = new RemembranceFile(join(folder, dataDir, 'remembered.json'))
     this.memory = new DatabaseMemory({ worker, file, onAlarm: (sentence) => this.alarms.push(sentence) })
-    this.slot = new Slot(worker, 7, null as never)
+    this.slot = new Slot(worker, { number: 7, link: null as never })
     this.memory.watch(this.slot)
   }
 
@@ -78,7 +78,7 @@ class Process {
 
   /** A batch over the slot. `reach` false: the database has lost it again. */
   async commit(reach = true): Promise<void> {
-    await this.slot.run(async (count) => {
+    await this.slot.run(1, async (count) => {
       const values = [this.#worker, this.slot.number, count]
       if (reach) await inTurn(() => session.query('select note_progress($1, $2, $3)', values))
     })
@@ -240,7 +240,7 @@ describe('the count of commits of each connection', () => {
     const anna = new Process(ANNA)
     await anna.live()
     await beats(anna)
-    const lost = anna.slot.run(async (count) => {
+    const lost = anna.slot.run(1, async (count) => {
       await session.query('select note_progress($1, $2, $3)', [ANNA, anna.slot.number, count])
       throw new Error('the line broke')
     })

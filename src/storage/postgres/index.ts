@@ -14,6 +14,7 @@ import { type IntakeLimits, PostgresIntake } from './accept.ts'
 import { PostgresChannelConnections } from './channel-connections.ts'
 import { PostgresChannelMemory } from './channel-memory.ts'
 import { DatabaseClock } from './database-clock.ts'
+import { countFigures } from './database-figures.ts'
 import { DatabaseMemory } from './database-memory.ts'
 import { keepHouse } from './housekeeping.ts'
 import { PostgresLanes } from './lanes.ts'
@@ -49,6 +50,12 @@ export interface PostgresStorageOptions {
   readonly spool: SpoolId
   readonly limits: IntakeLimits
   readonly refusedByChannel: ConstructorParameters<typeof PostgresIntake>[0]['refusedByChannel']
+  /** After each commit of acceptances or steps; must be quick. */
+  readonly onCommit?: (committed: {
+    readonly what: 'accept' | 'step'
+    readonly rows: number
+    readonly tookMs: number
+  }) => void
   /** Housekeeping failed; it is tried again by itself. */
   readonly onTrouble: (error: unknown) => void
 }
@@ -95,6 +102,8 @@ export class PostgresStorage {
   #slots = 0
   #accepting = 1
   #waiting = 0
+  #figures = { databaseBytes: 0, spoolBytes: 0, pausedConnections: 0 }
+  #connectionsMade = 0
   #troubledAt = Number.NEGATIVE_INFINITY
   #closed: Promise<void> | null = null
 
@@ -125,7 +134,7 @@ export class PostgresStorage {
       acceptingProcesses: () => this.#accepting,
     })
     this.lanes = new PostgresLanes({
-      slots: [this.#newSlot('steps'), this.#newSlot('steps')],
+      slots: [this.#newSlot('step'), this.#newSlot('step')],
       runs: [this.#newLink('runs'), this.#newLink('runs')],
       claims: this.#newLink('claims'),
       beats: this.#newLink('beats'),
@@ -212,6 +221,11 @@ export class PostgresStorage {
     return this.#waiting
   }
 
+  /** Up to fifteen seconds old, except for what was counted here. */
+  figures(): { databaseBytes: number; spoolBytes: number; pausedConnections: number; connectionsMade: number } {
+    return { ...this.#figures, connectionsMade: this.#connectionsMade }
+  }
+
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
@@ -242,6 +256,7 @@ export class PostgresStorage {
 
   async #count(): Promise<void> {
     this.#waiting = await countWaiting(this.#ask)
+    this.#figures = await countFigures(this.#ask, this.#options.spool)
   }
 
   readonly #ask: Ask = (sql, values) => this.#plain.ask(sql, values)
@@ -261,8 +276,13 @@ export class PostgresStorage {
     this.#timers.push(timer)
   }
 
-  #newSlot(purpose: string): Slot {
-    const slot = new Slot(this.#options.worker.id, this.#slots, this.#newLink(purpose))
+  #newSlot(what: 'accept' | 'step'): Slot {
+    const { worker, onCommit } = this.#options
+    const slot = new Slot(worker.id, {
+      number: this.#slots,
+      link: this.#newLink(what === 'step' ? 'steps' : what),
+      onCommit: onCommit ? (rows, tookMs) => onCommit({ what, rows, tookMs }) : null,
+    })
     this.#slots += 1
     this.#memory.watch(slot)
     return slot
@@ -273,6 +293,9 @@ export class PostgresStorage {
       url: this.#options.url,
       applicationName: `nuncio ${purpose}`,
       answerWithinMs: ANSWER_WITHIN_MS,
+      onConnected: () => {
+        this.#connectionsMade += 1
+      },
       greet: async (ask) => {
         await checkServer(ask)
         await this.#memory.greet(ask)

@@ -23,6 +23,8 @@ export interface LinkOptions {
    * a commit that waits for its standby would then count as done without it.
    */
   readonly answerWithinMs: number
+  /** After each connection that was made. */
+  readonly onConnected?: () => void
   /** Judges a fresh connection before anything else is asked of it. Throws when it must not be used. */
   readonly greet: (ask: Ask) => Promise<void>
 }
@@ -175,6 +177,7 @@ export class Link {
       this.#drop(client)
       throw error
     }
+    this.#options.onConnected?.()
     this.#current = client
     this.#failed = null
     return client

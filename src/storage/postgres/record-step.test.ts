@@ -207,7 +207,7 @@ function storageOver(line: BreakableLine, world: PostgresWorld) {
   const link = () => new Link({ url: line.url, applicationName: 'test', answerWithinMs: 5_000, greet: async () => {} })
   const direct = new Link({ url: world.url, applicationName: 'test', answerWithinMs: 5_000, greet: async () => {} })
   const lanes = new PostgresLanes({
-    slots: [new Slot(ANNA, 7, link())],
+    slots: [new Slot(ANNA, { number: 7, link: link() })],
     runs: [direct],
     claims: direct,
     beats: direct,

@@ -90,7 +90,7 @@ export class StepWriter {
 async function record(steps: readonly LaneStep[], slot: Slot, isWary: boolean): Promise<readonly string[]> {
   const [only] = steps
   const lean = only && steps.length === 1 && !isWary ? toLeanValues(only) : null
-  return slot.run(async (count) => {
+  return slot.run(steps.length, async (count) => {
     const head = [slot.worker, slot.number, count, LOCK_WITHIN_MS]
     const [row] = lean
       ? await slot.link.ask(ONE_STEP, [...head, ...lean], 'prepared')

@@ -47,6 +47,11 @@ export class ConsoleThread {
     this.store = Object.fromEntries(areas) as unknown as ConsoleStore
   }
 
+  /** How many calls have not been answered yet. */
+  openLooks(): number {
+    return this.#open.size
+  }
+
   /** Nothing: what the thread does in the background it does while somebody looks, and for a while after. */
   start(): void {}
 

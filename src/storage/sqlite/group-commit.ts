@@ -22,8 +22,8 @@ interface Job {
 export interface Participant {
   /** At the start of a transaction, before the first job. */
   begin(): void
-  /** After the commit reached the disk. */
-  committed(tookMs: number): void
+  /** After the commit reached the disk, with all who shared it. */
+  committed(tookMs: number, jobs: number): void
   rolledBack(): void
 }
 
@@ -120,7 +120,7 @@ export class GroupCommit {
       return true
     }
     const tookMs = performance.now() - started
-    for (const participant of this.#participants) participant.committed(tookMs)
+    for (const participant of this.#participants) participant.committed(tookMs, jobs.length)
     for (let i = 0; i < jobs.length; i++) jobs[i]?.resolve(results[i] as never)
     return true
   }

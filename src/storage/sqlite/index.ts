@@ -16,7 +16,7 @@ import { SqliteChannelConnections } from './channel-connections.ts'
 import { SqliteChannelMemory } from './channel-memory.ts'
 import { DatabaseMemory } from './database-memory.ts'
 import { Directory } from './directory.ts'
-import { GroupCommit } from './group-commit.ts'
+import { GroupCommit, type Participant } from './group-commit.ts'
 import { LaneTail } from './lane-tail.ts'
 import { LaneTrim } from './lane-trim.ts'
 import { SqliteLanes } from './lanes.ts'
@@ -24,6 +24,7 @@ import { SqliteMediaQueue } from './media-queue.ts'
 import { NoticeTrigger } from './notice-trigger.ts'
 import { SqliteNotices } from './notices.ts'
 import { openDatabase } from './open-database.ts'
+import { pragma } from './pragma.ts'
 import { SendAgainVisits } from './send-again.ts'
 import { takeServiceLock } from './service-lock.ts'
 import { translateOpenError } from './sqlite-errors.ts'
@@ -42,6 +43,14 @@ const IDEMPOTENCY_SWEEP_LIMIT = 1_000
 const DEAD_WORKERS_KEPT_MS = 3_600_000
 const TROUBLE_REMEMBERED_MS = 3_000
 const PROBE = 'probe'
+const COUNT_PAUSED = `select count(*) as paused from connection where state = 'paused'`
+
+interface Figures {
+  readonly databaseBytes: number
+  readonly spoolBytes: number
+  readonly pausedConnections: number
+  readonly connectionsMade: number
+}
 
 export interface SqliteStorageOptions {
   /** The database file, or `:memory:` for tests. */
@@ -53,6 +62,8 @@ export interface SqliteStorageOptions {
   readonly onBroken: (error: unknown) => void
   /** Housekeeping failed; it is tried again by itself. */
   readonly onTrouble: (error: unknown) => void
+  /** After each commit; must be quick. */
+  readonly onCommit?: (committed: { readonly what: 'shared'; readonly rows: number; readonly tookMs: number }) => void
   /** What people are told of this process. Without it there is no more than a heartbeat. */
   readonly worker?: WorkerFacts
 }
@@ -100,6 +111,8 @@ export class SqliteStorage {
     this.#commits = new GroupCommit(database, (error) => options.onBroken(translateOpenError(error, options.path)))
     if (options.path !== ':memory:')
       this.#memory = new DatabaseMemory(database, new RemembranceFile(join(dirname(options.path), 'remembered.json')))
+    const { onCommit } = options
+    if (onCommit) this.#commits.join(tellOfCommits(onCommit))
     this.#directory = new Directory(database)
     this.#tail = new LaneTail(database, this.#commits)
     this.#directory.onOthers(() => this.#tail.noticeOthers())
@@ -200,6 +213,17 @@ export class SqliteStorage {
     return this.#counts.total()
   }
 
+  /** What is told of the database for the metrics: each takes some microseconds, and is asked for now and then. */
+  figures(): Figures {
+    const [paused] = this.database.prepare(COUNT_PAUSED).all() as { paused: number }[]
+    return {
+      databaseBytes: pragma(this.database, 'page_count') * pragma(this.database, 'page_size'),
+      spoolBytes: this.mediaQueue.spoolBytes,
+      pausedConnections: paused?.paused ?? 0,
+      connectionsMade: 0,
+    }
+  }
+
   /** Enters what still waits into its lane. To be called a few times a second. */
   enterLanes(): Promise<void> {
     return this.#tail.enter()
@@ -279,5 +303,13 @@ export class SqliteStorage {
         )
         .run(now - DEAD_WORKERS_KEPT_MS, this.#worker?.id ?? '')
     })
+  }
+}
+
+function tellOfCommits(onCommit: NonNullable<SqliteStorageOptions['onCommit']>): Participant {
+  return {
+    begin: () => {},
+    committed: (tookMs, rows) => onCommit({ what: 'shared', rows, tookMs }),
+    rolledBack: () => {},
   }
 }

@@ -126,6 +126,11 @@ export class SqliteMediaQueue implements MediaQueue {
     this.#spooled = new Map(spooled.map((row) => [row.account_id, row.bytes]))
   }
 
+  /** Of all accounts. */
+  get spoolBytes(): number {
+    return [...this.#spooled.values()].reduce((sum, bytes) => sum + bytes, 0)
+  }
+
   async due(request: DueRequest): Promise<DueMedia> {
     const media: MediaToFetch[] = []
     let { after } = request

@@ -1,0 +1,32 @@
+import { ALERT_RULES, type AlertRule } from './alert-rules.ts'
+
+/** The text of the rule file for Prometheus. */
+export function makePrometheusAlerts(): string {
+  return [
+    '# Rules for Prometheus: what to be told of. Printed from scripts/metrics/alert-rules.ts.',
+    '# The job is called "nuncio" here, as in docs/operating/logs-and-metrics.md.',
+    'groups:',
+    '  - name: nuncio',
+    '    rules:',
+    ...ALERT_RULES.map(ruleOf),
+    '',
+  ].join('\n')
+}
+
+function ruleOf({ name, expression, lasts, severity, summary, next }: AlertRule): string {
+  return [
+    `      - alert: ${name}`,
+    `        expr: ${quoted(expression)}`,
+    `        for: ${lasts}`,
+    '        labels:',
+    `          severity: ${severity}`,
+    '        annotations:',
+    `          summary: ${quoted(summary)}`,
+    `          description: ${quoted(next)}`,
+  ].join('\n')
+}
+
+/** A string of JSON is one of YAML, too. */
+function quoted(text: string): string {
+  return JSON.stringify(text)
+}

@@ -1,0 +1,292 @@
+import {
+  attemptOutcomes,
+  callbackOutcomes,
+  channels,
+  commitKinds,
+  fetchOutcomes,
+  httpStatuses,
+  ignoredReasons,
+  otherEvents,
+  prepareOutcomes,
+  reportEnds,
+  reportKinds,
+  requestOutcomes,
+  standings,
+} from './label-values.ts'
+
+/** The rows of the dashboard, from top to bottom. */
+export const ROWS = ['Accepting', 'Lanes', 'Attempts', 'Callbacks', 'Media', 'Storage', 'Console', 'Process'] as const
+export type Row = (typeof ROWS)[number]
+
+export interface MetricDefinition {
+  readonly kind: 'counter' | 'gauge' | 'histogram'
+  readonly unit: 'count' | 'seconds' | 'bytes'
+  /** One sentence. */
+  readonly help: string
+  /** Each label with all values it can have. */
+  readonly labels: Readonly<Record<string, readonly string[]>>
+  /** Of a histogram: the upper ends of its buckets. */
+  readonly buckets: readonly number[]
+  /** How the figures of several processes become one: `max` where each of them counts the same thing. */
+  readonly together: 'sum' | 'max'
+  /** Where the dashboard shows it, and by which of its labels the lines are told apart. */
+  readonly panel: { readonly row: Row; readonly title: string; readonly by: readonly string[] }
+}
+
+type Label = Readonly<Record<string, readonly string[]>>
+type Short<Labels extends Label> = Pick<MetricDefinition, 'help'> & {
+  readonly labels?: Labels
+  readonly together?: 'sum' | 'max'
+  readonly row: Row
+  readonly title: string
+  /** All of its labels when left out. */
+  readonly by?: readonly (keyof Labels & string)[]
+}
+type Defined<Labels extends Label> = MetricDefinition & { readonly labels: Labels }
+
+const SECONDS = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+// A commit on a good disk takes less than a millisecond, one of a stuck disk ends with the answer.
+const COMMIT_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+const BATCH = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024]
+// A message behind a backlog waits for hours, and lives for a day.
+const WAIT_SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400]
+
+/**
+ * Every metric of ours. What /metrics shows, docs/metrics.md and the dashboard are made from this table, in this order.
+ */
+export const METRICS = {
+  nuncio_requests_total: counter({
+    help: 'Requests to the send endpoint, by HTTP status and outcome.',
+    labels: { status: httpStatuses, outcome: requestOutcomes },
+    row: 'Accepting',
+    title: 'Requests by outcome',
+    by: ['outcome'],
+  }),
+  nuncio_request_seconds: histogram('seconds', SECONDS, {
+    help: 'From the arrival of a request until its reply was written.',
+    row: 'Accepting',
+    title: 'Time to the reply',
+  }),
+  nuncio_refusals_not_logged_total: counter({
+    help: 'Refused requests that could not be put into the API log.',
+    row: 'Accepting',
+    title: 'Under pressure',
+  }),
+  nuncio_connections_dropped_total: counter({
+    help: 'Connections turned away because as many were open as may be.',
+    row: 'Accepting',
+    title: 'Under pressure',
+  }),
+
+  nuncio_messages_waiting: gauge('count', {
+    help: 'Messages that wait in their lanes.',
+    together: 'max',
+    row: 'Lanes',
+    title: 'Messages waiting',
+  }),
+  nuncio_lanes_held: gauge('count', { help: 'Lanes that are held here.', row: 'Lanes', title: 'Lanes held' }),
+  nuncio_lanes: gauge('count', {
+    help: 'Lanes that are held here, by what they do or wait for.',
+    labels: { standing: standings },
+    row: 'Lanes',
+    title: 'Lanes by standing',
+  }),
+  nuncio_connections_paused: gauge('count', {
+    help: 'Connections that somebody paused.',
+    together: 'max',
+    row: 'Lanes',
+    title: 'Lanes by standing',
+  }),
+  nuncio_lane_claims_total: counter({
+    help: 'Lanes that this worker took, and lanes that it let go or lost.',
+    labels: { change: ['taken', 'lost'] },
+    row: 'Lanes',
+    title: 'Lanes taken and lost',
+  }),
+  nuncio_first_attempt_wait_seconds: histogram('seconds', WAIT_SECONDS, {
+    help: 'From the acceptance of a message until its first attempt.',
+    row: 'Lanes',
+    title: 'From acceptance to the first attempt',
+  }),
+
+  nuncio_attempts_total: counter({
+    help: 'Attempts to hand a message to a channel, by channel and outcome.',
+    labels: { channel: channels, outcome: attemptOutcomes },
+    row: 'Attempts',
+    title: 'Attempts by channel and outcome',
+  }),
+  nuncio_attempt_seconds: histogram('seconds', SECONDS, {
+    help: 'How long an attempt took.',
+    labels: { channel: channels },
+    row: 'Attempts',
+    title: 'Time of an attempt',
+  }),
+  nuncio_attempts_open: gauge('count', {
+    help: 'Attempts whose call to the channel is under way.',
+    row: 'Attempts',
+    title: 'Attempts under way',
+  }),
+  nuncio_events_total: counter({
+    help: 'What else happened on the dispatching side, by kind.',
+    labels: { event: otherEvents },
+    row: 'Attempts',
+    title: 'Events',
+  }),
+
+  nuncio_callback_replies_total: counter({
+    help: 'Callbacks of networks, by the HTTP status that they were answered with.',
+    labels: { status: httpStatuses },
+    row: 'Callbacks',
+    title: 'Callbacks by status',
+  }),
+  nuncio_callback_seconds: histogram('seconds', SECONDS, {
+    help: 'From the arrival of a callback until its reply was written.',
+    row: 'Callbacks',
+    title: 'Time to the reply of a callback',
+  }),
+  nuncio_callbacks_total: counter({
+    help: 'Callbacks of networks, by channel and by what became of them.',
+    labels: { channel: channels, outcome: callbackOutcomes },
+    row: 'Callbacks',
+    title: 'Callbacks by outcome',
+  }),
+  nuncio_callback_reports_total: counter({
+    help: 'Reports about messages in callbacks, by channel, kind and what became of them.',
+    labels: { channel: channels, kind: reportKinds, end: reportEnds },
+    row: 'Callbacks',
+    title: 'Reports about messages',
+  }),
+  nuncio_callback_parts_ignored_total: counter({
+    help: 'Parts of callbacks that say nothing to us, by channel and reason.',
+    labels: { channel: channels, reason: ignoredReasons },
+    row: 'Callbacks',
+    title: 'Parts ignored',
+  }),
+
+  nuncio_media_fetches_total: counter({
+    help: 'Tries to fetch an attachment, by outcome.',
+    labels: { outcome: fetchOutcomes },
+    row: 'Media',
+    title: 'Fetches by outcome',
+  }),
+  nuncio_media_fetch_seconds: histogram('seconds', SECONDS, {
+    help: 'How long a fetch took that brought a file.',
+    row: 'Media',
+    title: 'Time of a fetch',
+  }),
+  nuncio_media_fetched_bytes_total: counter(
+    { help: 'Bytes of the files that were fetched.', row: 'Media', title: 'Bytes fetched' },
+    'bytes',
+  ),
+  nuncio_media_fetches_open: gauge('count', {
+    help: 'Fetches that are under way.',
+    row: 'Media',
+    title: 'Fetches under way',
+  }),
+  nuncio_media_spool_bytes: gauge('bytes', {
+    help: 'Bytes of fetched files that lie in the spool until their message is settled.',
+    together: 'max',
+    row: 'Media',
+    title: 'Spool',
+  }),
+  nuncio_prepare_seconds: histogram('seconds', SECONDS, {
+    help: 'How long it took to get an attachment ready at its network, by channel and outcome.',
+    labels: { channel: channels, outcome: prepareOutcomes },
+    row: 'Media',
+    title: 'Time of getting ready',
+    by: ['channel'],
+  }),
+
+  nuncio_commit_seconds: histogram('seconds', COMMIT_SECONDS, {
+    help: 'How long a commit took, by what was committed: acceptances, steps of lanes, or both in one.',
+    labels: { what: commitKinds },
+    row: 'Storage',
+    title: 'Time of a commit',
+  }),
+  nuncio_commit_rows: histogram('count', BATCH, {
+    help: 'How many acceptances or steps shared a commit.',
+    labels: { what: commitKinds },
+    row: 'Storage',
+    title: 'Sharing a commit',
+  }),
+  nuncio_database_bytes: gauge('bytes', {
+    help: 'Size of the database.',
+    together: 'max',
+    row: 'Storage',
+    title: 'Size of the database',
+  }),
+  nuncio_database_connections_made_total: counter({
+    help: 'Connections to PostgreSQL that were made. More after the start: some were lost and made again.',
+    row: 'Storage',
+    title: 'Connections made',
+  }),
+
+  nuncio_console_requests_total: counter({
+    help: 'Requests to the private API of the console, by HTTP status.',
+    labels: { status: httpStatuses },
+    row: 'Console',
+    title: 'Requests of the console',
+  }),
+  nuncio_console_request_seconds: histogram('seconds', SECONDS, {
+    help: 'From the arrival of a request of the console until its reply began.',
+    row: 'Console',
+    title: 'Time to the reply of the console',
+  }),
+  nuncio_console_looks_open: gauge('count', {
+    help: 'Looks of the console into the database that have not been answered yet.',
+    row: 'Console',
+    title: 'Looks under way',
+  }),
+
+  nuncio_trace_spans_total: counter({
+    help: 'Spans of traces, by what became of them; none where no exporter is set.',
+    labels: { end: ['exported', 'refused', 'dropped'] },
+    row: 'Process',
+    title: 'Spans of traces',
+  }),
+} as const satisfies Readonly<Record<`nuncio_${string}`, MetricDefinition>>
+
+export type MetricName = keyof typeof METRICS
+export type NameOf<Kind extends MetricDefinition['kind']> = {
+  [Name in MetricName]: (typeof METRICS)[Name]['kind'] extends Kind ? Name : never
+}[MetricName]
+/** Its label values. */
+export type LabelsOf<Name extends MetricName> = Readonly<
+  Record<keyof (typeof METRICS)[Name]['labels'] & string, string>
+>
+
+/** As `METRICS`, for who does not mind which. */
+export const METRIC_LIST: readonly (readonly [MetricName, MetricDefinition])[] = Object.entries(METRICS) as [
+  MetricName,
+  MetricDefinition,
+][]
+
+function counter<const Labels extends Label = Record<never, never>>(
+  short: Short<Labels>,
+  unit: MetricDefinition['unit'] = 'count',
+) {
+  return { ...define(unit, short), kind: 'counter' as const }
+}
+
+function gauge<const Labels extends Label = Record<never, never>>(
+  unit: MetricDefinition['unit'],
+  short: Short<Labels>,
+) {
+  return { ...define(unit, short), kind: 'gauge' as const }
+}
+
+function histogram<const Labels extends Label = Record<never, never>>(
+  unit: MetricDefinition['unit'],
+  buckets: readonly number[],
+  short: Short<Labels>,
+) {
+  return { ...define(unit, short), buckets, kind: 'histogram' as const }
+}
+
+function define<Labels extends Label>(
+  unit: MetricDefinition['unit'],
+  { help, labels, together = 'sum', row, title, by }: Short<Labels>,
+): Omit<Defined<Labels>, 'kind'> {
+  const all = labels ?? ({} as Labels)
+  return { unit, help, labels: all, buckets: [], together, panel: { row, title, by: by ?? Object.keys(all) } }
+}
