@@ -1,6 +1,7 @@
 import packageFile from '../../package.json' with { type: 'json' }
 import { addAccountCommands } from './account-commands.ts'
 import { addAttentionCommand } from './attention-command.ts'
+import { addBackupCommand } from './backup-command.ts'
 import type { Cli } from './cli.ts'
 import { addConfigCommand } from './config-command.ts'
 import { addConnectionCommands } from './connection-commands.ts'
@@ -9,6 +10,7 @@ import { addHoldCommand } from './hold-command.ts'
 import { addLogCommands } from './log-commands.ts'
 import { addMessageCommands } from './message-commands.ts'
 import { NuncioCommand } from './nuncio-command.ts'
+import { addRestoreCommand } from './restore-command.ts'
 import { addSandboxCommands } from './sandbox-commands.ts'
 import { addSecretsCommands } from './secrets-commands.ts'
 import { addSendCommand } from './send-command.ts'
@@ -35,6 +37,8 @@ export function createProgram(cli: Cli): NuncioCommand {
     .addHelpText('after', `\n${ABOUT}`)
   addServiceCommands(program, cli)
   addCopyCommand(program, cli)
+  addBackupCommand(program, cli)
+  addRestoreCommand(program, cli)
   addSendCommand(program, cli)
   addAccountCommands(program, cli)
   addUserCommands(program, cli)

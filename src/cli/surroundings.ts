@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { styleText } from 'node:util'
+import type { Restored, RestoreRequest } from '../app/backup/restore-request.ts'
+import type { BackupRequest, TakenBackup } from '../app/backup/take-backup.ts'
 import type { CopiedCount, CopyRequest } from '../app/copy.ts'
 import type { AdministrationSession } from '../app/open-administration.ts'
 import { loadSettings } from '../config/load-settings.ts'
@@ -25,6 +27,8 @@ export interface Surroundings {
   readonly serve: (settings: Settings) => Promise<void>
   readonly migrate: (settings: Settings) => Promise<{ readonly from: number; readonly to: number }>
   readonly copy: (request: CopyRequest) => Promise<readonly CopiedCount[]>
+  readonly takeBackup: (request: BackupRequest) => Promise<TakenBackup>
+  readonly restoreBackup: (request: RestoreRequest) => Promise<Restored>
   /** All of it, for what must not stand on the command line. */
   readonly readInput: () => Promise<string>
   /** As text. Rejects as Node does. */
@@ -65,6 +69,14 @@ export function openSurroundings(): Surroundings {
     async copy(request) {
       const { copyInstallation } = await import('../app/copy.ts')
       return copyInstallation(request)
+    },
+    async takeBackup(request) {
+      const { takeBackup } = await import('../app/backup/take-backup.ts')
+      return takeBackup(request)
+    },
+    async restoreBackup(request) {
+      const { restoreBackup } = await import('../app/backup/restore-backup.ts')
+      return restoreBackup(request)
     },
     readInput: () => text(process.stdin),
     readFile: (path) => readFile(path, 'utf8'),

@@ -93,7 +93,7 @@ export const SETTINGS = {
     whenUnset: null,
     otherwise: 'NUNCIO_DATABASE_URL',
     purpose:
-      'The same PostgreSQL with a user who may change its tables; used at start and by `nuncio migrate`, and for nothing else.',
+      'The same PostgreSQL with a user who may change its tables; used at start and by `nuncio migrate`, `backup` and `restore`, and for nothing else.',
   }),
   roles: setting({
     name: 'NUNCIO_ROLES',

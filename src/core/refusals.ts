@@ -158,6 +158,12 @@ export const REFUSALS = {
   lanes_not_held: 'The lanes are not held, so there is nothing to release.',
   database_not_empty: 'The database holds an installation already.',
   copy_differs: 'What was copied is not what was there. Nothing was kept of it.',
+  backup_exists: 'There is something of this name already, and nothing is overwritten.',
+  backup_unusable: 'This is no backup, or it is damaged.',
+  no_room: 'The disk has too little room for this.',
+  file_unusable: 'A file or folder cannot be used.',
+  program_missing: 'A program of PostgreSQL is needed for this, and was not found or is too old.',
+  program_failed: 'A program of PostgreSQL failed.',
   address_in_use: 'The address is in use already.',
   service_unreachable: 'The service does not answer. Start it with npm start, or check the address.',
 } as const satisfies Record<string, string>

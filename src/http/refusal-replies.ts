@@ -154,6 +154,12 @@ const REPLY_OF: Record<RefusalCode, Reply | InConsole | null> = {
   lanes_not_held: inConsole(409),
   database_not_empty: null,
   copy_differs: null,
+  backup_exists: null,
+  backup_unusable: null,
+  no_room: null,
+  file_unusable: null,
+  program_missing: null,
+  program_failed: null,
   address_in_use: null,
   service_unreachable: null,
 }

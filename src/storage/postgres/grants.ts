@@ -14,7 +14,7 @@ export async function grantMissing(ask: Ask, role: string): Promise<void> {
 
 /** What runs with the rights of its owner is nobody's but the service's. */
 export async function closeDefiners(ask: Ask): Promise<void> {
-  await askAll(ask, await ask(`${OURS} ${OPEN_DEFINERS}`))
+  await askAll(ask, await ask(CLOSING_DEFINERS))
 }
 
 async function askAll(ask: Ask, statements: readonly Row[]): Promise<void> {
@@ -36,6 +36,9 @@ const OURS = `with ours as (
 const OPEN_DEFINERS = `select format('revoke execute on function %s from public', f.name) as sql
     from functions f where f.prosecdef
       and exists (select from aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) a where a.grantee = 0)`
+
+/** Asks for the statements that `closeDefiners` runs. */
+export const CLOSING_DEFINERS = `${OURS} ${OPEN_DEFINERS}`
 
 const MISSING = `${OURS}
   select format('grant usage on schema %I to %I', current_schema(), $1::text) as sql

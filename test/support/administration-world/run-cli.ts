@@ -76,6 +76,12 @@ export class CliWorld extends AdministrationWorld {
       copy: async () => {
         throw new Error('This world has nothing to copy')
       },
+      takeBackup: async () => {
+        throw new Error('This world has nothing to back up')
+      },
+      restoreBackup: async () => {
+        throw new Error('This world has nothing to restore')
+      },
       readInput: async () => this.input,
       readFile: (path) => readFile(path, 'utf8'),
       ask: this.typed && (async (asked) => this.#type(asked)),

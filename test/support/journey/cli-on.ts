@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { restoreBackup } from '../../../src/app/backup/restore-backup.ts'
+import { takeBackup } from '../../../src/app/backup/take-backup.ts'
 import { copyInstallation } from '../../../src/app/copy.ts'
 import { migrate } from '../../../src/app/migrate.ts'
 import { openAdministration } from '../../../src/app/open-administration.ts'
@@ -40,6 +42,8 @@ export class CliOn {
       serve: () => Promise.reject(new Error('A journey starts the service itself')),
       migrate,
       copy: copyInstallation,
+      takeBackup,
+      restoreBackup,
       readInput: async () => this.input,
       readFile: (path) => readFile(path, 'utf8'),
       ask: null,

@@ -36,6 +36,8 @@ export interface ServerOptions {
   readonly environment?: Readonly<Record<string, string>>
   /** Where its folder is made. Else the system's temporary folder. */
   readonly parentFolder?: string
+  /** The folder of the programs of another PostgreSQL than the one that npm has installed. */
+  readonly programs?: string
 }
 
 export interface StandbyOptions {
@@ -261,7 +263,7 @@ export async function withClient<Result>(url: string, work: (client: pg.Client) 
 }
 
 async function openParts(options: ServerOptions): Promise<Parts> {
-  const binaries = await PostgresBinaries.open()
+  const binaries = await PostgresBinaries.open(options.programs)
   const folder = OwnedFolder.open(options.parentFolder)
   return {
     folder,

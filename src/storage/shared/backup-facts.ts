@@ -1,0 +1,60 @@
+/** What a backup says of the database in it, so that it can be judged without being opened. */
+export interface BackupFacts {
+  readonly installation: string
+  /** See `Remembered`. */
+  readonly mark: number
+  readonly holds: number
+  readonly migrations: readonly AppliedMigration[]
+  /** The key that the secrets in it are sealed with; null when there are none yet. */
+  readonly keyId: string | null
+  readonly counts: BackupCounts
+}
+
+export interface AppliedMigration {
+  readonly number: number
+  readonly name: string
+  readonly breaking: boolean
+}
+
+export interface BackupCounts {
+  readonly accounts: number
+  readonly connections: number
+  readonly tokens: number
+  readonly messages: number
+  /** Of the messages, those that wait. */
+  readonly waiting: number
+}
+
+/** How far something has come that takes its time. */
+export interface BackupProgress {
+  readonly doing: 'copying' | 'checking' | 'reading' | 'restoring'
+  /** What is counted: bytes of files, or rows. */
+  readonly done: number
+  /** Null where nobody knows before it is done. */
+  readonly of: number | null
+}
+
+/** How a database is held from the moment it is back. */
+export interface RestoredHold {
+  readonly reason: string
+  readonly at: number
+  /** How often it had been held as far as this machine remembers; 0 when it remembers nothing. */
+  readonly holdsRemembered: number
+  /** The key ring is lost: what is sealed stays as it is and cannot be opened, and a new ring may be made. */
+  readonly withoutSecrets: boolean
+  readonly media: MovedMedia | null
+}
+
+/** Fetched files that came back with the backup, to another place. */
+export interface MovedMedia {
+  readonly from: string
+  readonly to: string
+}
+
+/** What happened in a database that was replaced, and is not known to the one that was restored in its place. */
+export interface HappenedSince {
+  /** Accepted after the backup: they are not in it. */
+  readonly accepted: number
+  /** Waiting in the backup, and handed over or ended since: released, they would be sent a second time. */
+  readonly ended: readonly string[]
+}
