@@ -15,7 +15,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'tests',
-          include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.ts', 'bench/**/*.test.ts'],
+          include: ['{src,test,scripts,bench,site}/**/*.test.ts'],
           exclude: ['test/faults/**', 'test/browser/**'],
           // One per core, at least two: most tests wait for sockets and disks.
           maxWorkers: Math.max(2, availableParallelism()),

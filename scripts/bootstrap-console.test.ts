@@ -21,6 +21,13 @@ fs.writeFileSync('node_modules/package.json', '{"type":"commonjs"}')
 fs.writeFileSync('node_modules/.package-lock.json', fs.readFileSync('package-lock.json'))
 `
 
+const SITE_BUILD = `
+import fs from 'node:fs'
+const out = process.argv[process.argv.indexOf('--out') + 1]
+fs.mkdirSync(out, { recursive: true })
+fs.writeFileSync(out + '/site.json', fs.readFileSync('docs/README.md'))
+`
+
 describe('bootstrap --console', () => {
   let folder: string
 
@@ -86,6 +93,19 @@ describe('bootstrap --console', () => {
     await start()
 
     assert.equal(existsSync(join(folder, 'vite-runs')), false)
+  })
+
+  it('builds the documents too, and again when a page has changed', async () => {
+    write('site/build/main.ts', SITE_BUILD)
+    write('docs/README.md', 'first')
+    await start('--console')
+    const first = readFileSync(join(folder, 'site/dist/site.json'), 'utf8')
+    const { told } = await start('--console')
+    write('docs/README.md', 'second')
+    await start('--console')
+
+    assert.deepEqual([first, told], ['first', ''])
+    assert.equal(readFileSync(join(folder, 'site/dist/site.json'), 'utf8'), 'second')
   })
 
   function write(file: string, text: string) {

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { fetchBenchPeers } from './bootstrap/bench-peers.mjs'
 import { buildConsole } from './bootstrap/console-build.mjs'
 import { installDebianPackages } from './bootstrap/debian-packages.mjs'
+import { buildDocs } from './bootstrap/docs-build.mjs'
 import { takeLock } from './bootstrap/lock.mjs'
 import { runNpmCi } from './bootstrap/npm-ci.mjs'
 import { announcePostgresThatCannotRun, linkPostgresLibraries } from './bootstrap/postgres-binaries.mjs'
@@ -27,7 +28,9 @@ try {
   requireNode()
   standInForExec()
   if (process.argv.includes('--console') || process.argv.includes('--test')) {
-    await buildConsole(root, existsSync(packagedNode) ? packagedNode : process.execPath)
+    const node = existsSync(packagedNode) ? packagedNode : process.execPath
+    await buildConsole(root, node)
+    await buildDocs(root, node)
   }
   if (process.argv.includes('--test')) {
     await installDebianPackages()

@@ -18,11 +18,13 @@ const CHECKS: readonly Check[] = [
   { name: 'lint that knows types', script: 'node_modules/oxlint/bin/oxlint', arguments: ['--format=unix'] },
   { name: 'types', script: 'node_modules/typescript/bin/tsc' },
   { name: 'types of the console', script: 'node_modules/typescript/bin/tsc', arguments: ['-p', 'console'] },
+  { name: 'types of the documents', script: 'node_modules/typescript/bin/tsc', arguments: ['-p', 'site', '--noEmit'] },
   { name: 'types of the client', script: 'node_modules/typescript/bin/tsc', arguments: ['-p', 'client', '--noEmit'] },
   { name: 'types of the examples', script: 'node_modules/typescript/bin/tsc', arguments: ['-p', 'docs/examples'] },
   { name: 'sizes', script: 'scripts/check-sizes.ts' },
   { name: 'names', script: 'scripts/check-names.ts' },
   { name: 'guarantees', script: 'scripts/check-guarantees.ts' },
+  { name: 'diagrams', script: 'scripts/check-diagrams.ts' },
   { name: 'generated pages', script: 'scripts/generate-pages.ts', arguments: ['--check'] },
 ]
 

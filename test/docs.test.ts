@@ -23,12 +23,13 @@ interface Block {
   readonly text: string
 }
 
-// Whoever runs tests and benchmarks may name servers of their own; the service reads none of these.
+// Whoever runs tests and benchmarks, or draws diagrams, may name servers and folders of their own; the service reads none of these.
 const OF_TESTS_AND_BENCHES = [
   'NUNCIO_TEST_POSTGRES_URL',
   'NUNCIO_TEST_POSTGRES_BIN',
   'NUNCIO_BENCH_POSTGRES_URL',
   'NUNCIO_BENCH_REDIS_URL',
+  'NUNCIO_DIAGRAMS_MERMAID',
 ]
 
 describe('the pages for people', () => {

@@ -19,3 +19,8 @@ export const ButtonLink = createLink((props: ButtonProps & Native<ButtonProps>) 
 export const NavItem = createLink((props: NavLinkProps & Native<NavLinkProps>) => (
   <NavLink component="a" style={{ borderRadius: 'var(--mantine-radius-md)' }} {...props} />
 ))
+
+/** To a page of the service that is none of the console's, such as `/docs/`. */
+export function ServiceItem(props: NavLinkProps & { readonly href: string }) {
+  return <NavLink component="a" style={{ borderRadius: 'var(--mantine-radius-md)' }} {...props} />
+}

@@ -3,9 +3,11 @@ import {
   Activity,
   Archive,
   BookOpen,
+  Braces,
   Inbox,
   KeyRound,
   LayoutDashboard,
+  LifeBuoy,
   type LucideIcon,
   ScrollText,
   Settings,
@@ -13,7 +15,7 @@ import {
   Users,
 } from 'lucide-react'
 import type { Role } from '../../src/contract/console/route.ts'
-import { NavItem } from '../parts/links.tsx'
+import { NavItem, ServiceItem } from '../parts/links.tsx'
 
 interface Place {
   readonly to: string
@@ -47,6 +49,8 @@ export function Navigation({ account, role }: { readonly account: string; readon
       <Places account={account} places={WORK} />
       <Heading>Developer</Heading>
       <Places account={account} places={DEVELOPER} />
+      <ServiceItem href="/docs/api" label="API reference" leftSection={<Braces size={18} aria-hidden />} />
+      <ServiceItem href="/docs/" label="Documents" leftSection={<LifeBuoy size={18} aria-hidden />} />
       <Heading>Settings</Heading>
       <Places account={account} places={settings} />
     </>

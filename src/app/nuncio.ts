@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import { join } from 'node:path'
 import type { Logger } from 'pino'
 import packageFile from '../../package.json' with { type: 'json' }
 import { localUrl, type Settings } from '../config/read-settings.ts'
@@ -206,6 +207,8 @@ export class Nuncio {
     return createHttpServer({
       intake: this.#does('api') ? wakeOnAccept(storage.intake, (id, type) => this.#accepted(id, type)) : null,
       ...served,
+      // Beside the sources, wherever the process was started.
+      docsFolder: join(import.meta.dirname, '../../site/dist'),
       clock: storage.clock,
       log: this.#parts.logger,
       observer: this.#metrics,

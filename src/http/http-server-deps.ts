@@ -13,6 +13,8 @@ export interface HttpServerDeps {
   readonly intake: Intake | null
   /** Null, or left out: this process does not serve the console. */
   readonly console?: ConsoleSettings | null
+  /** Where the built documents lie; without it none are served. */
+  readonly docsFolder?: string
   /** Who takes what networks call back with; none when left out. */
   readonly callbacks?: readonly CallbackReceiver[]
   readonly clock: Clock

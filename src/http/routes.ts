@@ -2,6 +2,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import type { Intake } from '../core/ports/intake.ts'
 import { addCallbackRoutes } from './callbacks/callback-routes.ts'
 import type { ConsoleSettings } from './console/console-parts.ts'
+import { addDocsPages } from './docs/docs-pages.ts'
 import { exchangeOf } from './exchange.ts'
 import { addHealthPages } from './health/health-pages.ts'
 import { addMetricsPage } from './health/metrics-page.ts'
@@ -36,6 +37,10 @@ export function createRoutes(state: ServerState, deps: HttpServerDeps): FastifyI
   addCallbackRoutes(app, state, { callbacks: deps.callbacks ?? [], isAccepting: () => deps.isAccepting() })
   addHealthPages(app, deps)
   addMetricsPage(app, deps.metrics, deps.metrics)
+  // Whoever sends, and whoever works in the console, reads them. A process that only dispatches has no readers.
+  const { docsFolder } = deps
+  if (docsFolder !== undefined && (deps.intake || deps.console))
+    addDocsPages(app, { folder: docsFolder, isSecure: deps.publicUrl.startsWith('https://') })
   if (deps.console) addConsole(app, state, { ...deps, console: deps.console })
   return app
 }

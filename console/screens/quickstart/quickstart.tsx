@@ -103,10 +103,15 @@ function Workbench({ senders, endpoint }: { readonly senders: readonly Sender[];
             </Text>
           </Text>
           <Text size="sm">
-            All that the endpoint takes and answers:{' '}
-            <Anchor href="/openapi.json" underline="always" size="sm">
-              its OpenAPI document
+            All that the endpoint takes and answers, and a form to try it:{' '}
+            <Anchor href="/docs/api" underline="always" size="sm">
+              API reference
             </Anchor>
+            . How everything works:{' '}
+            <Anchor href="/docs/" underline="always" size="sm">
+              documents
+            </Anchor>
+            .
           </Text>
         </Stack>
       </Grid.Col>

@@ -1,0 +1,26 @@
+import { join } from 'node:path'
+import { buildWhenStale } from './fresh-build.mjs'
+
+/** Makes site/dist, the documents as the service shows them, unless they are there and nothing has changed since. */
+export async function buildDocs(root, node) {
+  await buildWhenStale(root, node, {
+    name: 'docs',
+    title: 'the documents',
+    dist: join('site', 'dist'),
+    always: 'site.json',
+    sources: [
+      'docs',
+      'site',
+      'CHANGELOG.md',
+      'CONTRIBUTING.md',
+      'SECURITY.md',
+      join('client', 'README.md'),
+      join('console', 'public'),
+      // The form that tries a call shows the examples of the contract.
+      join('src', 'contract'),
+      join('src', 'core', 'refusals.ts'),
+    ],
+    command: [join(root, 'site', 'build', 'main.ts'), '--out', 'ASIDE'],
+    npmScript: 'build:docs',
+  })
+}

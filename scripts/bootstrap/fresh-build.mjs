@@ -1,0 +1,91 @@
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { takeLock } from './lock.mjs'
+import { Stop, stopBecauseOf, timed } from './report.mjs'
+
+// The whole build takes some seconds. One that hangs must not hold up a start for ever.
+const LIMIT_MS = 300_000
+const OUTPUT_SHOWN = 2_000
+
+/**
+ * Makes a folder of built files, unless it is there and nothing has changed since.
+ *
+ * What is to be built: `name` of its stamp, `title` for people, `dist` and a file that every `dist` has, `sources` (files
+ * and folders that it is made from), `command` (of Node; `ASIDE` stands for the folder to write to), and the `npmScript`
+ * that shows all of its output.
+ */
+export async function buildWhenStale(root, node, plan) {
+  if (!existsSync(join(root, dirname(plan.dist))) || isFresh(root, plan)) return
+  const lock = await takeLock(join(root, '.setup-lock'))
+  try {
+    // Whoever held the lock before us may have done the work.
+    if (isFresh(root, plan)) return
+    await timed(`building ${plan.title}`, () => build(root, node, plan))
+  } catch (error) {
+    throw stopBecauseOf(error, root)
+  } finally {
+    lock.release()
+  }
+}
+
+// Built aside and put in place when it is whole: a service that runs meanwhile goes on showing the old one, and a
+// build cut short leaves nothing behind that looks like one.
+function build(root, node, plan) {
+  // Taken first: what changes during the build is not in it.
+  const fingerprint = fingerprintOf(root, plan)
+  const aside = join(root, 'node_modules', '.setup', `${plan.name}-dist`)
+  const dist = join(root, plan.dist)
+  const command = plan.command.map((word) => (word === 'ASIDE' ? aside : word))
+  const { status, stdout, stderr } = spawnSync(node, command, {
+    cwd: root,
+    encoding: 'utf8',
+    timeout: LIMIT_MS,
+    shell: process.platform === 'win32',
+    env: { ...process.env, NODE_ENV: 'production' },
+  })
+  if (status !== 0) {
+    const end = `${stdout ?? ''}${stderr ?? ''}`.trim().slice(-OUTPUT_SHOWN)
+    throw new Stop(`${plan.title} could not be built; \`npm run ${plan.npmScript}\` shows all of it.\n${end}`)
+  }
+  rmSync(stampOf(root, plan), { force: true })
+  rmSync(dist, { recursive: true, force: true })
+  renameSync(aside, dist)
+  mkdirSync(dirname(stampOf(root, plan)), { recursive: true })
+  writeFileSync(stampOf(root, plan), fingerprint)
+}
+
+function isFresh(root, plan) {
+  const isThere = existsSync(join(root, plan.dist, plan.always)) && existsSync(stampOf(root, plan))
+  return isThere && readFileSync(stampOf(root, plan), 'utf8') === fingerprintOf(root, plan)
+}
+
+function stampOf(root, { name }) {
+  return join(root, 'node_modules', '.setup', name)
+}
+
+/** Of all that it is made from, and the packages. */
+function fingerprintOf(root, { sources, dist }) {
+  const hash = createHash('sha256')
+  const built = join(root, dist)
+  const files = sources
+    .flatMap((source) => filesIn(join(root, source)))
+    .filter((file) => !file.startsWith(built))
+    .sort()
+  for (const file of [...files, join(root, 'package-lock.json')]) {
+    hash
+      .update(`${relative(root, file)}\0`)
+      .update(readFileSync(file))
+      .update('\0')
+  }
+  return `${hash.digest('hex')}\n`
+}
+
+function filesIn(path) {
+  if (!existsSync(path)) return []
+  if (statSync(path).isFile()) return [path]
+  return readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+}

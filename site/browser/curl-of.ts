@@ -1,0 +1,23 @@
+export interface TriedCall {
+  readonly url: string
+  /** Empty: none is sent. */
+  readonly key: string
+  readonly body: string
+}
+
+/** The call as a command for a shell. The token comes from the environment, so that the command can be shown to others. */
+export function curlOf({ url, key, body }: TriedCall): string {
+  const lines = [
+    `curl ${quoted(url)}`,
+    `-H "x-api-key: $API_TOKEN"`,
+    `-H 'content-type: application/json'`,
+    ...(key === '' ? [] : [`-H ${quoted(`idempotency-key: ${key}`)}`]),
+    `-d ${quoted(body)}`,
+  ]
+  return lines.join(' \\\n  ')
+}
+
+/** As one word of a POSIX shell, whatever it holds. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { build } from 'vite'
+import type { Bundle } from './make-site.ts'
+
+const SCRIPTS = ['theme', 'docs', 'try-call'] as const
+
+/** The scripts and the stylesheet of the pages, small. Each script stands alone: what is shared is built into each. */
+export async function bundleBrowser(root: string): Promise<Bundle> {
+  const folder = join(root, 'site', 'browser')
+  const scripts = await Promise.all(SCRIPTS.map((name) => buildScript(folder, name)))
+  const files = [
+    ...SCRIPTS.map((name, index) => [`${name}.js` as const, Buffer.from(scripts[index] ?? '')] as const),
+    ['style.css', readFileSync(join(folder, 'style.css'))] as const,
+    ['icon.svg', readFileSync(join(root, 'console', 'public', 'icon.svg'))] as const,
+  ]
+  return new Map(files)
+}
+
+async function buildScript(folder: string, name: string): Promise<string> {
+  const built = await build({
+    root: folder,
+    configFile: false,
+    logLevel: 'warn',
+    publicDir: false,
+    build: {
+      write: false,
+      target: 'es2023',
+      lib: { entry: join(folder, `${name}.ts`), formats: ['iife'], name: 'nuncio', fileName: name },
+    },
+  })
+  const [output] = [built].flat()
+  if (!output || !('output' in output)) throw new Error(`The script ${name} was not built`)
+  return output.output[0].code
+}

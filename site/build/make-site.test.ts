@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { beforeAll, describe, it, onTestFinished } from 'vitest'
+import { ROOT } from '../../scripts/source-tree.ts'
+import { bundleBrowser } from './bundle-browser.ts'
+import { type Bundle, makeSite, type Site } from './make-site.ts'
+import { readSources } from './read-sources.ts'
+
+let bundle: Bundle
+let site: Site
+
+beforeAll(async () => {
+  bundle = await bundleBrowser(ROOT)
+  site = makeSite(ROOT, bundle)
+})
+
+/** Pages by their addresses. */
+function pagesOf({ files }: Site): Map<string, string> {
+  const pages = [...files].filter(([, { type }]) => type.startsWith('text/html'))
+  return new Map(pages.map(([address, { body }]) => [address, body.toString()]))
+}
+
+function homelessIn(root: string): readonly string[] {
+  return readSources(root).homeless
+}
+
+describe('the documents as built', () => {
+  it('have no problem: no dead link, no missing picture, no stale diagram', () => {
+    assert.deepEqual(site.problems, [])
+  })
+
+  it('have a section for every page; name a new one in site/build/sections.ts', () => {
+    assert.deepEqual(homelessIn(ROOT), [])
+  })
+
+  it('ask for nothing that is not built', () => {
+    const elsewhere = new Set(['/console/'])
+    const missing = [...pagesOf(site)].flatMap(([address, html]) =>
+      [...html.matchAll(/ (?:href|src|data-search)="(\/[^"#]*)/g)]
+        .map(([, target = '']) => target)
+        .filter((target) => !site.files.has(target) && !elsewhere.has(target))
+        .map((target) => `${address} asks for ${target}`),
+    )
+
+    assert.deepEqual(missing, [])
+  })
+
+  it('lead only to anchors that there are', () => {
+    const pages = pagesOf(site)
+    const missing = [...pages].flatMap(([address, html]) =>
+      [...html.matchAll(/ href="([^"#]*)#([^"]+)"/g)]
+        .filter(([, target, id = '']) => !(pages.get(target || address) ?? '').includes(` id="${id}"`))
+        .map(([, target, id]) => `${address}: ${target}#${id}`),
+    )
+
+    assert.deepEqual(missing, [])
+  })
+
+  it('hold no script, no style and no address of others inside a page, as their policy demands', () => {
+    for (const [address, html] of pagesOf(site)) {
+      assert.doesNotMatch(html, /<script(?![^>]* src="\/docs\/assets\/)/, address)
+      assert.doesNotMatch(html, /<style| style="| on[a-z]+="/, address)
+      assert.doesNotMatch(html, /(?:src|<link[^>]*href)="(?:https?:)?\/\//, address)
+    }
+  })
+
+  it('have one heading of the first degree and one title each', () => {
+    const titles = [...pagesOf(site)].map(([address, html]) => {
+      assert.equal(html.match(/<h1/g)?.length, 1, address)
+      return /<title>(.*)<\/title>/.exec(html)?.[1]
+    })
+    assert.equal(new Set(titles).size, titles.length)
+  })
+
+  it('are read in one line: each page in the navigation leads to the next', () => {
+    const pages = pagesOf(site)
+    const inNavigation = pages.get('/docs/')?.match(/<nav id="pages"[\s\S]*?<\/nav>/)?.[0] ?? ''
+    const listed = [...inNavigation.matchAll(/href="([^"]+)"/g)].map(([, address = '']) => address)
+    const walked: string[] = []
+    for (let at: string | undefined = '/docs/'; at !== undefined; ) {
+      walked.push(at)
+      at = /<a rel="next" href="([^"]+)"/.exec(pages.get(at) ?? '')?.[1]
+    }
+
+    assert.deepEqual(walked, listed)
+  })
+
+  it('tell the search about every page', () => {
+    const [index] = [...site.files].filter(([address]) => /search-.*\.json$/.test(address))
+    const { pages } = JSON.parse(index?.[1].body.toString() ?? '') as { pages: [string][] }
+
+    assert.deepEqual(
+      new Set(pages.map(([address]) => address)),
+      new Set([...pagesOf(site).keys()].filter((address) => address !== site.notFound)),
+    )
+  })
+})
+
+describe('the building of documents', () => {
+  it.each([
+    ['a page that is not there', '[gone](gone.md)', /links to gone\.md, which is not there/],
+    ['a heading that is not there', '[gone](README.md#gone)', /no such heading/],
+    ['a heading of its own that is not there', '[gone](#gone)', /no such heading/],
+    ['a picture that is not there', '![A view](images/gone.png)', /gone\.png, which is not there/],
+    ['a diagram without a picture', '```mermaid\nflowchart LR\n  a --> b\n```', /diagram without a picture/],
+  ])('finds %s', (_, markdown, expected) => {
+    const { problems } = makeSite(folderWith({ 'docs/README.md': `# Home\n\n${markdown}\n` }), bundle)
+
+    assert.equal(problems.length, 1)
+    assert.match(problems[0] ?? '', expected)
+  })
+
+  it('finds a page that no section takes up, and shows it all the same', () => {
+    const root = folderWith({ 'docs/README.md': '# Home', 'docs/new/page.md': '# New' })
+
+    assert.deepEqual(homelessIn(root), ['docs/new/page.md'])
+    assert.match(pagesOf(makeSite(root, bundle)).get('/docs/') ?? '', /href="\/docs\/new\/page"/)
+  })
+
+  it('takes up a new page of a folder by itself', () => {
+    const root = folderWith({ 'docs/README.md': '# Home', 'docs/guides/webhooks.md': '# Webhooks' })
+
+    assert.deepEqual(homelessIn(root), [])
+    assert.match(pagesOf(makeSite(root, bundle)).get('/docs/') ?? '', /<a href="\/docs\/guides\/webhooks">Webhooks</)
+  })
+
+  it('shows HTML in a page as text, and names files of the sources instead of linking to them', () => {
+    const markdown = '# Home\n\n<script>alert(1)</script>\n\n[the rule](../src/rule.ts)\n'
+    const root = folderWith({ 'docs/README.md': markdown, 'src/rule.ts': '' })
+
+    const html = pagesOf(makeSite(root, bundle)).get('/docs/') ?? ''
+
+    assert.match(html, /&lt;script&gt;alert\(1\)/)
+    assert.match(html, /the rule \(<code class="source">src\/rule\.ts<\/code>\)/)
+  })
+})
+
+function folderWith(files: Readonly<Record<string, string>>): string {
+  const root = mkdtempSync(join(tmpdir(), 'nuncio-site-'))
+  onTestFinished(() => rmSync(root, { recursive: true }))
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, file)), { recursive: true })
+    writeFileSync(join(root, file), text)
+  }
+  return root
+}

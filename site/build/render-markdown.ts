@@ -1,0 +1,145 @@
+import { Marked, type Tokens } from 'marked'
+import type { Diagram } from './diagrams.ts'
+import { escapeHtml } from './escape-html.ts'
+import { highlightCode } from './highlight-code.ts'
+
+export interface Heading {
+  readonly depth: number
+  readonly id: string
+  readonly text: string
+}
+
+/** What a page says below one of its headings, for the search. */
+export interface Passage {
+  readonly heading: Heading | null
+  readonly text: string
+}
+
+export interface Rendered {
+  readonly html: string
+  readonly headings: readonly Heading[]
+  readonly passages: readonly Passage[]
+}
+
+/** What a page needs of the others. */
+export interface Surroundings {
+  /** The HTML of a link, given the HTML of its text. */
+  link(href: string, html: string): string
+  image(href: string, alt: string): string
+  /** Null: there is no picture of it, so that its source is shown. */
+  diagram(source: string): Diagram | null
+  /** The HTML that takes the place of `<!-- name -->`. */
+  insert(name: string): string
+}
+
+export function renderMarkdown(markdown: string, surroundings: Surroundings): Rendered {
+  const headings: Heading[] = []
+  const passages: { heading: Heading | null; text: string }[] = [{ heading: null, text: '' }]
+  const ids = new Map<string, number>()
+  const marked = new Marked({ gfm: true })
+  marked.use({
+    renderer: {
+      heading({ tokens, depth }) {
+        const text = plainText(this.parser.parseInline(tokens))
+        const heading = { depth, id: uniqueId(ids, slugOf(text)), text }
+        headings.push(heading)
+        const html = this.parser.parseInline(tokens)
+        if (depth === 1) return `<h1 id="${heading.id}">${html}</h1>\n`
+        const anchor = `<a class="anchor" href="#${heading.id}" aria-label="Link to “${escapeHtml(text)}”">#</a>`
+        return `<h${depth} id="${heading.id}">${html}${anchor}</h${depth}>\n`
+      },
+      link({ href, tokens }) {
+        return surroundings.link(href, this.parser.parseInline(tokens))
+      },
+      image({ href, text }) {
+        return surroundings.image(href, text)
+      },
+      code({ text, lang = '' }) {
+        return lang === 'mermaid' ? diagramOf(text, surroundings) : codeBlock(text, lang)
+      },
+      table(token) {
+        return tableOf(token, (tokens) => this.parser.parseInline(tokens))
+      },
+      // No page of ours needs HTML, and what stands in one by mistake shall be seen as it is.
+      html({ text }) {
+        const [, name] = /^<!-- ([a-z-]+) -->\s*$/.exec(text) ?? []
+        if (name !== undefined) return surroundings.insert(name)
+        return text.startsWith('<!--') ? '' : escapeHtml(text)
+      },
+    },
+  })
+  const tokens = marked.lexer(markdown)
+  const html = marked.parser(tokens)
+  let next = 0
+  for (const token of tokens) {
+    if (token.type === 'heading') passages.push({ heading: headings[next++] ?? null, text: '' })
+    else if (token.type !== 'code' || token.lang !== 'mermaid') {
+      const last = passages.at(-1)
+      if (last) last.text += ` ${wordsOf(token.raw)}`
+    }
+  }
+  return { html, headings, passages: passages.filter(({ heading, text }) => heading !== null || text.trim() !== '') }
+}
+
+function diagramOf(source: string, surroundings: Surroundings): string {
+  const diagram = surroundings.diagram(source)
+  if (!diagram) return codeBlock(source, 'mermaid')
+  const picture = (scheme: 'light' | 'dark') =>
+    // A link to the picture alone, where it can be as large as one likes.
+    `<a class="only-${scheme}" href="${diagram[scheme]}"><img src="${diagram[scheme]}" alt="${escapeHtml(diagram.description)}" width="${diagram.width}" height="${diagram.height}" loading="lazy"></a>`
+  const caption = escapeHtml(diagram.title)
+  return `<figure class="diagram">${picture('light')}${picture('dark')}<figcaption>${caption}</figcaption></figure>\n`
+}
+
+function codeBlock(text: string, language: string): string {
+  const label = language === '' ? 'Text' : `Code, ${language}`
+  // Focusable, because what does not fit is reached by scrolling, and keys scroll only what has the focus.
+  return `<div class="code"><pre tabindex="0" role="region" aria-label="${escapeHtml(label)}"><code>${highlightCode(text, language)}</code></pre></div>\n`
+}
+
+function tableOf({ header, rows }: Tokens.Table, inline: (tokens: Tokens.TableCell['tokens']) => string): string {
+  const head = header.map(({ tokens }) => headCell(inline(tokens))).join('')
+  const body = rows
+    .map((row) => `<tr>${row.map(({ tokens }) => `<td>${inline(tokens)}</td>`).join('')}</tr>`)
+    .join('\n')
+  return `<div class="table" tabindex="0" role="region" aria-label="Table"><table><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>\n`
+}
+
+/** A heading without words would be one that a screen reader announces as nothing. */
+function headCell(html: string): string {
+  return html === '' ? '<td></td>' : `<th scope="col">${html}</th>`
+}
+
+/** As GitHub makes them, so that a link works in both places. */
+export function slugOf(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^\w\s-]/g, '')
+    .replaceAll(' ', '-')
+}
+
+function uniqueId(ids: Map<string, number>, slug: string): string {
+  const before = ids.get(slug) ?? 0
+  ids.set(slug, before + 1)
+  return before === 0 ? slug : `${slug}-${before}`
+}
+
+function plainText(html: string): string {
+  return html
+    .replace(/<[^>]+>/g, '')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&')
+}
+
+/** The words of Markdown, without its signs. */
+function wordsOf(raw: string): string {
+  return raw
+    .replace(/<!--.*?-->/gs, ' ')
+    .replace(/\]\([^)]*\)/g, ' ')
+    .replace(/[`*_|#>[\]!]+|^\s*[-:|\s]+$/gm, ' ')
+    .replace(/\s+/g, ' ')
+    .trim()
+}

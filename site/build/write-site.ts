@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import type { Site } from './make-site.ts'
+
+// Pictures are compressed already, but for those that are text.
+const COMPRESSIBLE = /^text\/|json|svg/
+// Below a packet's size there is nothing to win.
+const WORTH_IT_BYTES = 1_024
+
+/** Writes the files, compressed beside them, and the list of addresses that `src/http/docs` serves them by. */
+export function writeSite(site: Site, folder: string): void {
+  rmSync(folder, { recursive: true, force: true })
+  const addresses = [...site.files].map(([address, { body, type }]) => {
+    const file = fileOf(address, type)
+    mkdirSync(dirname(join(folder, file)), { recursive: true })
+    writeFileSync(join(folder, file), body)
+    const isCompressed = COMPRESSIBLE.test(type) && body.length >= WORTH_IT_BYTES
+    if (isCompressed) {
+      const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: body.length }
+      writeFileSync(join(folder, `${file}.br`), brotliCompressSync(body, { params }))
+      writeFileSync(join(folder, `${file}.gz`), gzipSync(body, { level: 9 }))
+    }
+    const hash = createHash('sha256').update(body).digest('base64url').slice(0, 22)
+    return [address, { file, type, hash, isCompressed }] as const
+  })
+  const files: Record<string, unknown> = Object.fromEntries(addresses)
+  const list = { notFound: site.notFound, files }
+  writeFileSync(join(folder, 'site.json'), JSON.stringify(list, null, 1))
+}
+
+/** `/docs/guides/tokens` → `guides/tokens.html`. */
+function fileOf(address: string, type: string): string {
+  const path = address.replace(/^\/docs\//, '')
+  if (!type.startsWith('text/html')) return path
+  return path === '' ? 'home.html' : `${path}.html`
+}

@@ -1,0 +1,87 @@
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Encoding } from './choose-encoding.ts'
+
+interface Listed {
+  readonly file: string
+  readonly type: string
+  readonly hash: string
+  readonly isCompressed: boolean
+}
+
+/** What the build says that there is. */
+interface List {
+  readonly notFound: string
+  readonly files: Readonly<Record<string, Listed>>
+}
+
+export interface FoundFile {
+  readonly body: Buffer
+  /** False: it is the page that says so. */
+  readonly isThere: boolean
+  readonly headers: Readonly<Record<'content-type' | 'cache-control' | 'etag' | 'vary', string>> &
+    Readonly<Record<string, string>>
+}
+
+const ENDING_OF: Readonly<Record<Encoding, string>> = { br: '.br', gzip: '.gz', identity: '' }
+const FOR_GOOD = 'public, max-age=31536000, immutable'
+// Kept, but asked about each time: a page has the same address after an upgrade.
+const ASK_AGAIN = 'no-cache'
+
+/**
+ * The files of the built documents. Only what the build has listed can be asked for, so no path leads anywhere else. They
+ * are read anew each time: they are small, and those that are built while we run are served at once.
+ */
+export class DocsFiles {
+  readonly #folder: string
+  #list: { readonly at: number; readonly list: List } | null = null
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  /** Null when nothing has been built, or is being replaced just now. */
+  async find(path: string, wanted: Encoding): Promise<FoundFile | null> {
+    try {
+      const list = await this.#read()
+      const isThere = Object.hasOwn(list.files, path)
+      const listed = list.files[isThere ? path : list.notFound]
+      if (!listed) return null
+      const encoding = listed.isCompressed ? wanted : 'identity'
+      const body = await readFile(join(this.#folder, `${listed.file}${ENDING_OF[encoding]}`))
+      return { body, isThere, headers: headersOf(listed, { path, isThere, encoding }) }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+      throw error
+    }
+  }
+
+  async #read(): Promise<List> {
+    const file = join(this.#folder, 'site.json')
+    const { mtimeMs } = await stat(file)
+    if (this.#list?.at !== mtimeMs) {
+      this.#list = { at: mtimeMs, list: JSON.parse(await readFile(file, 'utf8')) as List }
+    }
+    return this.#list.list
+  }
+}
+
+interface Served {
+  readonly path: string
+  readonly isThere: boolean
+  readonly encoding: Encoding
+}
+
+function headersOf({ type, hash }: Listed, { path, isThere, encoding }: Served): FoundFile['headers'] {
+  const keeping = path.startsWith('/docs/assets/') ? FOR_GOOD : ASK_AGAIN
+  return {
+    'content-type': type,
+    'cache-control': isThere ? keeping : 'no-store',
+    // Weak, because the same tag stands for all encodings of it.
+    etag: `W/"${hash}"`,
+    vary: 'accept-encoding',
+    ...(encoding !== 'identity' && { 'content-encoding': encoding }),
+    // Opened by itself, a picture that is drawn by rules is a document: it may hold nothing that acts.
+    ...(type.startsWith('image/svg') && { 'content-security-policy': `default-src 'none'; sandbox` }),
+  }
+}

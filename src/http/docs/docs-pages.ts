@@ -1,0 +1,63 @@
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { takeOver } from '../take-over.ts'
+import { chooseEncoding } from './choose-encoding.ts'
+import { DocsFiles, type FoundFile } from './docs-files.ts'
+import { docsHeaders } from './docs-headers.ts'
+
+export interface DocsParts {
+  /** Where the built documents lie; see `site/build`. */
+  readonly folder: string
+  readonly isSecure: boolean
+}
+
+const NOT_BUILT =
+  'The documents have not been built. `npm start` builds them, and `npm run build:docs` does nothing else.\n'
+
+/** The documents, built beforehand: for everybody, to be read only. */
+export function addDocsPages(app: FastifyInstance, { folder, isSecure }: DocsParts): void {
+  const files = new DocsFiles(folder)
+  app.get('/docs', (_request, reply) => redirect(reply, '/docs/'))
+  app.get('/docs/*', (request, reply) => {
+    const [path = ''] = request.url.split('?')
+    // As GitHub, or a habit, would have it.
+    const [, page] = /^(\/docs\/.+?)(?:\/|\.md|\.html)$/.exec(path) ?? []
+    return page === undefined ? send({ files, isSecure, path }, reply) : redirect(reply, page)
+  })
+}
+
+interface Asked {
+  readonly files: DocsFiles
+  readonly isSecure: boolean
+  readonly path: string
+}
+
+/** Nothing of Fastify's writes the reply, so that every one of them carries its id, whatever becomes of the request. */
+async function send({ files, isSecure, path }: Asked, reply: FastifyReply): Promise<void> {
+  const exchange = takeOver(reply)
+  try {
+    const { headers } = exchange.request
+    const encoding = chooseEncoding(headers['accept-encoding'])
+    const found = await files.find(path, encoding)
+    await exchange.readAway()
+    if (exchange.isReplied) return
+    const { status, head, body } = answerTo(found, headers['if-none-match'])
+    exchange.response.writeHead(status, { ...docsHeaders({ isSecure }), ...head, ...exchange.handOver() })
+    exchange.response.end(body)
+  } catch (error) {
+    exchange.fail(error)
+  }
+}
+
+function answerTo(found: FoundFile | null, known: string | undefined) {
+  if (!found) {
+    const head = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }
+    return { status: 503, head, body: NOT_BUILT }
+  }
+  const { body, isThere, headers } = found
+  if (isThere && known?.split(/\s*,\s*/).includes(headers.etag)) return { status: 304, head: headers, body: '' }
+  return { status: isThere ? 200 : 404, head: { ...headers, 'content-length': body.length }, body }
+}
+
+function redirect(reply: FastifyReply, address: string): void {
+  takeOver(reply).reply(308, ['location', address, 'content-length', '0'], '')
+}
