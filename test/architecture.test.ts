@@ -90,7 +90,7 @@ const RULES = { folders: FOLDERS, packages: PACKAGES, outside: OUTSIDE }
 const MAY_READ_ENVIRONMENT = ['src/config/', 'scripts/bootstrap', 'scripts/draw-diagrams.ts']
 
 describe('the sources', () => {
-  const sources = readTree('src/**/*.ts')
+  const sources = readTree('src/**/*.{ts,js}')
 
   it('are found', () => {
     assert.notEqual(sources.size, 0)

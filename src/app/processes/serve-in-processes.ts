@@ -11,7 +11,7 @@ import { MetricsRelay } from './metrics-relay.ts'
 import { ProcessGroup } from './process-group.ts'
 import { startChild } from './start-child.ts'
 
-const CHILD = fileURLToPath(new URL('./child-main.ts', import.meta.url))
+const CHILD = fileURLToPath(new URL('./child-main.js', import.meta.url))
 
 /** Has several processes serve one port, until they are told to stop and have all ended. */
 export async function serveInProcesses(settings: Settings, logger: Logger): Promise<void> {

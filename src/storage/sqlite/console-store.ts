@@ -114,7 +114,7 @@ export class ConsoleThread {
   }
 
   #startWorker(): Worker {
-    const worker = new Worker(new URL('./console-thread.ts', import.meta.url), {
+    const worker = new Worker(new URL('./console-thread-main.js', import.meta.url), {
       workerData: { path: this.#options.path },
       name: 'console',
       // A look that takes more than this ends the thread, and not the process that accepts.

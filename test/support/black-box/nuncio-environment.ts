@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 
-export const nuncioMain = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
+export const nuncioMain = fileURLToPath(new URL('../../../src/cli/main.js', import.meta.url))
 
 /** Only what is named here: settings of whoever runs the tests must not change what is tested. */
 export function nuncioEnvironment(

@@ -1,6 +1,6 @@
 import { enableCompileCache } from 'node:module'
 
-// Several of them start at once, and would all compile the same files.
+// Several of them start at once, and would all compile the same files. Plain JavaScript for the reason of src/cli/main.js.
 enableCompileCache()
 
 const { endForSupervisor } = await import('../end-for-supervisor.ts')
