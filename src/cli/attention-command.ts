@@ -9,9 +9,6 @@ import { goesOn } from './print/goes-on.ts'
 import { printable } from './print/printable.ts'
 import { isoTime, relativeTime } from './print/times.ts'
 
-// Time enough to hand a new token to everybody who uses the old one.
-const EXPIRES_SOON_MS = 14 * 86_400_000
-
 export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
   program
     .command('attention')
@@ -26,10 +23,9 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
         const account = await findAccountOrAll(administration, options.account)
         const accountId = account?.id ?? null
         const now = cli.surroundings.now()
-        const hold = await administration.readHold()
-        const unconfirmed = await administration.listUnresolved(accountId)
-        const lanes = (await administration.listConnections(accountId)).filter(standsStill).map(toLane)
-        const tokens = (await administration.listTokens(accountId)).filter((token) => expiresSoon(token, now))
+        const { findAttention } = await import('../app/find-attention.ts')
+        const { hold, unconfirmed, standing, tokens } = await findAttention(administration, accountId, now)
+        const lanes = standing.map(toLane)
         if (options.json) {
           return cli.json({
             hold: hold && { since: isoTime(hold.since), reason: hold.reason },
@@ -41,15 +37,6 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
         await cli.say(inWords({ hold, unconfirmed, lanes, tokens }, now))
       }),
     )
-}
-
-function standsStill(connection: ConnectionView): boolean {
-  const isAsItsOwnerSetIt = connection.reason === 'pace' || connection.reason === 'quiet_hours'
-  return connection.waiting > 0 && connection.reason !== null && !isAsItsOwnerSetIt
-}
-
-function expiresSoon({ deletedAt, expiresAt }: TokenView, now: number): boolean {
-  return deletedAt === null && expiresAt > now && expiresAt - now <= EXPIRES_SOON_MS
 }
 
 function toLane(connection: ConnectionView) {

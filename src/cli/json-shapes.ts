@@ -1,3 +1,4 @@
+import type { Finding } from '../app/doctor/finding.ts'
 import type { InboxEntry } from '../app/open-administration.ts'
 import { TIMELINE_KINDS } from '../core/message/timeline.ts'
 import type {
@@ -141,6 +142,10 @@ export function workerJson(view: WorkerView) {
 
 export function heldLaneJson({ connection, account, worker, isHolderAlive, waiting }: HeldLaneView) {
   return { connection, account, worker, workerState: aliveOrGone(isHolderAlive), waiting }
+}
+
+export function findingJson({ check, standing, sentence, nextStep, facts }: Finding) {
+  return { check, standing, sentence, nextStep, facts }
 }
 
 export function aliveOrGone(isAlive: boolean): 'alive' | 'gone' {

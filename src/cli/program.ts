@@ -6,6 +6,7 @@ import type { Cli } from './cli.ts'
 import { addConfigCommand } from './config-command.ts'
 import { addConnectionCommands } from './connection-commands.ts'
 import { addCopyCommand } from './copy-command.ts'
+import { addDoctorCommand } from './doctor-command.ts'
 import { addHoldCommand } from './hold-command.ts'
 import { addLogCommands } from './log-commands.ts'
 import { addMessageCommands } from './message-commands.ts'
@@ -52,6 +53,7 @@ export function createProgram(cli: Cli): NuncioCommand {
   addHoldCommand(program, cli)
   addSecretsCommands(program, cli)
   addConfigCommand(program, cli)
+  addDoctorCommand(program, cli)
   return program
 }
 

@@ -5,6 +5,8 @@ import { styleText } from 'node:util'
 import type { Restored, RestoreRequest } from '../app/backup/restore-request.ts'
 import type { BackupRequest, TakenBackup } from '../app/backup/take-backup.ts'
 import type { CopiedCount, CopyRequest } from '../app/copy.ts'
+import type { ExamineRequest } from '../app/doctor/examine.ts'
+import type { Finding } from '../app/doctor/finding.ts'
 import type { AdministrationSession } from '../app/open-administration.ts'
 import { loadSettings } from '../config/load-settings.ts'
 import type { Settings, SettingsReading } from '../config/read-settings.ts'
@@ -16,6 +18,8 @@ export interface Surroundings {
   readonly out: (text: string) => Promise<void>
   readonly err: (text: string) => void
   readonly heading: (text: string) => string
+  /** Whether a person reads along; else perhaps a program, or a log. */
+  readonly isTerminal: boolean
   readonly now: () => Instant
   readonly drawBytes: (count: number) => Uint8Array
   /** `given`: settings named on the command line, which win over all others. */
@@ -29,6 +33,7 @@ export interface Surroundings {
   readonly copy: (request: CopyRequest) => Promise<readonly CopiedCount[]>
   readonly takeBackup: (request: BackupRequest) => Promise<TakenBackup>
   readonly restoreBackup: (request: RestoreRequest) => Promise<Restored>
+  readonly examine: (request: ExamineRequest) => AsyncIterable<Finding>
   /** All of it, for what must not stand on the command line. */
   readonly readInput: () => Promise<string>
   /** As text. Rejects as Node does. */
@@ -51,6 +56,7 @@ export function openSurroundings(): Surroundings {
       }),
     err: (text) => void process.stderr.write(text),
     heading: (text) => styleText('bold', text, { stream: process.stdout }),
+    isTerminal: process.stdout.isTTY,
     now: () => Date.now(),
     drawBytes: (count) => randomBytes(count),
     readSettings: loadSettings,
@@ -77,6 +83,10 @@ export function openSurroundings(): Surroundings {
     async restoreBackup(request) {
       const { restoreBackup } = await import('../app/backup/restore-backup.ts')
       return restoreBackup(request)
+    },
+    async *examine(request) {
+      const { examine } = await import('../app/doctor/examine.ts')
+      yield* examine(request)
     },
     readInput: () => text(process.stdin),
     readFile: (path) => readFile(path, 'utf8'),

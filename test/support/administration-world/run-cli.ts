@@ -61,6 +61,7 @@ export class CliWorld extends AdministrationWorld {
   #surroundings(): Omit<Surroundings, 'out' | 'err'> {
     return {
       heading: (text) => text,
+      isTerminal: false,
       now: () => this.now,
       drawBytes: (count) => new Uint8Array(count).map((_, index) => index + this.#drawn++),
       readSettings: (commandLine = {}) => readSettings({ commandLine, environment: this.environment, envFile: {} }),
@@ -81,6 +82,10 @@ export class CliWorld extends AdministrationWorld {
       },
       restoreBackup: async () => {
         throw new Error('This world has nothing to restore')
+      },
+      // biome-ignore lint/correctness/useYield: there is nothing to look at
+      async *examine() {
+        throw new Error('This world has nothing to look at')
       },
       readInput: async () => this.input,
       readFile: (path) => readFile(path, 'utf8'),

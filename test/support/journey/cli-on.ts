@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { restoreBackup } from '../../../src/app/backup/restore-backup.ts'
 import { takeBackup } from '../../../src/app/backup/take-backup.ts'
 import { copyInstallation } from '../../../src/app/copy.ts'
+import { examine } from '../../../src/app/doctor/examine.ts'
 import { migrate } from '../../../src/app/migrate.ts'
 import { openAdministration } from '../../../src/app/open-administration.ts'
 import { run } from '../../../src/cli/run.ts'
@@ -35,6 +36,7 @@ export class CliOn {
         said.stderr += text
       },
       heading: (text) => text,
+      isTerminal: false,
       now: () => Date.now(),
       drawBytes: (count) => randomBytes(count),
       readSettings: (commandLine = {}) => readSettings({ commandLine, environment: this.#environment, envFile: {} }),
@@ -44,6 +46,7 @@ export class CliOn {
       copy: copyInstallation,
       takeBackup,
       restoreBackup,
+      examine,
       readInput: async () => this.input,
       readFile: (path) => readFile(path, 'utf8'),
       ask: null,

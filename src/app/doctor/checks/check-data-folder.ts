@@ -1,0 +1,82 @@
+import { accessSync, constants, lstatSync, type Stats, statSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import type { Examination } from '../examination.ts'
+import { ok, skipped, trouble, type Verdict, warning } from '../finding.ts'
+import { nearestFolder } from '../machine/nearest-folder.ts'
+
+const OTHERS = 0o077
+
+/** What was seen of the folder. */
+export interface FolderLook {
+  readonly path: string
+  /** Null when it is not there. */
+  readonly found: (Pick<Stats, 'uid' | 'mode'> & { readonly isDirectory: boolean }) | null
+  /** Whether we may read, write and enter it, or the folder in which it would be made. */
+  readonly mayUse: boolean
+  readonly ownUid: number
+  readonly above: string
+}
+
+export async function checkDataFolder({ dataDir }: Examination): Promise<Verdict> {
+  if (dataDir === null) return skipped('NUNCIO_DATA_DIR is wrong, so that there is no folder to look at.')
+  return judgeFolder(lookAt(dataDir))
+}
+
+/** Pure. */
+export function judgeFolder({ path, found, mayUse, ownUid, above }: FolderLook): Verdict {
+  const facts = { path, owner: found?.uid ?? null, mode: found ? (found.mode & 0o777).toString(8) : null }
+  if (!found) {
+    if (mayUse) return ok(`${path} is not there yet; the first start makes it.`, facts)
+    return trouble(
+      `${path} is not there, and this user may not make it in ${above}.`,
+      `Make it for the user that runs Nuncio: install -d -m 700 -o USER ${path}`,
+      facts,
+    )
+  }
+  if (!found.isDirectory) return trouble(`${path} is no folder.`, 'Set NUNCIO_DATA_DIR to a folder.', facts)
+  if (!mayUse)
+    return trouble(
+      `This user (${ownUid}) may not write to ${path}, which belongs to the user ${found.uid}.`,
+      'Run the doctor as the user that runs Nuncio; if that is this one, give it the folder with chown.',
+      facts,
+    )
+  if (ownUid === 0 && found.uid !== 0)
+    return warning(
+      `${path} belongs to the user ${found.uid}, and this is root: what root writes there the service may not read.`,
+      'Run commands as the user that runs Nuncio.',
+      facts,
+    )
+  if ((found.mode & OTHERS) !== 0)
+    return warning(
+      `Other users of this machine may look into ${path}, where texts and numbers lie as they were sent.`,
+      `Take that from them: chmod 700 ${path}`,
+      facts,
+    )
+  return ok(`${path} is this user’s own, and nobody else may look into it.`, facts)
+}
+
+function lookAt(path: string): FolderLook {
+  const above = nearestFolder(path)
+  const ownUid = userInfo().uid
+  return { path, found: statOf(path), mayUse: mayUse(above), ownUid, above }
+}
+
+function statOf(path: string): FolderLook['found'] {
+  try {
+    lstatSync(path)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    throw error
+  }
+  const stats = statSync(path)
+  return { uid: stats.uid, mode: stats.mode, isDirectory: stats.isDirectory() }
+}
+
+function mayUse(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

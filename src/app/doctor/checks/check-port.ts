@@ -1,0 +1,114 @@
+import { statSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { dirname, join } from 'node:path'
+import { localUrl, type Settings } from '../../../config/read-settings.ts'
+import type { WorkerView } from '../../../core/ports/administration.ts'
+import type { Examination } from '../examination.ts'
+import { ok, skipped, trouble, type Verdict, warning } from '../finding.ts'
+import { findLockHolder } from '../machine/find-lock-holder.ts'
+import { readText } from '../machine/read-text.ts'
+
+const ANSWER_WITHIN_MS = 5_000
+const STRANGER = 'Stop that program, or set NUNCIO_PORT to another port.'
+
+/** Who answers at the address of our settings. */
+export type Answer =
+  | { readonly kind: 'nobody' | 'stranger' }
+  | { readonly kind: 'ours'; readonly troubles: readonly string[] }
+
+export async function checkPort({ settings, openSession }: Examination): Promise<readonly Verdict[]> {
+  if (!settings) return [skipped('The settings are wrong, so that nobody knows where the service would answer.')]
+  const session = await openSession()
+  const workers = session ? (await session.administration.listWorkers()).filter(({ isAlive }) => isAlive) : []
+  const { database } = settings
+  const holder = database.engine === 'sqlite' ? findHolder(dirname(database.path)) : null
+  const port = settings.port === 0 ? null : await askPort(settings)
+  return [
+    judgePort({ answer: port, url: localUrl(settings.host, settings.port), holder, port: settings.port }),
+    ...(database.engine === 'sqlite' ? judgeSharers(workers) : []),
+  ]
+}
+
+interface Seen {
+  /** Null when any free port is taken, so that nobody knows which to ask. */
+  readonly answer: Answer | null
+  readonly url: string
+  readonly port: number
+  /** The process that holds the data folder on SQLite; null when none does, or nobody can tell. */
+  readonly holder: number | null
+}
+
+/** Pure. */
+export function judgePort({ answer, url, port, holder }: Seen): Verdict {
+  const facts = { url, holder }
+  if (!answer) return skipped('NUNCIO_PORT is 0: the service takes any free port, and says at its start which.', facts)
+  if (answer.kind === 'stranger')
+    return trouble(`Another program answers at ${url}, so that the service cannot start there.`, STRANGER, facts)
+  if (answer.kind === 'ours') {
+    if (answer.troubles.length === 0) return ok(`The service runs at ${url} and is ready.`, facts)
+    return trouble(
+      `The service runs at ${url} and is not ready: ${answer.troubles.join(', ')}.`,
+      'Look into its log; the other checks here may say why.',
+      { ...facts, troubles: answer.troubles.join(', ') },
+    )
+  }
+  if (holder !== null)
+    return warning(
+      `A service (process ${holder}) holds the data, but does not answer at ${url}.`,
+      'It may be starting, or run with other settings: give the doctor the same NUNCIO_HOST and NUNCIO_PORT.',
+      facts,
+    )
+  return ok(`No service runs, and port ${port} is free.`, facts)
+}
+
+/** Pure. On SQLite one process serves, and the lock that sees to it does not reach to other machines. */
+export function judgeSharers(workers: readonly Pick<WorkerView, 'host' | 'pid'>[]): readonly Verdict[] {
+  const hosts = new Set(workers.map(({ host }) => host ?? 'unknown'))
+  if (hosts.size < 2) return []
+  return [
+    trouble(
+      `Services on ${hosts.size} machines have used this SQLite database within the last minute: ${[...hosts].join(', ')}. Each message would be sent twice, and the database may be damaged.`,
+      `Stop all but one, unless one of them has just ended or this container was renamed: then look again in a minute. For several machines use PostgreSQL. This machine is ${hostname()}.`,
+      { hosts: [...hosts].join(', ') },
+    ),
+  ]
+}
+
+function findHolder(folder: string): number | null {
+  try {
+    return findLockHolder(readText('/proc/locks') ?? '', statSync(join(folder, 'service.lock')))
+  } catch {
+    return null
+  }
+}
+
+async function askPort({ host, port }: Settings): Promise<Answer> {
+  const base = localUrl(host, port)
+  const live = await ask(`${base}/health/live`)
+  if (live === null) return { kind: 'nobody' }
+  if (!isOurs(live, 'live')) return { kind: 'stranger' }
+  const ready = (await ask(`${base}/health/ready`)) as { readonly troubles?: readonly string[] } | null
+  return { kind: 'ours', troubles: ready === null ? ['it stopped answering'] : (ready.troubles ?? []) }
+}
+
+function isOurs(answer: unknown, status: string): boolean {
+  return typeof answer === 'object' && answer !== null && 'status' in answer && answer.status === status
+}
+
+/** The answer as JSON; a text when it is none; null when nobody answers. */
+async function ask(url: string): Promise<unknown> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS), redirect: 'manual' })
+    const text = await response.text()
+    try {
+      return JSON.parse(text)
+    } catch {
+      return text
+    }
+  } catch (error) {
+    const cause = error instanceof Error ? error.cause : null
+    const code = cause instanceof Error && 'code' in cause ? cause.code : null
+    // Whoever takes the connection and then says nothing that is HTTP is somebody else.
+    return code === 'ECONNREFUSED' ? null : `no HTTP (${String(code)})`
+  }
+}

@@ -1,0 +1,92 @@
+import { statSync } from 'node:fs'
+import { isIP } from 'node:net'
+import type { Settings, SettingsReading } from '../../../config/read-settings.ts'
+import type { Examination } from '../examination.ts'
+import { ok, trouble, type Verdict, warning } from '../finding.ts'
+
+const READ_BY_OTHERS = 0o004
+
+export async function checkSettings({ reading, settings }: Examination): Promise<readonly Verdict[]> {
+  return judgeSettings(reading, settings, modeOf('.env'))
+}
+
+/** Pure. `envFileMode`: null when there is no such file. */
+export function judgeSettings(
+  reading: SettingsReading,
+  settings: Settings | null,
+  envFileMode: number | null,
+): readonly Verdict[] {
+  const { problems, warnings, unknown, readings } = reading
+  const found: Verdict[] = [
+    // A problem says itself how to mend it.
+    ...problems.map(
+      ({ sentence, code }): Verdict => ({ standing: 'trouble', sentence, nextStep: null, facts: { code } }),
+    ),
+    ...unknown.map((sentence) => warning(sentence, 'Mend its name, or take it away.')),
+    ...warnings.map((sentence) => warning(sentence, 'Leave it only if you mean it.')),
+    ...judgeEnvFile(reading, envFileMode),
+    ...(settings ? judgeAddresses(settings) : []),
+  ]
+  if (found.length > 0) return found
+  const set = readings.filter(({ source }) => source !== 'default').length
+  return [ok(`All ${readings.length} settings can be used; ${set} of them differ from their defaults.`, { set })]
+}
+
+function judgeEnvFile({ readings }: SettingsReading, mode: number | null): Verdict[] {
+  if (mode === null || (mode & READ_BY_OTHERS) === 0) return []
+  const secret = readings.find(
+    ({ secret: isSecret, source, value }) => source === '.env file' && (isSecret || value.includes('********')),
+  )
+  if (!secret) return []
+  return [
+    trouble(
+      `Every user of this machine may read the file .env, which holds the secret ${secret.name}.`,
+      'Take that from them: chmod 600 .env',
+      { setting: secret.name },
+    ),
+  ]
+}
+
+function judgeAddresses({ publicUrl, host, roles, trustedProxies, consolePlainHttp }: Settings): Verdict[] {
+  const found: Verdict[] = []
+  const { protocol, hostname } = new URL(publicUrl)
+  const isLocal = isOfThisMachine(hostname) || isAnyAddress(hostname)
+  if (protocol === 'http:' && !isLocal && roles.includes('console') && !consolePlainHttp)
+    found.push(
+      warning(
+        `NUNCIO_PUBLIC_URL is ${publicUrl}, but over plain http the console opens on this machine only.`,
+        'Serve it by https and name that address in NUNCIO_PUBLIC_URL.',
+      ),
+    )
+  if (protocol === 'https:' && trustedProxies.length === 0)
+    found.push(
+      warning(
+        'NUNCIO_PUBLIC_URL is https, so a proxy must stand in front, but NUNCIO_TRUSTED_PROXIES names none: every caller seems to come from the proxy.',
+        'Name its address in NUNCIO_TRUSTED_PROXIES.',
+      ),
+    )
+  if (isAnyAddress(host) && isLocal)
+    found.push(
+      warning(
+        `The service listens on all addresses, but NUNCIO_PUBLIC_URL is ${publicUrl}, which other machines cannot reach.`,
+        'Set NUNCIO_PUBLIC_URL to the address that callers and people use, or NUNCIO_HOST to 127.0.0.1.',
+      ),
+    )
+  return found
+}
+
+function isAnyAddress(host: string): boolean {
+  return host === '0.0.0.0' || host === '::' || host === '[::]'
+}
+
+function isOfThisMachine(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || (isIP(host) === 4 && host.startsWith('127.'))
+}
+
+function modeOf(path: string): number | null {
+  try {
+    return statSync(path).mode
+  } catch {
+    return null
+  }
+}

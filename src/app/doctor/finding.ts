@@ -1,0 +1,59 @@
+/**
+ * How a check came out. `warning` works now and may hurt later; `trouble` loses messages, stops them, or keeps the service
+ * from starting; `skipped` could not be looked at here, and says why.
+ */
+export type Standing = 'ok' | 'warning' | 'trouble' | 'skipped'
+
+/** In the order in which they are looked at. */
+export const CHECKS = [
+  'settings',
+  'program',
+  'limits',
+  'data folder',
+  'disk',
+  'flush',
+  'database',
+  'key ring',
+  'clock',
+  'time zones',
+  'service',
+  'attention',
+  'channels',
+  'resolver',
+  'outbound',
+  'kill test',
+] as const
+export type CheckName = (typeof CHECKS)[number]
+
+/** What one look has found. A check that finds several things returns several. */
+export interface Finding {
+  readonly check: CheckName
+  readonly standing: Standing
+  /** What was seen. */
+  readonly sentence: string
+  /** What to do about it; null when nothing is to be done. */
+  readonly nextStep: string | null
+  /** The figures behind it, by name. */
+  readonly facts: Facts
+}
+
+export type Facts = Readonly<Record<string, string | number | boolean | null>>
+
+/** A finding without the name of its check, as the judges make it. */
+export type Verdict = Omit<Finding, 'check'>
+
+export function ok(sentence: string, facts: Facts = {}): Verdict {
+  return { standing: 'ok', sentence, nextStep: null, facts }
+}
+
+export function skipped(sentence: string, facts: Facts = {}): Verdict {
+  return { standing: 'skipped', sentence, nextStep: null, facts }
+}
+
+export function warning(sentence: string, nextStep: string, facts: Facts = {}): Verdict {
+  return { standing: 'warning', sentence, nextStep, facts }
+}
+
+export function trouble(sentence: string, nextStep: string, facts: Facts = {}): Verdict {
+  return { standing: 'trouble', sentence, nextStep, facts }
+}

@@ -1,0 +1,7 @@
+/** The environment of this process without any setting of ours: what a program started from here needs of the system. */
+export function surroundingEnvironment(): Record<string, string> {
+  const others = Object.entries(process.env).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && !/^nuncio_/i.test(entry[0]),
+  )
+  return Object.fromEntries(others)
+}
