@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { surroundingEnvironment } from '../../../config/surrounding-environment.ts'
 
-const MAIN = fileURLToPath(new URL('../../../cli/main.ts', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../../cli/main.js', import.meta.url))
 const SAYS_WHERE = /^Nuncio serves on (\S+)$/m
 const STARTS_WITHIN_MS = 60_000
 const STOPS_WITHIN_MS = 40_000
