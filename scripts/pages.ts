@@ -2,6 +2,7 @@ import { makeCommandsPage } from '../src/cli/print-commands.ts'
 import { makeConfigurationPage, makeEnvExample } from '../src/config/print-settings.ts'
 import { makeGrafanaDashboard } from './metrics/grafana-dashboard.ts'
 import { makePrometheusAlerts } from './metrics/prometheus-alerts.ts'
+import { makeAlarmsPage } from './pages/alarms-page.ts'
 import { makeApiPage } from './pages/api-page.ts'
 import { makeMetricsPage } from './pages/metrics-page.ts'
 import { makeNoticesPage } from './pages/notices-page.ts'
@@ -18,6 +19,7 @@ export interface Page {
 export const PAGES: readonly Page[] = [
   { file: 'deploy/grafana/nuncio-dashboard.json', make: makeGrafanaDashboard },
   { file: 'deploy/prometheus/alerts.yaml', make: makePrometheusAlerts },
+  { file: 'docs/alarms.md', make: makeAlarmsPage },
   { file: 'docs/api.md', make: makeApiPage },
   { file: 'docs/cli.md', make: makeCommandsPage },
   { file: 'docs/configuration.md', make: makeConfigurationPage },

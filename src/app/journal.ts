@@ -22,12 +22,14 @@ function levelOf(event: JournalEvent): Level {
     case 'message.dropped':
     case 'messages.expired':
     case 'media.failed':
+    case 'alarm.cleared':
       return 'info'
     case 'attempt.recovered':
     case 'claim.expired':
     case 'media.stalled':
     case 'media.lost':
     case 'network.code_unknown':
+    case 'alarm.raised':
     case 'storage.unavailable':
       return 'warn'
     case 'fault':

@@ -74,6 +74,11 @@ export class Metrics implements HttpObserver {
     this.#tally(name, labels).value += by
   }
 
+  /** Sets a gauge. */
+  set<Name extends NameOf<'gauge'>>(name: Name, labels: LabelsOf<Name>, value: number): void {
+    this.#tally(name, labels).value = value
+  }
+
   replied(status: number, outcome: string, tookMs: number): void {
     if (outcome === 'accepted') this.#accepted.value += 1
     else this.count('nuncio_requests_total', { status: String(status), outcome })

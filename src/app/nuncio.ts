@@ -11,6 +11,7 @@ import type { Channel } from '../core/ports/channel.ts'
 import type { Journal } from '../core/ports/journal.ts'
 import type { Secrets } from '../core/ports/secrets.ts'
 import { Refusal } from '../core/refusals.ts'
+import type { Watchdog } from '../core/watchdog/watchdog.ts'
 import type { ConsoleSettings } from '../http/console/console-parts.ts'
 import { createHttpServer, type HttpServer } from '../http/http-server.ts'
 import type { HttpServerDeps } from '../http/http-server-deps.ts'
@@ -18,6 +19,7 @@ import { createChannels } from './create-channels.ts'
 import { Dispatching } from './dispatching.ts'
 import type { FirstStart } from './first-start.ts'
 import { createJournal } from './journal.ts'
+import { countLook } from './metrics/watch-metrics.ts'
 import { Metrics, type MetricsReport } from './metrics.ts'
 import type { SetUpOffer } from './offer-set-up.ts'
 import type { ConsoleStorage } from './open-console-store.ts'
@@ -26,6 +28,7 @@ import { openStorage } from './open-storage.ts'
 import type { Storage } from './storage.ts'
 import { toRanges } from './to-ranges.ts'
 import { wakeOnAccept } from './wake-on-accept.ts'
+import { createWatchdog } from './watching.ts'
 
 export interface NuncioParts {
   readonly settings: Settings
@@ -60,6 +63,7 @@ export class Nuncio {
   readonly #journal: Journal
   #storage: Storage | null = null
   #dispatching: Dispatching | null = null
+  #watchdog: Watchdog | null = null
   #console: ConsoleStorage | null = null
   #http: HttpServer | null = null
   #hadAccount = false
@@ -140,6 +144,8 @@ export class Nuncio {
     const address = await this.#http.listen({ host, port })
     await this.#dispatching?.start()
     this.#console?.start()
+    this.#watchdog = this.#createWatchdog(storage, channels)
+    this.#watchdog.start()
     // Last: its token is printed once. A start that failed after it, say for a taken port, would have swallowed it. Until
     // then every call meets no account, and is refused.
     const first = await this.#prepareFirst(storage)
@@ -149,7 +155,7 @@ export class Nuncio {
   async #stop(): Promise<void> {
     // What is only half open cannot be closed.
     await this.#started?.catch(() => {})
-    await Promise.all([this.#http?.close(), this.#dispatching?.stop()])
+    await Promise.all([this.#http?.close(), this.#dispatching?.stop(), this.#watchdog?.stop()])
     await this.#console?.close()
     await this.#storage?.close()
   }
@@ -181,6 +187,11 @@ export class Nuncio {
   #createDispatching(storage: Storage, channels: ReadonlyMap<string, Channel>): Dispatching {
     const parts = { settings: this.#settings, worker: this.#worker, journal: this.#journal }
     return new Dispatching({ ...parts, storage, channels })
+  }
+
+  #createWatchdog(storage: Storage, channels: ReadonlyMap<string, Channel>): Watchdog {
+    const parts = { settings: this.#settings, worker: this.#worker, journal: this.#journal, storage, channels }
+    return createWatchdog({ ...parts, onLooked: (state) => countLook(this.#metrics, state) })
   }
 
   /** Loaded only where it is served. */

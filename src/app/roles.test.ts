@@ -52,6 +52,7 @@ class SharedStorage {
       lanes: sqlite.lanes,
       mediaQueue: sqlite.mediaQueue,
       notices: sqlite.notices,
+      watch: sqlite.watch,
       clock: sqlite.clock,
       // So that nothing moves by itself, but only because somebody told of it.
       pollEveryMs: 3_600_000,

@@ -9,6 +9,7 @@ import type { Lanes } from '../core/ports/lanes.ts'
 import type { MediaQueue } from '../core/ports/media-queue.ts'
 import type { Notices } from '../core/ports/notices.ts'
 import type { KeyFacts } from '../core/ports/secrets.ts'
+import type { Watch } from '../core/ports/watch.ts'
 import type { RefusalCode } from '../core/refusals.ts'
 
 /** One durable commit, for the metrics. */
@@ -65,6 +66,8 @@ export interface Storage {
   readonly mediaQueue: MediaQueue
   /** For what happens rarely. */
   readonly notices: Notices
+  /** What the watchdog reads and writes. */
+  readonly watch: Watch
   /** Time as all processes on this database agree on it. */
   readonly clock: Clock
   /** How often to look for lanes that nobody told of, in milliseconds. */

@@ -236,6 +236,20 @@ export const SETTINGS = {
     default: 'info',
     purpose: 'How much is logged; `debug` also shows the details of a fault at the command line.',
   }),
+  alarmOldestWaitingMinutes: setting({
+    name: 'NUNCIO_ALARM_OLDEST_WAITING_MINUTES',
+    kind: wholeNumber(0, 100_000),
+    default: '15',
+    purpose:
+      'How long the first message of a lane may wait before an alarm is raised, for another reason than pace, quiet hours or a pause; 0 raises none.',
+  }),
+  alarmDiskFreePercent: setting({
+    name: 'NUNCIO_ALARM_DISK_FREE_PERCENT',
+    kind: wholeNumber(0, 90),
+    default: '10',
+    purpose:
+      'How much of a disk must be free, counted on at most 200 GB of it, before an alarm is raised; less than 1 GB raises one, too; 0 raises none.',
+  }),
   metricsAllowed: setting({
     name: 'NUNCIO_METRICS_ALLOWED',
     kind: cidrList,

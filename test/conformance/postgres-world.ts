@@ -89,6 +89,7 @@ export async function newPostgresWorld({
     lanes: storage.lanes,
     mediaQueue: storage.mediaQueue,
     notices: storage.notices,
+    watch: storage.watch,
     channelMemory: (channel) => storage.channelMemory(channel),
     channelConnections: (channel) => storage.channelConnections(channel),
     sendAgain: (failed) => storage.sendAgain(failed),

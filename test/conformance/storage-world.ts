@@ -9,6 +9,7 @@ import type { Candidate, Intake } from '../../src/core/ports/intake.ts'
 import type { AttemptRecord, ClaimedLane, Lanes, Step, StepResult } from '../../src/core/ports/lanes.ts'
 import type { MediaQueue } from '../../src/core/ports/media-queue.ts'
 import type { Notices } from '../../src/core/ports/notices.ts'
+import type { Watch } from '../../src/core/ports/watch.ts'
 import type { Store } from '../../src/storage/shared/store.ts'
 import type { HandClock } from './hand-clock.ts'
 
@@ -19,6 +20,7 @@ export interface StorageWorld {
   /** ANNA's. */
   readonly mediaQueue: MediaQueue
   readonly notices: Notices
+  readonly watch: Watch
   /** One more process that dispatches on the same database. Absent where one process serves it alone. */
   processOf?(worker: WorkerId, spool: SpoolId): DispatchingProcess
   channelMemory(channel: string): ChannelMemory

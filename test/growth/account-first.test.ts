@@ -29,6 +29,8 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   known_device: 'of a person',
   sign_in_throttle: 'counted before anybody knows who it is',
   sign_in_ticket: 'as sign_in_throttle',
+  alarm: 'the whole installation has some, too',
+  watch: 'one row, of the whole database',
   hold: 'one row, of all lanes',
   remembrance: 'one row, of the whole database',
   key_ring: 'as remembrance: by it a ring of keys is known to be the right one',

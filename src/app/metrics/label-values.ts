@@ -3,6 +3,7 @@ import type { Outcome } from '../../core/ports/channel.ts'
 import type { CallbackEvent, JournalEvent } from '../../core/ports/journal.ts'
 import { MEDIA_FAILURES } from '../../core/ports/media.ts'
 import { REFUSALS } from '../../core/refusals.ts'
+import type { DiskRoom } from '../../core/watchdog/judge-disk.ts'
 import { CHANNELS } from '../channel-settings.ts'
 
 /** What any value becomes that is not in the list of its label, so that no label ever has more values than are written here. */
@@ -32,6 +33,8 @@ export const otherEvents = allOf<Exclude<Counted, CallbackEvent['event']>>({
   'media.stalled': true,
   'media.lost': true,
   'network.code_unknown': true,
+  'alarm.raised': true,
+  'alarm.cleared': true,
   'storage.unavailable': true,
   fault: true,
 })
@@ -61,6 +64,8 @@ export const ignoredReasons = [
 
 /** Which work a commit was for. SQLite commits everything that is written in one turn together. */
 export const commitKinds = ['shared', 'accept', 'step']
+
+export const diskHolds = allOf<DiskRoom['holds']>({ data: true, spool: true, database: true })
 
 /** How lanes stand, and which reasons of waiting count as which. What is in no list waits for a reason of its network. */
 const REASONS_OF_STANDING: Readonly<Record<string, readonly string[]>> = {

@@ -1,8 +1,10 @@
+import { ALARM_KIND_NAMES, ALARM_SEVERITIES } from '../../core/watchdog/alarm-kinds.ts'
 import {
   attemptOutcomes,
   callbackOutcomes,
   channels,
   commitKinds,
+  diskHolds,
   fetchOutcomes,
   httpStatuses,
   ignoredReasons,
@@ -236,6 +238,32 @@ export const METRICS = {
     help: 'Looks of the console into the database that have not been answered yet.',
     row: 'Console',
     title: 'Looks under way',
+  }),
+
+  nuncio_alarms_open: gauge('count', {
+    help: 'Alarms that are open, by kind and severity. Every process tells all of them.',
+    labels: { kind: ALARM_KIND_NAMES, severity: ALARM_SEVERITIES },
+    together: 'max',
+    row: 'Lanes',
+    title: 'Open alarms',
+  }),
+  nuncio_oldest_waiting_seconds: gauge('seconds', {
+    help: 'How long the head of any lane has waited; 0 where another process watches the lanes.',
+    together: 'max',
+    row: 'Lanes',
+    title: 'Age of the oldest that waits',
+  }),
+  nuncio_watchdog_looks_total: counter({
+    help: 'How often the watchdog has looked.',
+    row: 'Lanes',
+    title: 'Looks of the watchdog',
+  }),
+  nuncio_disk_free_bytes: gauge('bytes', {
+    help: 'Room left on the disks of this machine, by what lies on them; what lies on one disk with others is told once.',
+    labels: { holds: diskHolds },
+    together: 'max',
+    row: 'Storage',
+    title: 'Room on the disk',
   }),
 
   nuncio_trace_spans_total: counter({

@@ -1,4 +1,5 @@
 import type { ConnectionId, Instant, MessageId } from '../ids.ts'
+import type { AlarmKind, AlarmSeverity } from '../watchdog/alarm-kinds.ts'
 
 /** What a channel tells of the callbacks of its network. Every word in it comes from a list of ours. */
 export type CallbackEvent =
@@ -106,6 +107,13 @@ export type JournalEvent =
       readonly code: number
       /** Of HTTP. */
       readonly status: number
+    }
+  /** `object`: the id of what it is about; of a disk, its machine and folder. */
+  | {
+      readonly event: 'alarm.raised' | 'alarm.cleared'
+      readonly kind: AlarmKind
+      readonly severity: AlarmSeverity
+      readonly object: string
     }
   | { readonly event: 'storage.unavailable'; readonly error: unknown }
   | { readonly event: 'fault'; readonly where: string; readonly error: unknown }

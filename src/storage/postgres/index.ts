@@ -6,9 +6,11 @@ import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import type { KeyFacts } from '../../core/ports/secrets.ts'
+import type { Watch } from '../../core/ports/watch.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { RemembranceFile } from '../shared/remembrance.ts'
 import { KEY_FACTS, toKeyFacts } from '../shared/secrets/key-facts.ts'
+import { createWatch } from '../shared/watch/create-watch.ts'
 import type { WorkerFacts } from '../shared/workers.ts'
 import { type IntakeLimits, PostgresIntake } from './accept.ts'
 import { PostgresChannelConnections } from './channel-connections.ts'
@@ -27,6 +29,7 @@ import { SendAgainConnection } from './send-again.ts'
 import { Slot } from './slot.ts'
 import { countWaiting } from './waiting-count.ts'
 import { CHANGE_CHANNEL, readWake, WAKE_CHANNEL, Wakes } from './wakes.ts'
+import { PostgresWatchDatabase } from './watch-database.ts'
 
 // The look is the truth; being told only saves time.
 const POLL_EVERY_MS = 2_000
@@ -85,6 +88,7 @@ export class PostgresStorage {
   readonly lanes: PostgresLanes
   readonly mediaQueue: PostgresMediaQueue
   readonly notices: PostgresNotices
+  readonly watch: Watch
   readonly clock: DatabaseClock
   readonly pollEveryMs = POLL_EVERY_MS
   readonly #options: PostgresStorageOptions
@@ -146,6 +150,15 @@ export class PostgresStorage {
       link: this.#newLink('media'),
       worker: options.worker.id,
       spool: options.spool,
+    })
+    this.watch = createWatch({
+      database: new PostgresWatchDatabase({
+        link: this.#plain,
+        counts: this.#newLink('watch'),
+        waiting: () => this.#waiting,
+      }),
+      now: () => this.clock.now(),
+      limits: options.limits,
     })
   }
 

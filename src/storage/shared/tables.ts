@@ -5,6 +5,7 @@ import type { DeliveryState, WebhookState } from '../../core/notices/webhook.ts'
 import type { Role } from '../../core/people/role.ts'
 import type { ConnectionState } from '../../core/ports/administration.ts'
 import type { Tallies } from '../../core/ports/console/overview.ts'
+import type { AlarmSeverity } from '../../core/watchdog/alarm-kinds.ts'
 
 /** The tables that administration reads or writes, as both engines have them. JSON is kept as text. */
 export interface Tables {
@@ -252,6 +253,19 @@ export interface Tables {
     last_delivered_at: Instant | null
     dropped: Generated<number>
     served_at: Generated<Instant>
+  }
+  alarm: {
+    id: Generated<number>
+    account_id: AccountId | null
+    kind: string
+    object: string
+    severity: AlarmSeverity
+    facts: string
+    since: Instant
+    raised_at: Instant
+    changed_at: Instant
+    cleared_at: Instant | null
+    is_told: number
   }
   notice_want: { account_id: AccountId; kind: string }
   notice: {

@@ -8,8 +8,10 @@ import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import type { KeyFacts } from '../../core/ports/secrets.ts'
+import type { Watch } from '../../core/ports/watch.ts'
 import { RemembranceFile } from '../shared/remembrance.ts'
 import { KEY_FACTS, toKeyFacts } from '../shared/secrets/key-facts.ts'
+import { createWatch } from '../shared/watch/create-watch.ts'
 import { toWorkerRow, type WorkerFacts } from '../shared/workers.ts'
 import { type IntakeLimits, SqliteIntake } from './accept.ts'
 import { SqliteChannelConnections } from './channel-connections.ts'
@@ -29,6 +31,7 @@ import { SendAgainVisits } from './send-again.ts'
 import { takeServiceLock } from './service-lock.ts'
 import { translateOpenError } from './sqlite-errors.ts'
 import { WaitingCounts } from './waiting-counts.ts'
+import { SqliteWatchDatabase } from './watch-database.ts'
 
 // How soon the service sees what the CLI changed while nothing else happens. One look costs a microsecond.
 const LOOK_FOR_CHANGES_EVERY_MS = 100
@@ -80,6 +83,7 @@ export class SqliteStorage {
   readonly lanes: SqliteLanes
   readonly mediaQueue: SqliteMediaQueue
   readonly notices: SqliteNotices
+  readonly watch: Watch
   readonly clock: Clock
   readonly pollEveryMs = POLL_EVERY_MS
   readonly #counts: WaitingCounts
@@ -141,6 +145,11 @@ export class SqliteStorage {
       clock: options.clock,
     })
     this.mediaQueue = new SqliteMediaQueue(database, this.#commits, this.#counts)
+    this.watch = createWatch({
+      database: new SqliteWatchDatabase({ database, commits: this.#commits, counts: this.#counts }),
+      now: () => this.clock.now(),
+      limits: options.limits,
+    })
     this.#visits = new SendAgainVisits({ path: options.path, now: () => options.clock.now() })
   }
 

@@ -1,5 +1,13 @@
 -- Printed from the migrations by `npm run generate`. Do not edit.
 
+CREATE INDEX alarm_cleared on alarm (cleared_at) where cleared_at is not null;
+
+CREATE INDEX alarm_of_account on alarm (account_id, id);
+
+CREATE UNIQUE INDEX alarm_open on alarm (kind, object) where cleared_at is null;
+
+CREATE INDEX alarm_untold on alarm (id) where is_told = 0;
+
 CREATE INDEX audit_of_account on audit (account_id, sequence);
 
 CREATE INDEX audit_of_person on audit (person_id, sequence) where account_id is null;
@@ -67,6 +75,8 @@ CREATE INDEX tally_reason_of_hour on tally_reason (hour);
 
 CREATE INDEX tally_waiting on tally (hour) where state = 'waiting' and connection_id = '';
 
+CREATE INDEX token_end on token (expires_at) where deleted_at is null;
+
 CREATE INDEX token_listed on token (account_id, created_at, id);
 
 CREATE UNIQUE INDEX token_name on token (account_id, name) where deleted_at is null;
@@ -84,6 +94,24 @@ CREATE TABLE account (
   name text not null unique,
   created_at integer not null
 , requires_second_factor integer not null default 0) strict, without rowid;
+
+CREATE TABLE alarm (
+  id integer primary key autoincrement,
+  -- Null: it is the whole installation's.
+  account_id text,
+  kind text not null,
+  -- The id of what it is about.
+  object text not null,
+  severity text not null,
+  -- JSON: what its sentence is made of.
+  facts text not null,
+  since integer not null,
+  raised_at integer not null,
+  changed_at integer not null,
+  cleared_at integer,
+  -- Whether it has been announced as it stands now.
+  is_told integer not null
+) strict;
 
 CREATE TABLE attempt (
   message_sequence integer not null,

@@ -29,6 +29,14 @@ export class WaitingCounts {
     return sum
   }
 
+  /** Where so much or more waits. */
+  atLeast({ perConnection, perAccount }: { readonly perConnection: number; readonly perAccount: number }) {
+    return {
+      connections: new Map([...this.#byConnection].filter(([, count]) => count >= perConnection)),
+      accounts: new Map([...this.#byAccount].filter(([, count]) => count >= perAccount)),
+    }
+  }
+
   change(connectionId: ConnectionId, accountId: AccountId, by: number): void {
     this.#accountOf.set(connectionId, accountId)
     this.#byConnection.set(connectionId, Math.max(0, this.ofConnection(connectionId) + by))

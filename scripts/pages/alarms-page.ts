@@ -1,0 +1,20 @@
+import { ALARM_KINDS } from '../../src/core/watchdog/alarm-kinds.ts'
+import { markdownTable } from './markdown.ts'
+
+/** The text of docs/alarms.md. */
+export function makeAlarmsPage(): string {
+  const rows = Object.entries(ALARM_KINDS).map(([kind, { of, severity, means, nextStep }]) => [
+    `\`${kind}\``,
+    severity,
+    `of ${of === 'account' || of === 'installation' ? 'the' : 'a'} ${of}`,
+    means,
+    nextStep,
+  ])
+  return `# Alarms
+
+What the [watchdog](operating/watchdog.md) can find. The names are stable. Each alarm says in a sentence of its own how things
+stand; this is what all of a kind have in common.
+
+${markdownTable(['Kind', 'At first', 'It is', 'Raised when', 'What to do'], rows)}
+`
+}

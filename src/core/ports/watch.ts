@@ -1,0 +1,121 @@
+import type { LanePolicy } from '../connection/lane-policy.ts'
+import type { AccountId, ConnectionId, Instant, TokenId, WorkerId } from '../ids.ts'
+import type { Sequence } from '../message/message.ts'
+import type { Finding, OpenAlarm } from '../watchdog/alarm.ts'
+
+/** A lane as one look finds it. */
+export interface WatchedLane {
+  readonly connectionId: ConnectionId
+  readonly accountId: AccountId
+  readonly number: string
+  readonly channel: string
+  readonly state: 'active' | 'paused' | 'removed'
+  readonly policy: LanePolicy
+  /** Why its head is where it is: a code of core/reasons.ts. `due` and `sending` mean that it moves. */
+  readonly reason: string
+  readonly words: string | null
+  readonly until: Instant | null
+  /** What it said last that it waits for, also when that time is over. */
+  readonly lastWait: string | null
+  /** Since when its connection has failed without a break; null while it works. */
+  readonly troubleSince: Instant | null
+  readonly lastAttemptAt: Instant | null
+  /** Null: nobody holds it. */
+  readonly holder: { readonly isAlive: boolean; readonly host: string | null; readonly pid: number | null } | null
+  /** Null: nothing waits. */
+  readonly head: { readonly sequence: Sequence; readonly acceptedAt: Instant } | null
+  readonly open: { readonly sequence: Sequence; readonly number: number; readonly startedAt: Instant } | null
+}
+
+/** How much waits in a lane, and since when the newest of it. */
+export interface LaneMeasure {
+  readonly waiting: number
+  readonly isMore: boolean
+  readonly newestAt: Instant | null
+}
+
+export interface WatchedToken {
+  readonly id: TokenId
+  readonly accountId: AccountId
+  readonly name: string
+  readonly prefix: string
+  readonly expiresAt: Instant
+  readonly lastUsedAt: Instant | null
+  readonly hasSuccessor: boolean
+}
+
+export interface ExpiredUse {
+  readonly tokenId: TokenId
+  readonly lastAt: Instant
+}
+
+export interface Unconfirmed {
+  readonly accountId: AccountId
+  readonly count: number
+  readonly oldestAt: Instant
+}
+
+/** Where nearly as much waits as may. `connectionId` null: in the account as a whole. */
+export interface FullLane {
+  readonly accountId: AccountId
+  readonly connectionId: ConnectionId | null
+  readonly number: string | null
+  readonly waiting: number
+  readonly limit: number
+}
+
+export interface InstallationFacts {
+  readonly hold: { readonly since: Instant; readonly reason: string } | null
+  /** When the last heartbeat of any worker that dispatches runs out; null when there is none. */
+  readonly dispatchesUntil: Instant | null
+  readonly hasConnections: boolean
+}
+
+/** An alarm that was raised or cleared, and that nobody may have been told of. */
+export interface UntoldAlarm extends OpenAlarm {
+  readonly clearedAt: Instant | null
+}
+
+/**
+ * What the watchdog reads and writes. All of it is cheap: it looks at what waits, and never at what has ended; nothing
+ * takes longer the more messages there are. Rejects with `StorageUnavailable`.
+ */
+export interface Watch {
+  /**
+   * Whether this process is the one that watches the database, from now on for `lastsMs`. Of several processes on one
+   * database one is; another takes its place once it has not asked for as long.
+   */
+  takeTurn(watcher: WorkerId, lastsMs: number): Promise<boolean>
+  /** Lanes in which something waits, by their id from `after` on. Those with nothing to do cost nothing. */
+  readLanes(after: ConnectionId | null, limit: number): Promise<readonly WatchedLane[]>
+  /** The same for these, also when nothing waits. Removed ones are left out. */
+  readLanesOf(ids: readonly ConnectionId[]): Promise<readonly WatchedLane[]>
+  /** Counts no further than `most`. */
+  measureLane(id: ConnectionId, most: number): Promise<LaneMeasure>
+  readInstallation(): Promise<InstallationFacts>
+  /** Of all accounts. */
+  readUnconfirmed(): Promise<readonly Unconfirmed[]>
+  /** Not deleted, that end between these two moments, by their end. */
+  readTokens(ending: { readonly from: Instant; readonly to: Instant }): Promise<readonly WatchedToken[]>
+  /** Which of these tokens were called with after their end, as the newest requests of their account tell. */
+  readExpiredUse(tokens: readonly WatchedToken[]): Promise<readonly ExpiredUse[]>
+  /** Connections and accounts in which this share of their limit waits. May be some minutes old. */
+  readFullLanes(share: number): Promise<readonly FullLane[]>
+
+  readOpenAlarms(): Promise<readonly OpenAlarm[]>
+  /** One that is open already is left as it is. */
+  raiseAlarms(findings: readonly Finding[], now: Instant): Promise<void>
+  /** `isWorse`: people are told of it again. */
+  changeAlarms(
+    changes: readonly { readonly alarm: OpenAlarm; readonly finding: Finding; readonly isWorse: boolean }[],
+    now: Instant,
+  ): Promise<void>
+  clearAlarms(alarms: readonly OpenAlarm[], now: Instant): Promise<void>
+  /** Of which it has not been noted that they were told. */
+  readUntoldAlarms(): Promise<readonly UntoldAlarm[]>
+  /** The account of the installation; null while it has none, or several. */
+  readOnlyAccount(): Promise<AccountId | null>
+  noteTold(alarms: readonly UntoldAlarm[]): Promise<void>
+  /** Forgets alarms that were cleared before. */
+  forgetAlarms(before: Instant): Promise<void>
+}

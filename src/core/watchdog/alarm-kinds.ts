@@ -1,0 +1,129 @@
+export type AlarmSeverity = 'info' | 'warning' | 'critical'
+
+export interface AlarmKindFacts {
+  /** What an alarm of this kind is about. */
+  readonly of: 'connection' | 'token' | 'account' | 'installation'
+  /** As it usually is; some get worse. */
+  readonly severity: AlarmSeverity
+  /** When it is raised, in one sentence. */
+  readonly means: string
+  /** What to do; NUMBER stands for the number of the connection. */
+  readonly nextStep: string
+  /** For how long it must be so without a break before anybody is told. */
+  readonly raisedAfterMs: number
+  /** For how long it must be gone without a break before the alarm is. */
+  readonly clearedAfterMs: number
+}
+
+const SECOND_MS = 1_000
+// Two looks: what one of them missed by chance, the other does not.
+const SOON_MS = 30 * SECOND_MS
+
+/** Everything the watchdog can find. The names are stable: people filter by them. docs/alarms.md is printed from this table. */
+export const ALARM_KINDS = {
+  lanes_held: {
+    of: 'installation',
+    severity: 'critical',
+    means: 'All lanes are held, so nothing is sent on any connection until a person releases them (G12).',
+    nextStep: 'Look at what was sent meanwhile, cancel what must not go out again, then: nuncio hold --release',
+    raisedAfterMs: 0,
+    clearedAfterMs: 0,
+  },
+  no_worker: {
+    of: 'installation',
+    severity: 'critical',
+    means: 'For a minute no living process has had the role `dispatch`, so nothing is sent.',
+    nextStep: 'Look at nuncio workers, and start a process with NUNCIO_ROLES that names dispatch.',
+    raisedAfterMs: 60 * SECOND_MS,
+    clearedAfterMs: SOON_MS,
+  },
+  disk_filling: {
+    of: 'installation',
+    severity: 'warning',
+    means:
+      'A disk that Nuncio writes to has little room left: less than NUNCIO_ALARM_DISK_FREE_PERCENT (counted on at most 200 GB of it), or less than 1 GB. Critical below 2 % or 200 MB. When it is full, nothing is accepted and nothing is sent.',
+    nextStep: 'Make room on it or enlarge it; nuncio attention shows when it is enough.',
+    raisedAfterMs: 0,
+    clearedAfterMs: SOON_MS,
+  },
+  lane_stalled: {
+    of: 'connection',
+    severity: 'critical',
+    means:
+      'Messages are due on a connection and nothing explains a wait, but for three quarters of a minute nothing has begun or ended; or a call to its network is open for so much longer than it may be.',
+    nextStep:
+      'Look who holds the lane: nuncio workers. Restart that process: another takes the lane over within 20 seconds.',
+    raisedAfterMs: 0,
+    clearedAfterMs: SOON_MS,
+  },
+  connection_offline: {
+    of: 'connection',
+    severity: 'critical',
+    means:
+      'For two minutes a connection has sent nothing, because its network cannot be reached, refuses its credentials or wants no more from it. It is tried again by itself.',
+    nextStep: 'Look at the connection in the console, or: nuncio connection check NUMBER',
+    raisedAfterMs: SOON_MS,
+    clearedAfterMs: SOON_MS,
+  },
+  oldest_waiting: {
+    of: 'connection',
+    severity: 'warning',
+    means:
+      'The first message of a lane has waited for longer than NUNCIO_ALARM_OLDEST_WAITING_MINUTES, for another reason than what its owner has set: pace, quiet hours or a pause.',
+    nextStep: 'Look what waits and why on the page of the connection, or: nuncio attention',
+    raisedAfterMs: SOON_MS,
+    clearedAfterMs: SOON_MS,
+  },
+  messages_will_expire: {
+    of: 'connection',
+    severity: 'warning',
+    means:
+      'Messages that wait will expire before their turn comes: the pace and the quiet hours let too few go within their time to live, or the connection is paused.',
+    nextStep:
+      'Resume the connection, lower its pace or raise its time to live: nuncio connection set NUMBER least_gap=… time_to_live=…',
+    raisedAfterMs: SOON_MS,
+    clearedAfterMs: 60 * SECOND_MS,
+  },
+  backlog_near_limit: {
+    of: 'connection',
+    severity: 'warning',
+    means:
+      'Nine tenths of the messages wait that may wait on a connection or in an account (NUNCIO_MAX_WAITING_PER_CONNECTION, NUNCIO_MAX_WAITING_PER_ACCOUNT). At the limit further ones are answered with 429.',
+    nextStep: 'Send less, see why the lane is slow (nuncio attention), or raise the limit.',
+    raisedAfterMs: 0,
+    clearedAfterMs: 60 * SECOND_MS,
+  },
+  unconfirmed: {
+    of: 'account',
+    severity: 'warning',
+    means: 'Nobody knows whether some messages arrived, and a person should say so.',
+    nextStep: 'Ask the recipients, then: nuncio message resolve ID --arrived or --send-again',
+    raisedAfterMs: 0,
+    clearedAfterMs: 0,
+  },
+  token_expiring: {
+    of: 'token',
+    severity: 'info',
+    means:
+      'A token expires within 14 days; a warning within 7, critical within one, if it was used in the last 30 days.',
+    nextStep: 'Rotate it on its page in the console, and hand the new one to everybody who uses it.',
+    raisedAfterMs: 0,
+    clearedAfterMs: 0,
+  },
+  token_expired_in_use: {
+    of: 'token',
+    severity: 'critical',
+    means: 'A token has expired and is still called with: all those requests are refused with 401.',
+    nextStep: 'Make a new token, and give it to the callers that its page in the console shows.',
+    raisedAfterMs: 0,
+    clearedAfterMs: 0,
+  },
+} as const satisfies Record<string, AlarmKindFacts>
+
+export type AlarmKind = keyof typeof ALARM_KINDS
+export const ALARM_KIND_NAMES = Object.keys(ALARM_KINDS) as readonly AlarmKind[]
+export const ALARM_SEVERITIES = ['critical', 'warning', 'info'] as const satisfies readonly AlarmSeverity[]
+
+export function isAlarmKind(text: string): text is AlarmKind {
+  return Object.hasOwn(ALARM_KINDS, text)
+}

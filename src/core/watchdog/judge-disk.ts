@@ -1,0 +1,51 @@
+import type { Instant } from '../ids.ts'
+import type { Finding } from './alarm.ts'
+
+const MB = 1_048_576
+const GB = 1_024 * MB
+/** A tenth of a very large disk is not little: the share is counted on at most so much. */
+const COUNTED_AT_MOST_BYTES = 200 * GB
+const LEAST_FREE_BYTES = GB
+const CRITICAL_FREE_BYTES = 200 * MB
+const CRITICAL_SHARE = 0.02
+/** An alarm stays until there is clearly more room than the limit. */
+const KEPT_FACTOR = 1.2
+
+/** Room on the disk of a folder that we write to. */
+export interface DiskRoom {
+  readonly host: string
+  /** What lies in it. */
+  readonly holds: 'data' | 'spool' | 'database'
+  readonly folder: string
+  readonly freeBytes: number
+  readonly totalBytes: number
+}
+
+/** Pure. `freeShare` 0: nobody wants to be told. */
+export function judgeDisk(disk: DiskRoom, freeShare: number, now: Instant): Finding | null {
+  if (freeShare === 0) return null
+  const { host, holds, folder, freeBytes, totalBytes } = disk
+  const counted = Math.min(totalBytes, COUNTED_AT_MOST_BYTES)
+  // A disk that is smaller than a few GB has never much room: the least is for those that could have it.
+  const limit = Math.max(counted * freeShare, Math.min(LEAST_FREE_BYTES, totalBytes / 4))
+  if (freeBytes >= limit * KEPT_FACTOR) return null
+  const isCritical = freeBytes < Math.max(counted * CRITICAL_SHARE, Math.min(CRITICAL_FREE_BYTES, totalBytes / 10))
+  return {
+    kind: 'disk_filling',
+    accountId: null,
+    object: diskObject(host, folder),
+    severity: isCritical ? 'critical' : 'warning',
+    since: now,
+    facts: { host, holds, folder, freeBytes: inMb(freeBytes), totalBytes: inMb(totalBytes) },
+    raises: freeBytes < limit,
+  }
+}
+
+export function diskObject(host: string, folder: string): string {
+  return `${host}:${folder}`
+}
+
+/** So that what is told does not change with every write. */
+function inMb(bytes: number): number {
+  return Math.floor(bytes / MB) * MB
+}

@@ -1,0 +1,48 @@
+import type { Instant } from '../ids.ts'
+import type { FullLane, InstallationFacts, Unconfirmed } from '../ports/watch.ts'
+import type { Finding } from './alarm.ts'
+import { ALARM_KINDS } from './alarm-kinds.ts'
+
+/** What concerns all lanes at once. Pure. */
+export function judgeInstallation(facts: InstallationFacts, now: Instant): readonly Finding[] {
+  const found: Finding[] = []
+  const whole = { accountId: null, object: '', severity: 'critical', raises: true } as const
+  if (facts.hold)
+    found.push({ ...whole, kind: 'lanes_held', since: facts.hold.since, facts: { reason: facts.hold.reason } })
+  if (facts.hasConnections && (facts.dispatchesUntil ?? 0) <= now)
+    found.push({
+      ...whole,
+      kind: 'no_worker',
+      since: facts.dispatchesUntil ?? now,
+      facts: { lastAt: facts.dispatchesUntil },
+    })
+  return found
+}
+
+export function judgeUnconfirmed({ accountId, count, oldestAt }: Unconfirmed): Finding {
+  return {
+    kind: 'unconfirmed',
+    accountId,
+    object: accountId,
+    severity: ALARM_KINDS.unconfirmed.severity,
+    since: oldestAt,
+    facts: { count, oldestAt },
+    raises: true,
+  }
+}
+
+/** Of the limit; what waits in between raises nothing and clears nothing. */
+export const NEAR_LIMIT_SHARE = 0.9
+export const KEPT_NEAR_LIMIT_SHARE = 0.8
+
+export function judgeFull({ accountId, connectionId, number, waiting, limit }: FullLane, now: Instant): Finding {
+  return {
+    kind: 'backlog_near_limit',
+    accountId,
+    object: connectionId ?? accountId,
+    severity: waiting >= limit ? 'critical' : ALARM_KINDS.backlog_near_limit.severity,
+    since: now,
+    facts: { number, waiting, limit },
+    raises: waiting >= limit * NEAR_LIMIT_SHARE,
+  }
+}

@@ -1,0 +1,84 @@
+import type { Instant } from '../ids.ts'
+import { alarmKey, type Finding, type OpenAlarm } from './alarm.ts'
+import { ALARM_KINDS, ALARM_SEVERITIES } from './alarm-kinds.ts'
+
+// Sentences tell counts and ages; nobody needs them newer, and each change is a commit.
+const TOLD_ANEW_AFTER_MS = 60_000
+
+/** Since when each thing has been found that is no alarm yet, and not been found that is one. By `alarmKey`. */
+export interface AlarmMemory {
+  readonly found: ReadonlyMap<string, Instant>
+  readonly gone: ReadonlyMap<string, Instant>
+}
+
+export const NO_ALARM_MEMORY: AlarmMemory = { found: new Map(), gone: new Map() }
+
+export interface AlarmMoves {
+  readonly raise: readonly Finding[]
+  readonly change: readonly { readonly alarm: OpenAlarm; readonly finding: Finding; readonly isWorse: boolean }[]
+  readonly clear: readonly OpenAlarm[]
+  readonly memory: AlarmMemory
+}
+
+interface Look {
+  readonly open: readonly OpenAlarm[]
+  readonly findings: readonly Finding[]
+  readonly memory: AlarmMemory
+  readonly now: Instant
+}
+
+/**
+ * What becomes of alarms after one look. Pure.
+ *
+ *   (none) ── found for as long as its kind wants ──▶ OPEN ── not found for as long as its kind wants ──▶ cleared
+ *
+ * So nothing flaps: what comes and goes faster than that changes nothing, and what lies between its two limits
+ * (`raises` is false) leaves things as they are.
+ */
+export function settleAlarms({ open, findings, memory, now }: Look): AlarmMoves {
+  const byKey = new Map(findings.map((finding) => [alarmKey(finding), finding]))
+  const openKeys = new Set(open.map(alarmKey))
+  const found = new Map<string, Instant>()
+  const raise: Finding[] = []
+  for (const [key, finding] of byKey) {
+    if (openKeys.has(key) || !finding.raises) continue
+    const since = notAfter(memory.found.get(key), now)
+    if (now - since >= ALARM_KINDS[finding.kind].raisedAfterMs) raise.push(finding)
+    else found.set(key, since)
+  }
+  const gone = new Map<string, Instant>()
+  const change: AlarmMoves['change'][number][] = []
+  const clear: OpenAlarm[] = []
+  for (const alarm of open) {
+    const key = alarmKey(alarm)
+    const finding = byKey.get(key)
+    if (finding) {
+      const move = changeOf(alarm, finding, now)
+      if (move) change.push(move)
+      continue
+    }
+    const since = notAfter(memory.gone.get(key), now)
+    if (now - since >= ALARM_KINDS[alarm.kind].clearedAfterMs) clear.push(alarm)
+    else gone.set(key, since)
+  }
+  return { raise, change, clear, memory: { found, gone } }
+}
+
+function changeOf(alarm: OpenAlarm, finding: Finding, now: Instant): AlarmMoves['change'][number] | null {
+  const isWorse = rank(finding) > rank(alarm) || finding.facts['stage'] !== alarm.facts['stage']
+  const isTimely = now - alarm.changedAt >= TOLD_ANEW_AFTER_MS || now < alarm.changedAt
+  const isOther = JSON.stringify(alarm.facts) !== JSON.stringify(finding.facts)
+  if (!isWorse && !(isTimely && isOther)) return null
+  // It never gets milder while it is open: whoever was told that it is critical is told next that it is over.
+  const severity = rank(finding) > rank(alarm) ? finding.severity : alarm.severity
+  return { alarm, finding: { ...finding, severity, since: alarm.since }, isWorse }
+}
+
+function rank({ severity }: Pick<Finding, 'severity'>): number {
+  return -ALARM_SEVERITIES.indexOf(severity)
+}
+
+/** A clock that was set back must not keep things waiting. */
+function notAfter(since: Instant | undefined, now: Instant): Instant {
+  return since === undefined || since > now ? now : since
+}

@@ -1,0 +1,148 @@
+import type { Instant } from '../ids.ts'
+import { explainReason } from '../reasons.ts'
+import type { OpenAlarm } from './alarm.ts'
+import { ALARM_KINDS, type AlarmKind } from './alarm-kinds.ts'
+import { spanText } from './span-text.ts'
+
+export interface ToldAlarm {
+  /** What is wrong and why, in a sentence or two made of its facts. */
+  readonly cause: string
+  readonly nextStep: string
+}
+
+type Alarm = Pick<OpenAlarm, 'kind' | 'since' | 'facts'>
+
+/** What people read of an alarm. Pure: as of `now`. */
+export function tellAlarm(alarm: Alarm, now: Instant): ToldAlarm {
+  const facts = new Facts(alarm, now)
+  return { cause: CAUSES[alarm.kind](facts), nextStep: nextStepOf(alarm.kind, facts) }
+}
+
+const BYTES_PER_GB = 1_073_741_824
+
+/** Facts as they were stored, maybe by another version: what is missing is left out and never fails. */
+class Facts {
+  readonly #alarm: Alarm
+  readonly #now: Instant
+
+  constructor(alarm: Alarm, now: Instant) {
+    this.#alarm = alarm
+    this.#now = now
+  }
+
+  text(name: string): string {
+    const value = this.#alarm.facts[name]
+    return value === null || value === undefined ? '' : String(value)
+  }
+
+  count(name: string): string {
+    return this.#number(name).toLocaleString('en-GB')
+  }
+
+  gigabytes(name: string): string {
+    return `${(this.#number(name) / BYTES_PER_GB).toFixed(1)} GB`
+  }
+
+  is(name: string): boolean {
+    return this.#alarm.facts[name] === true
+  }
+
+  has(name: string): boolean {
+    return this.text(name) !== ''
+  }
+
+  /** How long ago that was. */
+  age(name: string): string {
+    return spanText(this.#now - this.#number(name))
+  }
+
+  left(name: string): string {
+    return spanText(this.#number(name) - this.#now)
+  }
+
+  get since(): string {
+    return spanText(this.#now - this.#alarm.since)
+  }
+
+  #number(name: string): number {
+    return Number(this.#alarm.facts[name] ?? 0)
+  }
+}
+
+const CAUSES: Readonly<Record<AlarmKind, (facts: Facts) => string>> = {
+  lanes_held: (facts) => `All lanes have been held for ${facts.since}: ${facts.text('reason')}. Nothing is sent.`,
+  no_worker: (facts) =>
+    facts.has('lastAt')
+      ? `No process dispatches: the last that did was heard of ${facts.age('lastAt')} ago. Nothing is sent.`
+      : 'No process dispatches, so nothing is sent.',
+  disk_filling: (facts) =>
+    `The disk under ${facts.text('folder')} on ${facts.text('host')} has ${facts.gigabytes('freeBytes')} of ${facts.gigabytes('totalBytes')} left.`,
+  lane_stalled: (facts) =>
+    `${waiting(facts)}, but nothing has moved for ${facts.since}: ${STALLS[facts.text('why')] ?? 'nobody knows why'}${holder(facts)}.`,
+  connection_offline: (facts) =>
+    `${facts.text('number')} has sent nothing for ${facts.since}. ${reason(facts)} ${waiting(facts)}.`,
+  oldest_waiting: (facts) =>
+    `${waiting(facts)}. ${facts.text('reason') === 'due' || facts.text('reason') === 'sending' ? `The lane moves${lastAttempt(facts)}, but more has come than it can send.` : `${reason(facts)}`}`,
+  messages_will_expire: (facts) =>
+    facts.text('state') === 'paused'
+      ? `${facts.text('number')} is paused, and ${messages(facts, 'count')} will expire within the hour.`
+      : `${messages(facts, 'count')} of ${facts.is('isMore') ? 'over ' : ''}${facts.count('waiting')} that wait on ${facts.text('number')} will expire before their turn comes: its pace lets too few go within ${spanText(Number(facts.text('timeToLiveMs')))}.`,
+  backlog_near_limit: (facts) =>
+    `${facts.count('waiting')} messages wait ${facts.has('number') ? `on ${facts.text('number')}` : 'in the account'}, and at ${facts.count('limit')} further ones are refused.`,
+  unconfirmed: (facts) =>
+    `Nobody knows whether ${messages(facts, 'count')} arrived; the oldest has waited for ${facts.age('oldestAt')} for somebody to say so.`,
+  token_expiring: (facts) =>
+    `The token “${facts.text('name')}” expires in ${facts.left('expiresAt')}${facts.is('isUsed') ? ` and was used ${facts.age('lastUsedAt')} ago` : ' and was not used in the last 30 days'}.${facts.is('hasSuccessor') ? ' It has a successor already.' : ''}`,
+  token_expired_in_use: (facts) =>
+    `The token “${facts.text('name')}” expired ${facts.age('expiresAt')} ago and was still called with ${facts.age('lastCallAt')} ago. Those requests are refused.`,
+}
+
+const STALLS: Readonly<Record<string, string>> = {
+  call_open: 'the call to its network does not come to an end',
+  evidence_over: 'an attempt of unknown fate is not brought to its end',
+  worker_gone: 'the worker that held it has died, and no other takes it over',
+  holder_silent: 'its worker is alive and begins nothing',
+  nobody_holds: 'no worker takes it',
+}
+
+function nextStepOf(kind: AlarmKind, facts: Facts): string {
+  const { nextStep } = ALARM_KINDS[kind]
+  if (kind === 'connection_offline') {
+    const own = explainReason(facts.text('reason')).nextStep
+    if (own !== '' && !own.startsWith('Nothing'))
+      return withNumber(`${own} Then: ${nextStep.replace(/^.*, or: /, '')}`, facts)
+  }
+  if (kind === 'token_expiring' && !facts.is('isUsed'))
+    return 'Nothing if nobody needs it; else rotate it on its page in the console.'
+  return withNumber(nextStep, facts)
+}
+
+function withNumber(text: string, facts: Facts): string {
+  return text.replaceAll('NUMBER', facts.text('number'))
+}
+
+function waiting(facts: Facts): string {
+  const count = Number(facts.text('waiting'))
+  const number = facts.text('number')
+  const age = facts.has('oldestAt') ? `, the oldest for ${facts.age('oldestAt')}` : ''
+  if (!facts.has('waiting')) return `Messages wait on ${number}${age}`
+  if (count === 1 && !facts.is('isMore')) return `1 message waits on ${number}${age.replace(', the oldest', '')}`
+  return `${facts.is('isMore') ? 'Over ' : ''}${facts.count('waiting')} messages wait on ${number}${age}`
+}
+
+function messages(facts: Facts, name: string): string {
+  return Number(facts.text(name)) === 1 ? '1 message' : `${facts.count(name)} messages`
+}
+
+/** The network's own words may name what must not leave the house: they stay on the page of the connection. */
+function reason(facts: Facts): string {
+  return explainReason(facts.text('reason')).sentence
+}
+
+function lastAttempt(facts: Facts): string {
+  return facts.has('lastAttemptAt') ? `, the last attempt began ${facts.age('lastAttemptAt')} ago` : ''
+}
+
+function holder(facts: Facts): string {
+  return facts.has('host') ? ` (${facts.text('host')}, process ${facts.text('pid')})` : ''
+}

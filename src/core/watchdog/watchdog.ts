@@ -1,0 +1,220 @@
+import type { Instant, WorkerId } from '../ids.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Journal } from '../ports/journal.ts'
+import type { FullLane, LaneMeasure, Watch, WatchedLane } from '../ports/watch.ts'
+import type { Finding, OpenAlarm } from './alarm.ts'
+import { followLanes, type LaneMarks } from './follow-lanes.ts'
+import { type DiskRoom, judgeDisk } from './judge-disk.ts'
+import { judgeFull, judgeInstallation, judgeUnconfirmed, KEPT_NEAR_LIMIT_SHARE } from './judge-installation.ts'
+import { judgeLane } from './judge-lane.ts'
+import { EXPIRED_WATCHED_MS, judgeTokens, TOKEN_WARNED_MS } from './judge-tokens.ts'
+import { LaneMeasures } from './lane-measures.ts'
+import { type AlarmMemory, NO_ALARM_MEMORY, settleAlarms } from './settle-alarms.ts'
+
+// A lane that stands still is told of within a minute and a quarter; a look at ten thousand idle ones costs next to nothing.
+const LOOK_EVERY_MS = 15_000
+// Another takes over after two looks that did not come.
+const TURN_LASTS_MS = 40_000
+// Some milliseconds of whoever accepts in the same thread.
+const LANES_AT_ONCE = 100
+const REST_MS = 20
+const KEPT_MS = 90 * 86_400_000
+const FORGET_EVERY_MS = 3_600_000
+
+export interface WatchLimits {
+  /** 0: a head may wait for however long. */
+  readonly oldestWaitingMs: number
+  /** 0: nobody wants to be told of disks. */
+  readonly diskFreeShare: number
+}
+
+/** How things stand, for metrics. */
+export interface WatchState {
+  readonly alarms: readonly OpenAlarm[]
+  readonly disks: readonly DiskRoom[]
+  /** Null where another process watches the lanes. */
+  readonly oldestWaitingMs: number | null
+  readonly lookedAt: Instant
+}
+
+export interface WatchdogParts {
+  readonly watch: Watch
+  readonly watcher: WorkerId
+  readonly host: string
+  readonly clock: Clock
+  readonly journal: Journal
+  readonly limits: WatchLimits
+  readonly readDisks: () => Promise<readonly DiskRoom[]>
+  /** How long a call to the channel of this name may take. */
+  readonly callBudgetMs: (channel: string) => number
+  /** Tells people of what was raised and cleared. */
+  readonly tell: (now: Instant) => Promise<void>
+  readonly onLooked?: (state: WatchState) => void
+}
+
+/**
+ * Looks every quarter of a minute for what a person should know, and keeps it as alarms.
+ *
+ * - Of several processes on one database one watches it; each watches the disks of its own machine.
+ * - It holds no rules: `judgeLane` and its like find, `settleAlarms` decides what becomes of that.
+ * - What is open is in the database: a restart raises nothing anew.
+ */
+export class Watchdog {
+  readonly #parts: WatchdogParts
+  readonly #measures: LaneMeasures
+  #marks: LaneMarks = new Map()
+  #memory: AlarmMemory = NO_ALARM_MEMORY
+  #cancel: (() => void) | null = null
+  #looking: Promise<void> = Promise.resolve()
+  #isRunning = false
+  #forgetAt: Instant = 0
+
+  constructor(parts: WatchdogParts) {
+    this.#parts = parts
+    this.#measures = new LaneMeasures(parts)
+  }
+
+  /** Harmless while it runs. */
+  start(): void {
+    if (this.#isRunning) return
+    this.#isRunning = true
+    this.#plan(0)
+  }
+
+  /** Resolves when nothing is looked at any more. Harmless twice, and before the start. */
+  async stop(): Promise<void> {
+    this.#isRunning = false
+    this.#cancel?.()
+    this.#cancel = null
+    await this.#looking
+  }
+
+  /** One look. Rejects with `StorageUnavailable`; then all is as it was. */
+  async look(): Promise<void> {
+    const { watch, watcher, clock, readDisks, onLooked, tell } = this.#parts
+    const isOurs = await watch.takeTurn(watcher, TURN_LASTS_MS)
+    const disks = await readDisks()
+    const before = await watch.readOpenAlarms()
+    const seen = isOurs ? await this.#lookAtAll(before) : { findings: [], oldestAt: null }
+    const now = clock.now()
+    const findings = [...seen.findings, ...this.#judgeDisks(disks, now)]
+    await this.#settle(
+      findings,
+      before.filter((alarm) => isOurs || this.#isOfThisMachine(alarm)),
+    )
+    await tell(clock.now())
+    if (isOurs) await this.#forget(now)
+    else this.#marks = new Map()
+    onLooked?.({
+      alarms: await watch.readOpenAlarms(),
+      disks,
+      oldestWaitingMs: isOurs ? Math.max(0, now - (seen.oldestAt ?? now)) : null,
+      lookedAt: now,
+    })
+  }
+
+  #plan(delayMs: number): void {
+    if (!this.#isRunning) return
+    this.#cancel = this.#parts.clock.after(delayMs, () => {
+      this.#looking = this.look()
+        .catch((error: unknown) => this.#parts.journal.record({ event: 'storage.unavailable', error }))
+        .finally(() => this.#plan(LOOK_EVERY_MS * (0.9 + this.#parts.clock.random() / 5)))
+    })
+  }
+
+  async #lookAtAll(open: readonly OpenAlarm[]) {
+    const { watch, clock } = this.#parts
+    const installation = await watch.readInstallation()
+    const lanes = await this.#lookAtLanes(open)
+    const now = clock.now()
+    const tokens = await watch.readTokens({ from: now - EXPIRED_WATCHED_MS, to: now + TOKEN_WARNED_MS })
+    const expired = tokens.filter(({ expiresAt }) => expiresAt <= now)
+    const uses = expired.length === 0 ? [] : await watch.readExpiredUse(expired)
+    const full: readonly FullLane[] = await watch.readFullLanes(KEPT_NEAR_LIMIT_SHARE)
+    const findings = [
+      ...judgeInstallation(installation, now),
+      ...lanes.findings,
+      ...judgeTokens(tokens, uses, now),
+      ...(await watch.readUnconfirmed()).map(judgeUnconfirmed),
+      ...full.map((lane) => judgeFull(lane, now)),
+    ]
+    return { findings, oldestAt: lanes.oldestAt }
+  }
+
+  async #lookAtLanes(open: readonly OpenAlarm[]) {
+    const { watch, clock } = this.#parts
+    const marks = new Map<WatchedLane['connectionId'], ReturnType<LaneMarks['get']> & object>()
+    const findings: Finding[] = []
+    let oldestAt: Instant | null = null
+    const take = async (lanes: readonly WatchedLane[]) => {
+      const now = clock.now()
+      for (const [id, mark] of followLanes(this.#marks, lanes, { open, now })) marks.set(id, mark)
+      for (const lane of lanes) {
+        if (lane.head) oldestAt = Math.min(oldestAt ?? now, lane.head.acceptedAt)
+        findings.push(...(await this.#judge(lane, marks)))
+      }
+    }
+    let after: WatchedLane['connectionId'] | null = null
+    for (;;) {
+      const lanes: readonly WatchedLane[] = await watch.readLanes(after, LANES_AT_ONCE)
+      await take(lanes)
+      after = lanes.at(-1)?.connectionId ?? null
+      if (lanes.length < LANES_AT_ONCE) break
+      await this.#rest()
+    }
+    // Nothing waits in these any more, but their connection may be as broken as before.
+    const others = open.filter(({ kind, object }) => kind === 'connection_offline' && !marks.has(object as never))
+    if (others.length > 0) await take(await watch.readLanesOf(others.map(({ object }) => object as never)))
+    this.#marks = marks
+    this.#measures.keepOnly(marks)
+    return { findings, oldestAt: oldestAt as Instant | null }
+  }
+
+  async #judge(lane: WatchedLane, marks: LaneMarks): Promise<readonly Finding[]> {
+    const { clock, limits, callBudgetMs } = this.#parts
+    const now = clock.now()
+    const mark = marks.get(lane.connectionId)
+    if (!mark) return []
+    const context = { mark, oldestWaitingMs: limits.oldestWaitingMs, callBudgetMs: callBudgetMs(lane.channel), now }
+    const foreseen = this.#measures.isWorthForeseeing(lane) ? await this.#measures.measure(lane, now) : null
+    const found = judgeLane(lane, { ...context, measure: foreseen })
+    if (found.length === 0 || foreseen !== null) return found
+    const measure: LaneMeasure = await this.#measures.measure(lane, now)
+    return judgeLane(lane, { ...context, measure })
+  }
+
+  #judgeDisks(disks: readonly DiskRoom[], now: Instant): readonly Finding[] {
+    return disks.flatMap((disk) => judgeDisk(disk, this.#parts.limits.diskFreeShare, now) ?? [])
+  }
+
+  #isOfThisMachine({ kind, facts }: OpenAlarm): boolean {
+    return kind === 'disk_filling' && facts['host'] === this.#parts.host
+  }
+
+  /** What is another machine's is for that one to clear. */
+  async #settle(findings: readonly Finding[], mine: readonly OpenAlarm[]): Promise<void> {
+    const { watch, clock, journal } = this.#parts
+    const now = clock.now()
+    const open = mine.filter((alarm) => alarm.kind !== 'disk_filling' || this.#isOfThisMachine(alarm))
+    const { raise, change, clear, memory } = settleAlarms({ open, findings, memory: this.#memory, now })
+    if (raise.length > 0) await watch.raiseAlarms(raise, now)
+    if (change.length > 0) await watch.changeAlarms(change, now)
+    if (clear.length > 0) await watch.clearAlarms(clear, now)
+    this.#memory = memory
+    for (const { kind, severity, object } of raise) journal.record({ event: 'alarm.raised', kind, severity, object })
+    for (const { alarm, finding, isWorse } of change)
+      if (isWorse)
+        journal.record({ event: 'alarm.raised', kind: alarm.kind, severity: finding.severity, object: alarm.object })
+    for (const { kind, severity, object } of clear) journal.record({ event: 'alarm.cleared', kind, severity, object })
+  }
+
+  async #forget(now: Instant): Promise<void> {
+    if (now < this.#forgetAt) return
+    await this.#parts.watch.forgetAlarms(now - KEPT_MS)
+    this.#forgetAt = now + FORGET_EVERY_MS
+  }
+
+  #rest(): Promise<void> {
+    return new Promise((resolve) => this.#parts.clock.after(REST_MS, resolve))
+  }
+}

@@ -1,0 +1,118 @@
+import type { AccountId, ConnectionId, WorkerId } from '../../core/ids.ts'
+import type { LaneMeasure, Unconfirmed } from '../../core/ports/watch.ts'
+import type { WatchDatabase, WatchRow, WatchStatement, WatchValue } from '../shared/watch/watch-database.ts'
+import type { Link } from './link.ts'
+
+const MOST_UNCONFIRMED = 100_000
+// Counting all that waits takes the server about 0.1 µs a row.
+const COUNT_FULL_EVERY_MS = 300_000
+
+interface Full {
+  readonly connections: ReadonlyMap<ConnectionId, number>
+  readonly accounts: ReadonlyMap<AccountId, number>
+}
+
+const NOTHING_FULL: Full = { connections: new Map(), accounts: new Map() }
+
+/** The watchdog's eyes on PostgreSQL. */
+export class PostgresWatchDatabase implements WatchDatabase {
+  readonly headOfC = 'select m.sequence from queued m where m.connection_id = c.id order by m.sequence limit 1'
+  readonly unfinished = 'queued'
+  readonly #link: Link
+  readonly #counts: Link
+  readonly #waiting: () => number
+  readonly #monotonic: () => number
+  #full: Full = NOTHING_FULL
+  #countedAt = Number.NEGATIVE_INFINITY
+
+  /** `counts`: for what takes long. `waiting`: about how much waits in all. */
+  constructor(parts: { link: Link; counts: Link; waiting: () => number; monotonic?: () => number }) {
+    this.#link = parts.link
+    this.#counts = parts.counts
+    this.#waiting = parts.waiting
+    this.#monotonic = parts.monotonic ?? (() => performance.now())
+  }
+
+  ask(sql: string, values: readonly WatchValue[]): Promise<readonly WatchRow[]> {
+    return this.#link.ask(numbered(sql), values)
+  }
+
+  /** One statement after the other: each says all that there is to say of one alarm, so half of them is no harm. */
+  async write(statements: readonly WatchStatement[]): Promise<void> {
+    for (const { sql, values } of statements) await this.#link.ask(numbered(sql), values)
+  }
+
+  async takeTurn(watcher: WorkerId, lastsMs: number): Promise<boolean> {
+    const rows = await this.#link.ask(
+      `update watch set watcher = $1, until = now_ms() + $2::bigint
+        where "only" = 1 and (watcher = $1 or until < now_ms() or until > now_ms() + $2::bigint) returning 1`,
+      [watcher, lastsMs],
+    )
+    return rows.length > 0
+  }
+
+  busyLanes(limit: number): string {
+    return `with recursive found (id) as (
+        select (select connection_id from queued where connection_id > ? order by connection_id limit 1)
+        union all
+        select (select connection_id from queued where connection_id > found.id order by connection_id limit 1)
+          from found where found.id is not null),
+      busy (id) as (select id from found where id is not null limit ${limit})`
+  }
+
+  async measureLane(id: ConnectionId, most: number): Promise<LaneMeasure> {
+    const [row] = await this.#link.ask(
+      `select (select count(*) from (select from queued where connection_id = $1 limit $2) found) as waiting,
+          (select accepted_at from queued where connection_id = $1 order by sequence desc limit 1) as newest`,
+      [id, most + 1],
+    )
+    const waiting = Number(row?.['waiting'] ?? 0)
+    return {
+      waiting: Math.min(waiting, most),
+      isMore: waiting > most,
+      newestAt: (row?.['newest'] as number | null | undefined) ?? null,
+    }
+  }
+
+  async readUnconfirmed(): Promise<readonly Unconfirmed[]> {
+    const rows = await this.#link.ask(
+      `select account_id, count(*) as count, min(accepted_at) as oldest
+        from (select account_id, accepted_at from settled
+          where state = 'UNCONFIRMED' and resolved_at is null order by sequence limit ${MOST_UNCONFIRMED}) found
+        group by account_id`,
+    )
+    return rows.map((row) => ({
+      accountId: row['account_id'] as AccountId,
+      count: Number(row['count']),
+      oldestAt: Number(row['oldest']),
+    }))
+  }
+
+  /** Not while so little waits in all that nothing can be full. */
+  async countFull({ perConnection, perAccount }: { readonly perConnection: number; readonly perAccount: number }) {
+    if (this.#waiting() < Math.min(perConnection, perAccount)) return NOTHING_FULL
+    if (this.#monotonic() - this.#countedAt < COUNT_FULL_EVERY_MS) return this.#full
+    const rows = await this.#counts.ask(
+      `select c.account_id, q.connection_id, q.count
+        from (select connection_id, count(*) as count from queued group by connection_id) q
+        join connection c on c.id = q.connection_id`,
+    )
+    const connections = new Map<ConnectionId, number>()
+    const accounts = new Map<AccountId, number>()
+    for (const row of rows) {
+      const accountId = row['account_id'] as AccountId
+      const count = Number(row['count'])
+      accounts.set(accountId, (accounts.get(accountId) ?? 0) + count)
+      if (count >= perConnection) connections.set(row['connection_id'] as ConnectionId, count)
+    }
+    for (const [id, count] of accounts) if (count < perAccount) accounts.delete(id)
+    this.#full = { connections, accounts }
+    this.#countedAt = this.#monotonic()
+    return this.#full
+  }
+}
+
+function numbered(sql: string): string {
+  let place = 0
+  return sql.replaceAll('?', () => `$${++place}`)
+}

@@ -1,0 +1,31 @@
+import type { AccountId, ConnectionId, WorkerId } from '../../../core/ids.ts'
+import type { LaneMeasure, Unconfirmed } from '../../../core/ports/watch.ts'
+
+export type WatchValue = string | number | null
+export type WatchRow = Readonly<Record<string, unknown>>
+export interface WatchStatement {
+  /** With `?` for each value. */
+  readonly sql: string
+  readonly values: readonly WatchValue[]
+}
+
+/** What the watchdog needs of an engine, beside what both can share. */
+export interface WatchDatabase {
+  ask(sql: string, values: readonly WatchValue[]): Promise<readonly WatchRow[]>
+  /** All of them or none, durably. */
+  write(statements: readonly WatchStatement[]): Promise<void>
+  takeTurn(watcher: WorkerId, lastsMs: number): Promise<boolean>
+  /** `with busy (id) as (…)`: lanes in which something may wait, of those after the id given as first value, at most so many. */
+  busyLanes(limit: number): string
+  /** The sequence of the head of the connection `c`. */
+  readonly headOfC: string
+  /** The table or view that holds messages which have not ended. */
+  readonly unfinished: string
+  measureLane(id: ConnectionId, most: number): Promise<LaneMeasure>
+  readUnconfirmed(): Promise<readonly Unconfirmed[]>
+  /** How much waits on each connection on which so much or more does; and in each account. May be some minutes old. */
+  countFull(least: { readonly perConnection: number; readonly perAccount: number }): Promise<{
+    readonly connections: ReadonlyMap<ConnectionId, number>
+    readonly accounts: ReadonlyMap<AccountId, number>
+  }>
+}

@@ -1,0 +1,379 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import type { LanePolicy } from '../../src/core/connection/lane-policy.ts'
+import type { SpoolId, WorkerId } from '../../src/core/ids.ts'
+import type { JournalEvent } from '../../src/core/ports/journal.ts'
+import type { ClaimedLane, LaneMemory } from '../../src/core/ports/lanes.ts'
+import type { Watch } from '../../src/core/ports/watch.ts'
+import type { OpenAlarm } from '../../src/core/watchdog/alarm.ts'
+import { announceAlarms } from '../../src/core/watchdog/announce-alarms.ts'
+import type { DiskRoom } from '../../src/core/watchdog/judge-disk.ts'
+import { tellAlarm } from '../../src/core/watchdog/tell-alarm.ts'
+import { Watchdog, type WatchState } from '../../src/core/watchdog/watchdog.ts'
+import type { PostgresStorage } from '../../src/storage/postgres/index.ts'
+import { waitUntil } from '../support/black-box/wait-until.ts'
+import { newPostgresWorld } from './postgres-world.ts'
+import { newSqliteWorld } from './sqlite-world.ts'
+import {
+  ANNA,
+  AS_PUBLISHED,
+  accept,
+  addSender,
+  attempt,
+  BEN,
+  beat,
+  head,
+  holdLane,
+  open,
+  type Sender,
+  type StorageWorld,
+  step,
+} from './storage-world.ts'
+
+const SECOND_MS = 1_000
+const MINUTE_MS = 60 * SECOND_MS
+const DAY_MS = 86_400_000
+const GB = 1_073_741_824
+
+const ENGINES = [
+  ['SQLite', newSqliteWorld],
+  ['PostgreSQL', newPostgresWorld],
+] as const
+
+describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
+  let world: StorageWorld
+  let told: JournalEvent[]
+  let state: WatchState | null
+  let disks: DiskRoom[]
+  let watchdog: Watchdog
+
+  beforeEach(async () => {
+    world = await newWorld({ maxWaitingPerConnection: 20 })
+    told = []
+    state = null
+    disks = []
+    watchdog = newWatchdog()
+    return () => world.close()
+  })
+
+  function newWatchdog(watch: Watch = world.watch, watcher: WorkerId = ANNA): Watchdog {
+    return new Watchdog({
+      watch,
+      watcher,
+      host: 'here',
+      clock: world.clock,
+      journal: { record: (event) => void told.push(event) },
+      limits: { oldestWaitingMs: 15 * MINUTE_MS, diskFreeShare: 0.1 },
+      readDisks: async () => disks,
+      callBudgetMs: () => 30 * SECOND_MS,
+      tell: (now) => announceAlarms({ watch, notices: world.notices }, now),
+      onLooked: (looked) => {
+        state = looked
+      },
+    })
+  }
+
+  /** Time goes by with a living worker and a look every quarter of a minute; what is open at the end of it. */
+  async function watchFor(ms: number, each: () => Promise<unknown> = async () => {}): Promise<readonly OpenAlarm[]> {
+    const end = world.clock.now() + ms
+    while (world.clock.now() < end) {
+      await world.clock.pass(15 * SECOND_MS)
+      await beat(world, ANNA, 60 * SECOND_MS)
+      await each()
+      await watchdog.look()
+    }
+    return state?.alarms ?? []
+  }
+
+  const kinds = (alarms: readonly OpenAlarm[]) => alarms.map(({ kind }) => kind)
+  const said = () => told.map((event) => ('kind' in event ? `${event.event} ${event.kind}` : event.event))
+
+  async function pass(lane: ClaimedLane, sender: Sender): Promise<void> {
+    await accept(world, sender)
+    await world.clock.pass(0)
+    const message = await head(world, sender.connectionId)
+    await open(world, lane, message)
+    await world.lanes.record(
+      step(world, lane, { close: { attempt: attempt(world, message), disposition: AS_PUBLISHED } }),
+    )
+  }
+
+  async function waits(lane: ClaimedLane, memory: Partial<LaneMemory>): Promise<void> {
+    await world.lanes.record(step(world, lane, { memory: { head: null, trouble: null, wait: null, ...memory } }))
+  }
+
+  async function laneWith(policy: Partial<LanePolicy> = {}, messages = 1): Promise<[ClaimedLane, Sender]> {
+    const sender = await addSender(world, { policy })
+    for (let count = 0; count < messages; count++) await accept(world, sender)
+    await world.clock.pass(0)
+    return [await holdLane(world, ANNA, sender.connectionId), sender]
+  }
+
+  it('G10: finds within a minute a lane whose worker lives and silently does nothing, and says who it is', async () => {
+    const [, sender] = await laneWith({}, 3)
+
+    const alarms = await watchFor(MINUTE_MS)
+
+    assert.deepEqual(kinds(alarms), ['lane_stalled'])
+    const [alarm] = alarms
+    assert.ok(alarm)
+    assert.deepEqual([alarm.accountId, alarm.object], [sender.accountId, sender.connectionId])
+    const { cause, nextStep } = tellAlarm(alarm, world.clock.now())
+    assert.match(
+      cause,
+      /^3 messages wait on 15550001000, the oldest for 1 min, but nothing has moved for 45 s: its worker/,
+    )
+    assert.match(nextStep, /nuncio workers/)
+  })
+
+  it('finds one that no worker takes, and one whose call does not end, but no call that is within its time', async () => {
+    const left = await addSender(world, { number: '15550001001' })
+    await accept(world, left)
+    const [lane, sender] = await laneWith()
+    await open(world, lane, await head(world, sender.connectionId))
+
+    const early = await watchFor(MINUTE_MS)
+    const late = await watchFor(MINUTE_MS)
+
+    assert.deepEqual(
+      early.map((alarm) => [alarm.object, alarm.facts['why']]),
+      [[left.connectionId, 'nobody_holds']],
+    )
+    assert.deepEqual(
+      late.map((alarm) => [alarm.object, alarm.facts['why']]),
+      [
+        [left.connectionId, 'nobody_holds'],
+        [sender.connectionId, 'call_open'],
+      ],
+    )
+  })
+
+  it('clears it when the lane moves again, and keeps it over a restart without raising it anew', async () => {
+    const [lane, sender] = await laneWith()
+    await watchFor(MINUTE_MS)
+
+    watchdog = newWatchdog()
+    const after = await watchFor(2 * MINUTE_MS)
+    const before = said()
+    await world.lanes.record(
+      step(world, lane, { open: { sequence: (await head(world, sender.connectionId)).sequence, number: 1 } }),
+    )
+    const cleared = await watchFor(45 * SECOND_MS)
+
+    assert.deepEqual([kinds(after), before], [['lane_stalled'], ['alarm.raised lane_stalled']])
+    assert.deepEqual([cleared, said()], [[], ['alarm.raised lane_stalled', 'alarm.cleared lane_stalled']])
+  })
+
+  it('raises nothing for lanes that are busy, paced, quiet or paused, however long it lasts', async () => {
+    const [busy, busySender] = await laneWith()
+    const [paced] = await laneWith({ leastGapMs: MINUTE_MS, timeToLiveMs: DAY_MS }, 3)
+    const [quiet] = await laneWith({
+      quietHours: { from: '11:00', to: '13:00', timeZone: 'UTC' },
+      timeToLiveMs: DAY_MS,
+    })
+    const [, pausedSender] = await laneWith({ timeToLiveMs: DAY_MS })
+    await world.administration.setConnectionState(pausedSender.connectionId, 'paused', 'test')
+    await waits(quiet, { wait: { reason: 'quiet_hours', words: null, until: world.clock.now() + 60 * MINUTE_MS } })
+
+    const alarms = await watchFor(40 * MINUTE_MS, async () => {
+      await pass(busy, busySender)
+      await waits(paced, { wait: { reason: 'pace', words: null, until: world.clock.now() + MINUTE_MS } })
+    })
+
+    assert.deepEqual([alarms, said()], [[], []])
+  })
+
+  it('tells of a connection that cannot reach its network after two minutes, over its probes, until it works', async () => {
+    const [lane, sender] = await laneWith({}, 2)
+    const since = world.clock.now()
+    const trouble = { failures: 3, since, messages: 1, lastSequence: 1 }
+    const fail = () =>
+      waits(lane, {
+        trouble,
+        wait: { reason: 'connection_away', words: 'no route', until: world.clock.now() + 10 * SECOND_MS },
+      })
+
+    const early = await watchFor(105 * SECOND_MS, fail)
+    const late = await watchFor(MINUTE_MS, fail)
+    await waits(lane, {})
+    await pass(lane, sender)
+    await pass(lane, sender)
+    const cleared = await watchFor(45 * SECOND_MS, () => pass(lane, sender))
+
+    assert.deepEqual([kinds(early), kinds(late), kinds(cleared)], [[], ['connection_offline'], []])
+    assert.deepEqual(late[0]?.since, since)
+    assert.match(
+      late[0] ? tellAlarm(late[0], world.clock.now()).cause : '',
+      /^15550001000 has sent nothing for \d min. The connection cannot reach its network right now. 2 messages wait/,
+    )
+  })
+
+  it('tells of a head that waits too long for a reason of its own', async () => {
+    const [lane] = await laneWith()
+    const retry = () =>
+      waits(lane, { wait: { reason: 'retrying', words: null, until: world.clock.now() + 30 * SECOND_MS } })
+
+    const early = await watchFor(14 * MINUTE_MS, retry)
+    const late = await watchFor(2 * MINUTE_MS, retry)
+
+    assert.deepEqual([kinds(early), kinds(late)], [[], ['oldest_waiting']])
+    assert.ok(state && state.oldestWaitingMs !== null && state.oldestWaitingMs >= 15 * MINUTE_MS)
+  })
+
+  it('tells how many messages the pace lets expire', async () => {
+    const [lane] = await laneWith({ leastGapMs: 10 * MINUTE_MS, timeToLiveMs: 65 * MINUTE_MS }, 9)
+    const rest = () => waits(lane, { wait: { reason: 'pace', words: null, until: world.clock.now() + 10 * MINUTE_MS } })
+
+    const alarms = await watchFor(MINUTE_MS, rest)
+
+    assert.deepEqual(kinds(alarms), ['messages_will_expire'])
+    assert.match(
+      alarms[0] ? tellAlarm(alarms[0], world.clock.now()).cause : '',
+      /^2 messages of 9 that wait on 15550001000 will expire before their turn comes/,
+    )
+  })
+
+  it('tells of the hold of all lanes, and blames no lane for it, also after its end', async () => {
+    await laneWith()
+    await world.administration.holdLanes('a restored backup', 'test')
+
+    const held = await watchFor(20 * MINUTE_MS)
+    await world.administration.releaseHold('test')
+    const released = await watchFor(30 * SECOND_MS)
+
+    assert.deepEqual([kinds(held), held[0]?.accountId], [['lanes_held'], null])
+    assert.deepEqual(released, [])
+  })
+
+  it('tells that nobody dispatches, after a minute', async () => {
+    await laneWith()
+    await world.lanes.retire(ANNA)
+    const look = async (ms: number) => {
+      await world.clock.pass(ms)
+      await watchdog.look()
+      return kinds(state?.alarms ?? [])
+    }
+
+    const early = [await look(15 * SECOND_MS), await look(30 * SECOND_MS)]
+    const late = await look(45 * SECOND_MS)
+
+    assert.deepEqual([early, late], [[[], []], ['no_worker']])
+  })
+
+  it('tells of tokens at their end more loudly as it comes nearer, and of one that is called with after it', async () => {
+    const sender = await addSender(world)
+    const at = world.clock.now()
+
+    await accept(world, sender)
+    const [lane] = [await holdLane(world, ANNA, sender.connectionId)]
+    const message = await head(world, sender.connectionId)
+    await open(world, lane, message)
+    await world.lanes.record(
+      step(world, lane, { close: { attempt: attempt(world, message), disposition: AS_PUBLISHED } }),
+    )
+    // On PostgreSQL it is noted a moment later.
+    const isNoted = async () => {
+      const [token] = await world.watch.readTokens({ from: at, to: at + 40 * DAY_MS })
+      return token?.lastUsedAt !== null
+    }
+    await waitUntil('the use of the token is noted', isNoted, { deadlineMs: 10_000 })
+    const seen: string[] = []
+    for (const days of [15, 16.5, 23.5, 29.5, 30.1]) {
+      await world.clock.pass(at + days * DAY_MS - world.clock.now())
+      const alarms = await watchFor(15 * SECOND_MS)
+      seen.push(alarms.map(({ kind, severity }) => `${kind} ${severity}`).join())
+    }
+
+    assert.deepEqual(seen, ['', 'token_expiring info', 'token_expiring warning', 'token_expiring critical', ''])
+  })
+
+  it('tells of messages whose fate nobody knows, by account, until somebody has said so', async () => {
+    const [lane, sender] = await laneWith()
+    const message = await head(world, sender.connectionId)
+    await open(world, lane, message)
+    const disposition = { do: 'settle', as: 'UNCONFIRMED', reason: 'fate_unknown', words: null } as const
+    await world.lanes.record(step(world, lane, { close: { attempt: attempt(world, message, 'unknown'), disposition } }))
+
+    const found = await watchFor(15 * SECOND_MS)
+    await world.administration.resolveMessage(message.id, 'arrived', 'test')
+    const resolved = await watchFor(15 * SECOND_MS)
+
+    assert.deepEqual(
+      found.map(({ kind, object, facts }) => [kind, object, facts['count']]),
+      [['unconfirmed', sender.accountId, 1]],
+    )
+    assert.deepEqual(resolved, [])
+  })
+
+  it('tells of a disk that fills, once for each step, and not while it goes to and fro at the limit', async () => {
+    const room = (freeBytes: number): DiskRoom => ({
+      host: 'here',
+      holds: 'data',
+      folder: '/data',
+      freeBytes,
+      totalBytes: 100 * GB,
+    })
+    const seen: string[] = []
+    for (const gigabytes of [50, 9.9, 10.1, 9.9, 11.9, 1.9, 10.1, 12.1, 12.1, 12.1, 12.1]) {
+      disks = [room(gigabytes * GB)]
+      const [alarm] = await watchFor(15 * SECOND_MS)
+      seen.push(alarm?.severity ?? '')
+    }
+
+    assert.deepEqual(seen, [
+      '',
+      ...Array(4).fill('warning'),
+      ...Array(2).fill('critical'),
+      ...Array(2).fill('critical'),
+      '',
+      '',
+    ])
+    assert.deepEqual(said(), ['alarm.raised disk_filling', 'alarm.raised disk_filling', 'alarm.cleared disk_filling'])
+  })
+
+  it('tells that a limit is near before anything is refused', async () => {
+    const [, sender] = await laneWith({}, 18)
+    await world.administration.setConnectionState(sender.connectionId, 'paused', 'test')
+
+    const alarms = await watchFor(30 * SECOND_MS)
+
+    if (_name === 'SQLite') assert.deepEqual(kinds(alarms), ['backlog_near_limit'])
+  })
+})
+
+describe('several processes on PostgreSQL', () => {
+  it('let one of them watch, and another when that one is gone', async () => {
+    const world = await newPostgresWorld()
+    const { watch } = world.processOf(BEN, 'another' as SpoolId)
+    const turns = async () => [await world.watch.takeTurn(ANNA, 40_000), await watch.takeTurn(BEN, 40_000)]
+
+    const first = await turns()
+    await world.clock.pass(30 * SECOND_MS)
+    const second = await turns()
+    await world.clock.pass(41 * SECOND_MS)
+    const third = await watch.takeTurn(BEN, 40_000)
+    const back = await world.watch.takeTurn(ANNA, 40_000)
+
+    assert.deepEqual([first, second, third, back], [[true, false], [true, false], true, false])
+    await world.close()
+  })
+
+  it('raise the same alarm once, though two find it at the same moment', async () => {
+    const world = await newPostgresWorld()
+    const { watch } = world.processOf(BEN, 'another' as SpoolId) as PostgresStorage
+    const finding = {
+      kind: 'disk_filling',
+      accountId: null,
+      object: 'here:/data',
+      severity: 'warning',
+      since: 0,
+      facts: {},
+      raises: true,
+    } as const
+
+    await Promise.all([world.watch, watch].map((one) => one.raiseAlarms([finding], world.clock.now())))
+
+    assert.equal((await watch.readOpenAlarms()).length, 1)
+    await world.close()
+  })
+})
