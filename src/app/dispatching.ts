@@ -41,6 +41,7 @@ export class Dispatching {
     this.#dispatcher = new Dispatcher({
       worker: parts.worker,
       lanes: storage.lanes,
+      blocked: storage.blocked,
       channels: new Map(
         [...channels].map(([name, channel]) => [name, noticeLostMedia(channel, () => this.#media.lookForLost())]),
       ),

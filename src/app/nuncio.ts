@@ -25,6 +25,7 @@ import type { SetUpOffer } from './offer-set-up.ts'
 import type { ConsoleStorage } from './open-console-store.ts'
 import { openSecrets } from './open-secrets.ts'
 import { openStorage } from './open-storage.ts'
+import { createRecipientHash } from './recipient-hash.ts'
 import type { Storage } from './storage.ts'
 import { toRanges } from './to-ranges.ts'
 import { wakeOnAccept } from './wake-on-accept.ts'
@@ -66,6 +67,7 @@ export class Nuncio {
   #watchdog: Watchdog | null = null
   #console: ConsoleStorage | null = null
   #http: HttpServer | null = null
+  #secrets: Secrets | null = null
   #hadAccount = false
   #isStopping = false
   #started: Promise<Started> | null = null
@@ -127,6 +129,7 @@ export class Nuncio {
     this.#storage = storage
     // Before anything is served: with a wrong key ring it would seal what nobody could open again.
     const secrets = await openSecrets(this.#settings, { facts: await storage.readKeyFacts() })
+    this.#secrets = secrets
     const others = this.#parts.channels ?? []
     const dropClaim = (id: ConnectionId) => this.#dispatching?.dropClaim(id)
     const settings = this.#settings
@@ -178,6 +181,10 @@ export class Nuncio {
       limits: settings,
       refusedByChannel: (name, type) =>
         channels.get(name)?.capabilities.types.includes(type) ? null : 'type_unsupported_by_channel',
+      hashRecipient: createRecipientHash(() => {
+        if (!this.#secrets) throw new Error('A recipient was looked up before the key ring was open')
+        return this.#secrets
+      }),
       onBroken,
       onTrouble: (error) => this.#journal.record({ event: 'storage.unavailable', error }),
       onCommit: (committed) => this.#metrics.committed(committed),

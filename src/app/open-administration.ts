@@ -4,15 +4,20 @@ import type { AccountId, Instant } from '../core/ids.ts'
 import type { Administration } from '../core/ports/administration.ts'
 import type { ChannelDescription } from '../core/ports/channel-description.ts'
 import type { Connecting } from '../core/ports/connecting.ts'
+import type { LaneViews } from '../core/ports/console/lanes.ts'
 import type { People } from '../core/ports/console/people.ts'
+import type { BlockLists, RecipientEntries } from '../core/ports/recipients.ts'
 import type { SecretStore, Secrets } from '../core/ports/secrets.ts'
+import { createLaneViews } from '../storage/shared/lane-views/lane-views.ts'
 import type { RememberedEntry } from '../storage/shared/list-channel-memory.ts'
 import { createPeople } from '../storage/shared/people/people.ts'
+import { createBlockLists } from '../storage/shared/recipients/block-lists.ts'
 import { createSetUps } from './channel-set-ups.ts'
 import { CHANNELS } from './channel-settings.ts'
 import { createConnecting } from './connecting.ts'
 import type { KeyRingAdministration } from './key-ring-administration.ts'
 import { openEngine } from './open-engine.ts'
+import { createRecipientEntries } from './recipient-entries.ts'
 import { systemClock } from './system-clock.ts'
 
 /** One delivery of the sandbox. */
@@ -41,6 +46,10 @@ export interface InboxFilter {
 export interface AdministrationSession {
   readonly administration: Administration
   readonly people: People
+  /** Lanes, as the console sees and changes them. */
+  readonly lanes: LaneViews
+  readonly blockLists: BlockLists
+  readonly recipientEntries: RecipientEntries
   /** For a password that is set without the console. */
   readonly hashPassword: (password: string) => Promise<string>
   /** Those by which a connection can be added. */
@@ -70,9 +79,13 @@ export async function openAdministration(
     secrets ??= store.readKeyFacts().then((facts) => openSecrets(settings, { facts, store }))
     return secrets
   }
+  const blockLists = createBlockLists(storage.store)
   return {
     administration: storage.administration,
     people: createPeople(storage.store),
+    lanes: createLaneViews(storage.store),
+    blockLists,
+    recipientEntries: createRecipientEntries({ lists: blockLists, openSecrets: openSecretsOnce }),
     async hashPassword(password) {
       const { PasswordHasher } = await import('../http/console/people/password-hasher.ts')
       return new PasswordHasher().hash(password)

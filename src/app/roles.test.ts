@@ -50,6 +50,7 @@ class SharedStorage {
     return {
       intake: sqlite.intake,
       lanes: sqlite.lanes,
+      blocked: sqlite.blocked,
       mediaQueue: sqlite.mediaQueue,
       notices: sqlite.notices,
       watch: sqlite.watch,

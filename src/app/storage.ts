@@ -1,5 +1,6 @@
 import type { ConnectionId, MessageId, WorkerId } from '../core/ids.ts'
 import type { MessageType } from '../core/message/message.ts'
+import type { BlockedRecipients } from '../core/ports/blocked-recipients.ts'
 import type { ChannelEvents } from '../core/ports/channel.ts'
 import type { ChannelConnections } from '../core/ports/channel-connections.ts'
 import type { ChannelMemory } from '../core/ports/channel-memory.ts'
@@ -8,6 +9,7 @@ import type { Intake } from '../core/ports/intake.ts'
 import type { Lanes } from '../core/ports/lanes.ts'
 import type { MediaQueue } from '../core/ports/media-queue.ts'
 import type { Notices } from '../core/ports/notices.ts'
+import type { HashRecipient } from '../core/ports/recipients.ts'
 import type { KeyFacts } from '../core/ports/secrets.ts'
 import type { Watch } from '../core/ports/watch.ts'
 import type { RefusalCode } from '../core/refusals.ts'
@@ -43,6 +45,8 @@ export interface StorageOptions {
   readonly limits: { readonly maxWaitingPerConnection: number; readonly maxWaitingPerAccount: number }
   /** Why a channel does not take messages of a type; null when it does. */
   readonly refusedByChannel: (channel: string, type: MessageType) => RefusalCode | null
+  /** For who was erased and had asked to stop. */
+  readonly hashRecipient: HashRecipient
   /** The data can no longer be trusted: this process should end and a fresh one be started. */
   readonly onBroken: (error: unknown) => void
   /** Housekeeping failed; it is tried again by itself. */
@@ -68,6 +72,7 @@ export interface Storage {
   readonly notices: Notices
   /** What the watchdog reads and writes. */
   readonly watch: Watch
+  readonly blocked: BlockedRecipients
   /** Time as all processes on this database agree on it. */
   readonly clock: Clock
   /** How often to look for lanes that nobody told of, in milliseconds. */

@@ -15,6 +15,7 @@ import type {
 } from '../core/ports/administration.ts'
 import type { ConnectionFact, TemplateView } from '../core/ports/channel-set-up.ts'
 import type { CallbackAddress } from '../core/ports/connecting.ts'
+import type { Block } from '../core/ports/recipients.ts'
 import { explainReason } from '../core/reasons.ts'
 import { isoTime } from './print/times.ts'
 
@@ -27,6 +28,11 @@ export function accountJson({ id, name, createdAt }: AccountView) {
 export function connectionJson(view: ConnectionView) {
   const { id, number, account, channel, state, waiting, oldestWaitingAt, reason } = view
   return { id, number, account, channel, state, waiting, oldestWaitingAt: isoTime(oldestWaitingAt), reason }
+}
+
+/** `number` null: its person was erased. */
+export function blockJson({ recipient, reason, since, blockedBy }: Block) {
+  return { number: recipient, reason, since: isoTime(since), by: blockedBy }
 }
 
 /** Of a connection that has a network. */

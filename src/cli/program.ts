@@ -11,6 +11,7 @@ import { addHoldCommand } from './hold-command.ts'
 import { addLogCommands } from './log-commands.ts'
 import { addMessageCommands } from './message-commands.ts'
 import { NuncioCommand } from './nuncio-command.ts'
+import { addRecipientCommands } from './recipient-commands.ts'
 import { addRestoreCommand } from './restore-command.ts'
 import { addSandboxCommands } from './sandbox-commands.ts'
 import { addSecretsCommands } from './secrets-commands.ts'
@@ -49,6 +50,7 @@ export function createProgram(cli: Cli): NuncioCommand {
   addLogCommands(program, cli)
   addAttentionCommand(program, cli)
   addWorkersCommand(program, cli)
+  addRecipientCommands(program, cli)
   addSandboxCommands(program, cli)
   addHoldCommand(program, cli)
   addSecretsCommands(program, cli)

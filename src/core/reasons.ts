@@ -34,6 +34,10 @@ export const REASONS = {
     'It is a time of day at which this connection sends nothing.',
     'Nothing, or change the quiet hours of the connection.',
   ],
+  backlog_confirmation: [
+    'The lane stood still for longer than its connection allows without asking, so what has piled up waits for a person.',
+    'Look at what waits, then: nuncio connection confirm NUMBER',
+  ],
   paused: ['The connection is paused.', 'Resume it: nuncio connection resume NUMBER'],
   database_went_back: [
     'All lanes are held, because the database is or may be older than it had been: what was sent since might be sent again.',
@@ -47,6 +51,10 @@ export const REASONS = {
   ],
 
   // How a message ended, or why an attempt failed
+  recipient_blocked: [
+    'The recipient asked to stop: the number is on the block list of the account.',
+    'Nothing. If it was blocked by mistake: nuncio recipient unblock NUMBER, then retry the message.',
+  ],
   recipient_refused: ['The network refuses this recipient for ever.', 'Check the number.'],
   busy: ['The network was busy and did not take the message.', 'Nothing: it is tried again.'],
   refused_later: [

@@ -67,6 +67,11 @@ export const REFUSALS = {
   url_not_public: 'The URL does not point to a public address, and media is fetched from public addresses only.',
   type_unsupported_by_channel: 'The channel of this connection cannot send this type of message.',
 
+  // Recipients
+  recipient_is_blocked:
+    'The recipient asked to stop and is on the block list of the account, so nothing is sent again. If it was blocked by mistake: nuncio recipient unblock NUMBER',
+  recipient_not_blocked: 'This number is not on the block list of the account.',
+
   // The console
   not_signed_in: 'You are not signed in, or your session has ended. Sign in again.',
   step_up_required: 'Prove that it is you: give your password, or use your second factor, and try again.',

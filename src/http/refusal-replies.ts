@@ -119,6 +119,8 @@ const REPLY_OF: Record<RefusalCode, Reply | InConsole | null> = {
   connection_ambiguous: null,
   connection_has_waiting: inConsole(409),
   lane_not_waiting: inConsole(409),
+  recipient_is_blocked: inConsole(409),
+  recipient_not_blocked: inConsole(404),
   delivery_unknown: inConsole(404),
   copy_gone: inConsole(404),
   channel_unknown: inConsole(404),

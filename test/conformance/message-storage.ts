@@ -1,3 +1,4 @@
+import { blockedRecipientsKeepTheirPromises } from './blocked-recipients.ts'
 import { channelConnectionsAreFound } from './channel-connections.ts'
 import { channelMemoryKeepsItsPromises } from './channel-memory.ts'
 import { intakeKeepsItsPromises } from './intake.ts'
@@ -18,4 +19,5 @@ export function messageStorageKeepsItsPromises(suite: Suite, newWorld: NewWorld)
   sendingAgainKeepsItsPromises(suite, newWorld)
   mediaQueueKeepsItsPromises(suite, newWorld)
   noticesKeepTheirPromises(suite, newWorld)
+  blockedRecipientsKeepTheirPromises(suite, newWorld)
 }

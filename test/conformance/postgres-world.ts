@@ -6,6 +6,7 @@ import type { SpoolId, WorkerId } from '../../src/core/ids.ts'
 import { PostgresStorage } from '../../src/storage/postgres/index.ts'
 import { openAdministration } from '../../src/storage/postgres/open-administration.ts'
 import { migrateDatabase } from '../../src/storage/postgres/open-database.ts'
+import { createBlockLists } from '../../src/storage/shared/recipients/block-lists.ts'
 import { withClient } from '../support/postgres/postgres-server.ts'
 import { openTestDatabase } from '../support/postgres/test-database.ts'
 import { HandClock } from './hand-clock.ts'
@@ -90,11 +91,13 @@ export async function newPostgresWorld({
     mediaQueue: storage.mediaQueue,
     notices: storage.notices,
     watch: storage.watch,
+    blocked: storage.blocked,
     channelMemory: (channel) => storage.channelMemory(channel),
     channelConnections: (channel) => storage.channelConnections(channel),
     sendAgain: (failed) => storage.sendAgain(failed),
     administration: visitor.administration,
     store: visitor.store,
+    blockLists: createBlockLists(visitor.store),
     async auditOf(id) {
       return (await chores.query('select actor, action from audit where object = $1 order by sequence', [id])).rows
     },

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createBlockLists } from '../../src/storage/shared/recipients/block-lists.ts'
 import { SqliteStorage } from '../../src/storage/sqlite/index.ts'
 import { openAdministration } from '../../src/storage/sqlite/open-administration.ts'
 import { HandClock } from './hand-clock.ts'
@@ -32,11 +33,13 @@ export async function newSqliteWorld({
     mediaQueue: storage.mediaQueue,
     notices: storage.notices,
     watch: storage.watch,
+    blocked: storage.blocked,
     channelMemory: (channel) => storage.channelMemory(channel),
     channelConnections: (channel) => storage.channelConnections(channel),
     sendAgain: (failed) => storage.sendAgain(failed),
     administration: visitor.administration,
     store: visitor.store,
+    blockLists: createBlockLists(visitor.store),
     auditOf: async (id) =>
       database
         .prepare('select actor, action from audit where object = ? order by sequence')

@@ -2,6 +2,7 @@ import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../src/core/connection/
 import type { AccountId, ConnectionId, MessageId, SpoolId, TokenId, WorkerId } from '../../src/core/ids.ts'
 import type { MessageContent, QueuedMessage, Sequence } from '../../src/core/message/message.ts'
 import type { Administration } from '../../src/core/ports/administration.ts'
+import type { BlockedRecipients } from '../../src/core/ports/blocked-recipients.ts'
 import type { Receipt } from '../../src/core/ports/channel.ts'
 import type { ChannelConnections } from '../../src/core/ports/channel-connections.ts'
 import type { ChannelMemory } from '../../src/core/ports/channel-memory.ts'
@@ -10,6 +11,7 @@ import type { AttemptRecord, ClaimedLane, Lanes, Step, StepResult } from '../../
 import type { MediaQueue } from '../../src/core/ports/media-queue.ts'
 import type { Notices } from '../../src/core/ports/notices.ts'
 import type { Watch } from '../../src/core/ports/watch.ts'
+import type { BlockLists } from '../../src/core/ports/recipients.ts'
 import type { Store } from '../../src/storage/shared/store.ts'
 import type { HandClock } from './hand-clock.ts'
 
@@ -21,6 +23,7 @@ export interface StorageWorld {
   readonly mediaQueue: MediaQueue
   readonly notices: Notices
   readonly watch: Watch
+  readonly blocked: BlockedRecipients
   /** One more process that dispatches on the same database. Absent where one process serves it alone. */
   processOf?(worker: WorkerId, spool: SpoolId): DispatchingProcess
   channelMemory(channel: string): ChannelMemory
@@ -31,6 +34,7 @@ export interface StorageWorld {
   readonly administration: Administration
   /** The same, as the parts of the console are built upon it. */
   readonly store: Store
+  readonly blockLists: BlockLists
   /** What was done to a message, and by whom, the first first. */
   auditOf(id: MessageId): Promise<readonly { readonly actor: string; readonly action: string }[]>
   readonly clock: HandClock

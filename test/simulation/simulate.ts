@@ -108,5 +108,6 @@ function policyOf(lots: SimulatedWorld['lots']): LanePolicy {
     leastGapMs: lots.pick([0, 0, 0, 3_000]),
     gapJitterMs: lots.pick([0, 1_000]),
     quietHours: null,
+    confirmBacklogAfterMs: 0,
   }
 }

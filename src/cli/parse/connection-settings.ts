@@ -13,6 +13,7 @@ const DURATIONS: Readonly<Record<string, DurationField>> = {
   time_to_live: 'timeToLiveMs',
   least_gap: 'leastGapMs',
   gap_jitter: 'gapJitterMs',
+  confirm_backlog_after: 'confirmBacklogAfterMs',
 }
 const ON_UNCONFIRMED = 'on_unconfirmed'
 const QUIET_HOURS = 'quiet_hours'
@@ -24,6 +25,7 @@ export const LANE_SETTINGS_HELP = `Settings of every lane:
   time_to_live=24h             how long a message may wait before it expires
   least_gap=0s                 least time between two messages
   gap_jitter=0s                up to this much is added to the gap, by lot
+  confirm_backlog_after=0s     a lane that stood still for longer waits for a person before it drains (0s: never)
   quiet_hours=22:00-07:00@Europe/Berlin
                                times of day at which nothing is sent, by the clock of a place (off: none)
 Settings of the sandbox:

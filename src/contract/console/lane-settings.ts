@@ -8,6 +8,7 @@ export const LANE_LIMITS = {
   timeToLiveMs: { least: 1_000, most: 30 * 24 * HOUR_MS },
   leastGapMs: { least: 0, most: 24 * HOUR_MS },
   gapJitterMs: { least: 0, most: 24 * HOUR_MS },
+  confirmBacklogAfterMs: { least: 0, most: 30 * 24 * HOUR_MS },
 } as const
 
 /** `22:00`, by a clock of 24 hours. */
@@ -45,6 +46,8 @@ export const laneSettings = z.object({
   leastGapMs: within(LANE_LIMITS.leastGapMs),
   gapJitterMs: within(LANE_LIMITS.gapJitterMs),
   quietHours: quietHours.nullable(),
+  /** Left out by pages of an older version: then it is off. */
+  confirmBacklogAfterMs: within(LANE_LIMITS.confirmBacklogAfterMs).default(0),
 })
 export type LaneSettings = z.output<typeof laneSettings>
 

@@ -14,6 +14,8 @@ export interface LanePolicy {
   readonly gapJitterMs: number
   /** Null: it sends at any time of day. */
   readonly quietHours: QuietHours | null
+  /** A lane that stood still for longer, and whose head is older than this, waits for a person; 0: never. In milliseconds. */
+  readonly confirmBacklogAfterMs: number
 }
 
 export const DEFAULT_LANE_POLICY: LanePolicy = {
@@ -23,4 +25,10 @@ export const DEFAULT_LANE_POLICY: LanePolicy = {
   leastGapMs: 0,
   gapJitterMs: 0,
   quietHours: null,
+  confirmBacklogAfterMs: 0,
+}
+
+/** Whether it is written down when an attempt begins: one more row for each step, so only where it is needed. */
+export function notesAttempts({ leastGapMs, confirmBacklogAfterMs }: LanePolicy): boolean {
+  return leastGapMs > 0 || confirmBacklogAfterMs > 0
 }

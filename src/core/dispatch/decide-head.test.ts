@@ -41,6 +41,7 @@ function context(given: Partial<HeadContext> = {}): HeadContext {
     mediaStalled: false,
     isReady: true,
     isNetworkRest: false,
+    isBlocked: false,
     ...given,
   }
 }

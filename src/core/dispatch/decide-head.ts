@@ -7,12 +7,13 @@ import type { LaneMemory, LaneWait, Step } from '../ports/lanes.ts'
 import { whatsAppCloudReason } from '../reasons/whatsapp-cloud.ts'
 import type { ReasonCode } from '../reasons.ts'
 import { RETRY_AFTER_MOST_MS } from './retry-schedule.ts'
+import { wantsConfirmation } from './wants-confirmation.ts'
 
 export interface HeadContext {
   readonly policy: LanePolicy
   readonly memory: LaneMemory
   readonly now: Instant
-  /** When the last attempt of this connection began; null when there was none. */
+  /** When the last attempt of this connection began, or a person confirmed its backlog; null when neither is known. */
   readonly lastAttemptAt: Instant | null
   /** In [0, 1), for the jitter of the pace. Fixed per gap, so that looking twice does not move the end. */
   readonly paceLot: number
@@ -23,6 +24,8 @@ export interface HeadContext {
   readonly isReady: boolean
   /** The lane waits because the network's pace said so: who asks it again learns whether it still does. */
   readonly isNetworkRest: boolean
+  /** The recipient is on the account's block list. */
+  readonly isBlocked: boolean
 }
 
 type DroppedState = 'EXPIRED' | 'FAILED' | 'UNCONFIRMED'
@@ -58,6 +61,9 @@ function judgeHead(head: QueuedMessage, context: HeadContext): HeadDecision {
   if (head.acceptedAt + policy.timeToLiveMs <= now) return drop('EXPIRED', 'time_to_live_over', null)
   if (!head.content) return drop('FAILED', 'message_damaged', null)
   if (!context.channelTypes.includes(head.content.type)) return drop('FAILED', 'type_unsupported', null)
+  if (context.isBlocked) return drop('FAILED', 'recipient_blocked', null)
+  // Before the lane tries anything: after hours offline the next try would be the first message of the backlog.
+  if (wantsConfirmation(head, context)) return waitUntil(null, 'backlog_confirmation', memory)
   const { wait } = memory
   if (wait && isStillOn(wait, head, context)) return { do: 'wait', memory }
   if (head.media?.kind === 'pending') return waitForMedia(head, context)
@@ -87,8 +93,10 @@ function prepare(head: QueuedMessage, { policy, memory, now }: HeadContext): Hea
   return { do: 'prepare', memory: withWait(memory, wait), budgetMs }
 }
 
+type ToldAnew = 'quiet_hours' | 'pace' | 'backlog_confirmation'
+
 /** The same memory when it says so already, so that looking again writes nothing. */
-function waitUntil(until: Instant, reason: 'quiet_hours' | 'pace', memory: LaneMemory): HeadDecision {
+function waitUntil(until: Instant | null, reason: ToldAnew, memory: LaneMemory): HeadDecision {
   const { wait } = memory
   if (wait?.reason === reason && wait.until === until) return { do: 'wait', memory }
   return { do: 'wait', memory: withWait(memory, { reason, words: null, until }) }
@@ -103,7 +111,13 @@ export function moveOf(head: QueuedMessage | null, decision: Decision): Pick<Ste
   return { drop: { sequence: head.sequence, as, reason, words }, open: null }
 }
 
-const TOLD_ANEW: ReadonlySet<string> = new Set<ReasonCode>(['media_pending', 'media_uploading', 'pace', 'quiet_hours'])
+const TOLD_ANEW: ReadonlySet<string> = new Set<ReasonCode>([
+  'media_pending',
+  'media_uploading',
+  'pace',
+  'quiet_hours',
+  'backlog_confirmation',
+])
 
 /** The network wants nothing more for the recipient of the message that met it; others may go. */
 const FOR_ONE_RECIPIENT: ReadonlySet<string> = new Set([whatsAppCloudReason(131_056)])

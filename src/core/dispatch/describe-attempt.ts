@@ -27,20 +27,15 @@ export function attemptOf(message: QueuedMessage, startedAt: Instant): Begun {
   return { message, number: message.attempts + 1, startedAt, crashes: 0, isDoubted: false }
 }
 
-/** The claim had run out before the call, so there was no call. */
-const NOT_CALLED: Outcome = {
-  kind: 'rejected',
-  failure: { class: 'connection', code: 'call_interrupted', words: null, suspectsNetwork: false, retryAfterMs: null },
-}
-
 export function endedWith(begun: Begun, endedAt: Instant, outcome: Outcome): EndedAttempt {
   const { message, number, startedAt, crashes } = begun
   return { sequence: message.sequence, number, startedAt, endedAt, outcome, crashes, evidenceAsked: false }
 }
 
 /** There was no call, so the message is the head of its lane as before. */
-export function closeUncalled(begun: Begun, now: Instant): Closing {
-  const attempt = recordOf(endedWith(begun, now, NOT_CALLED))
+export function closeUncalled(begun: Begun, now: Instant, code: 'call_interrupted' | 'recipient_blocked'): Closing {
+  const failure = { class: 'connection', code, words: null, suspectsNetwork: false, retryAfterMs: null } as const
+  const attempt = recordOf(endedWith(begun, now, { kind: 'rejected', failure }))
   return { ...begun, close: { attempt, disposition: { do: 'keep-queued' } } }
 }
 

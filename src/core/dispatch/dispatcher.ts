@@ -1,10 +1,12 @@
 import type { ConnectionId, WorkerId } from '../ids.ts'
 import type { Sequence } from '../message/message.ts'
+import type { BlockedRecipients } from '../ports/blocked-recipients.ts'
 import type { Channel } from '../ports/channel.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Journal } from '../ports/journal.ts'
 import type { ClaimedLane, Lanes } from '../ports/lanes.ts'
-import { Lane, type LaneParts } from './lane.ts'
+import { Lane } from './lane.ts'
+import type { LaneParts } from './lane-parts.ts'
 import { MissedLanes } from './missed-lanes.ts'
 import { ReleasedLanes } from './released-lanes.ts'
 import { LEFT_FOR_MS, Share } from './share.ts'
@@ -26,6 +28,7 @@ export interface DispatcherParts {
   readonly worker: WorkerId
   readonly lanes: Lanes
   readonly channels: ReadonlyMap<string, Channel>
+  readonly blocked: BlockedRecipients
   readonly clock: Clock
   readonly journal: Journal
   readonly isMediaStalled: () => boolean
@@ -204,7 +207,7 @@ export class Dispatcher {
   }
 
   #begin(claimed: ClaimedLane): void {
-    const { lanes, clock, journal, isMediaStalled, wantMedia, channels } = this.#parts
+    const { lanes, clock, journal, blocked, isMediaStalled, wantMedia, channels } = this.#parts
     const channel = channels.get(claimed.channel)
     if (!channel || this.#lanes.has(claimed.connectionId)) {
       journal.record({
@@ -221,6 +224,7 @@ export class Dispatcher {
       clock,
       journal,
       channel,
+      blocked,
       isMediaStalled,
       wantMedia,
       claim: this.#claim,

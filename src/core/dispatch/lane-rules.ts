@@ -4,7 +4,7 @@ import type { Channel, Failure, NetworkRest } from '../ports/channel.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Journal } from '../ports/journal.ts'
 import type { ClaimedLane, Disposition, LaneMemory, LaneWait } from '../ports/lanes.ts'
-import { decideHead, type HeadDecision, heedRest } from './decide-head.ts'
+import { decideHead, type HeadContext, type HeadDecision, heedRest } from './decide-head.ts'
 import { afterPreparing, type EndedAttempt, nextStep, type StepContext, type Unready } from './next-step.ts'
 
 export interface LaneRulesParts {
@@ -63,6 +63,9 @@ export class LaneRules {
     this.#claimed = claimed
     this.#memory = claimed.memory
     this.#savedMemory = claimed.memory
+    // A person may have confirmed the backlog. What we did since may not have been written.
+    if (claimed.lastAttemptAt !== null)
+      this.#lastAttemptAt = Math.max(claimed.lastAttemptAt, this.#lastAttemptAt ?? claimed.lastAttemptAt)
   }
 
   /** True when the end of what the lane waits for is known by itself, so that storage need not be asked then. */
@@ -70,7 +73,7 @@ export class LaneRules {
     return this.#memory.wait?.reason === 'pace' || this.#isNetworkRest
   }
 
-  decide(head: QueuedMessage, isReady: boolean): HeadDecision {
+  decide(head: QueuedMessage, { isReady, isBlocked }: Pick<HeadContext, 'isReady' | 'isBlocked'>): HeadDecision {
     const { clock, channel, isMediaStalled } = this.#parts
     const now = clock.now()
     const context = {
@@ -83,6 +86,7 @@ export class LaneRules {
       mediaStalled: isMediaStalled(),
       isReady,
       isNetworkRest: this.#isNetworkRest,
+      isBlocked,
     }
     const decision = decideHead(head, context)
     if (decision.do === 'open' && channel.restOf) return this.#heedRest(this.#askRest(head, now), now)

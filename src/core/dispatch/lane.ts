@@ -1,9 +1,7 @@
 import type { ConnectionId, Instant } from '../ids.ts'
-import type { QueuedMessage, Sequence } from '../message/message.ts'
-import type { Channel } from '../ports/channel.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { Journal } from '../ports/journal.ts'
-import type { ClaimedLane, Lanes, Step, StepResult } from '../ports/lanes.ts'
+import type { QueuedMessage } from '../message/message.ts'
+import type { ClaimedLane, Step, StepResult } from '../ports/lanes.ts'
+import { BlockLook } from './block-look.ts'
 import { ChannelCall } from './channel-call.ts'
 import { type Decision, moveOf } from './decide-head.ts'
 import {
@@ -19,29 +17,16 @@ import {
   waits,
 } from './describe-attempt.ts'
 import { askAfterCrash, askUntil, type Found } from './gather-evidence.ts'
+import type { LaneParts } from './lane-parts.ts'
 import { LaneRules } from './lane-rules.ts'
 import { LaneRun } from './lane-run.ts'
 import { type LaneEnding, LaneStorage } from './lane-storage.ts'
 import type { EndedAttempt } from './next-step.ts'
 import { Preparation } from './preparation.ts'
 import { Rest } from './rest.ts'
-import type { WorkerClaim } from './worker-claim.ts'
 
 // A lane that waits looks again at least this often, whatever the clocks do meanwhile.
 const LONGEST_SLEEP_MS = 15_000
-
-export interface LaneParts {
-  readonly lanes: Lanes
-  readonly clock: Clock
-  readonly journal: Journal
-  readonly claim: WorkerClaim
-  readonly channel: Channel
-  readonly isMediaStalled: () => boolean
-  /** The head of the lane wants its media before others get theirs. */
-  readonly wantMedia: (sequences: readonly Sequence[]) => void
-  /** The lane is no longer ours, or has nothing to do for as long as it may open nothing. */
-  readonly onGone: (lane: Lane) => void
-}
 
 type Written = Extract<StepResult, { fenced: false }>
 
@@ -69,6 +54,7 @@ export class Lane {
   readonly #rest: Rest
   readonly #storage: LaneStorage
   readonly #rules: LaneRules
+  readonly #blocks: BlockLook
   /** Null where nothing needs getting ready. */
   readonly #preparation: Preparation | null
   #claimed: ClaimedLane
@@ -89,6 +75,7 @@ export class Lane {
     this.#rules = new LaneRules(claimed, parts)
     const { lanes, journal, channel } = parts
     this.#storage = new LaneStorage({ lanes, journal, rest: this.#rest, ending: () => this.#ending })
+    this.#blocks = new BlockLook(parts.blocked, this.#storage)
     this.#preparation = channel.prepare ? new Preparation({ ...parts, rest: this.#rest }) : null
   }
 
@@ -192,8 +179,11 @@ export class Lane {
       const mayOpen = this.#claimed.mayOpen && !this.#ending
       const head = mayOpen ? await this.#storage.read(() => this.#run.head(close)) : null
       if (head || close) this.#idleSinceMonotonic = null
+      const blocked = head !== null && this.#blocks.ask(head)
+      const isBlocked = typeof blocked === 'boolean' ? blocked : await blocked
       // Looked at again: while the head was loaded, the lane may have been told to end.
-      const decision = head && !this.#ending ? this.#rules.decide(head, this.#preparation?.isReady(head) ?? true) : IDLE
+      const decision =
+        head && !this.#ending ? this.#rules.decide(head, { isReady: this.#isReady(head), isBlocked }) : IDLE
       const { term } = this.#parts.claim
       const written = await this.#commit(this.#step(close, head, decision))
       // Given up while the step was on its way: what it opened is for whoever takes the lane.
@@ -296,6 +286,11 @@ export class Lane {
     const { clock, channel, claim, journal } = this.#parts
     const begun = attemptOf(head, this.#rules.lastAttemptAt ?? clock.now())
     this.#preparation?.use()
+    // Once more, because the commit may have taken long: who has asked to stop meanwhile is not written to (G13). The next
+    // look at the head fails it.
+    const blocked = this.#blocks.ask(head)
+    if (typeof blocked === 'boolean' ? blocked : await blocked)
+      return closeUncalled(begun, clock.now(), 'recipient_blocked')
     // The last look before the wire: from here on nothing can stop a call but the channel itself (G6). A claim that ran
     // out and was renewed since the attempt was recorded is no better: in between, others may have taken the lane.
     const stillHolds = () => claim.holds() && claim.term === term
@@ -310,7 +305,7 @@ export class Lane {
   async #interrupted(begun: Begun): Promise<Closing> {
     this.#parts.journal.record({ event: 'claim.expired' })
     await this.#parts.claim.held()
-    return closeUncalled(begun, this.#parts.clock.now())
+    return closeUncalled(begun, this.#parts.clock.now(), 'call_interrupted')
   }
 
   #close(begun: Begun, { outcome, evidenceAsked }: Found): Closing {
@@ -380,6 +375,10 @@ export class Lane {
     )
     // Being told that the head was cancelled or its media arrived only saves time: this look is the truth.
     if (!isResting) this.#changed = true
+  }
+
+  #isReady(head: QueuedMessage): boolean {
+    return this.#preparation?.isReady(head) ?? true
   }
 
   get #isGone(): boolean {

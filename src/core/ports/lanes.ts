@@ -68,7 +68,10 @@ export interface ClaimedLane {
   /** What is paused, removed or held opens nothing new, but its open attempt is still brought to an end. */
   readonly mayOpen: boolean
   readonly memory: LaneMemory
-  /** When the last attempt began; null when there was none. For pace. */
+  /**
+   * When the last attempt began, or a person confirmed the backlog; null when neither was written. It is written only of
+   * lanes that have a pace, or that must know how long they stood still.
+   */
   readonly lastAttemptAt: Instant | null
   readonly open: OpenAttempt | null
 }

@@ -1,7 +1,7 @@
 /** Where a sealed text lies. It opens nowhere else, so that a row copied onto another tells nothing. */
 export interface SecretPlace {
   /** What it is for; each purpose has a key of its own. */
-  readonly purpose: 'connection' | 'second-factor' | 'canary'
+  readonly purpose: 'connection' | 'second-factor' | 'block-list' | 'canary'
   /** Null for what belongs to a person and not to an account. */
   readonly accountId: string | null
   /** The id of the row that it belongs to. */
@@ -41,8 +41,9 @@ export interface KeyFacts {
   readonly hasPlain: boolean
 }
 
-export type SecretKind = 'connection' | 'second-factor'
+export type SecretKind = 'connection' | 'second-factor' | 'block-list'
 
+/** Those of `block-list` belong to an account: what makes hashes of numbers that were erased. */
 /** The secrets of one row, and other texts among them. */
 export interface SecretRow {
   readonly kind: SecretKind

@@ -35,6 +35,11 @@ export const postgresEngine: Engine = {
     await sql`${lane} for update`.execute(tables)
   },
 
+  // No connection is meant, as when a token changes.
+  async tellBlocks(tables) {
+    await sql`select pg_notify('nuncio_change', '')`.execute(tables)
+  },
+
   // Ordered by both, and not said to be equal, so that the lane's own index is taken and not the one over all that waits.
   async standings(tables, lanes, most) {
     await readByIndex(tables)

@@ -5,6 +5,7 @@ import type { ChannelConnections } from '../../core/ports/channel-connections.ts
 import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
+import { type HashRecipient, noHash } from '../../core/ports/recipients.ts'
 import type { KeyFacts } from '../../core/ports/secrets.ts'
 import type { Watch } from '../../core/ports/watch.ts'
 import { Refusal } from '../../core/refusals.ts'
@@ -13,6 +14,7 @@ import { KEY_FACTS, toKeyFacts } from '../shared/secrets/key-facts.ts'
 import { createWatch } from '../shared/watch/create-watch.ts'
 import type { WorkerFacts } from '../shared/workers.ts'
 import { type IntakeLimits, PostgresIntake } from './accept.ts'
+import { LOOK_EVERY_MS, PostgresBlockedRecipients } from './blocked-recipients.ts'
 import { PostgresChannelConnections } from './channel-connections.ts'
 import { PostgresChannelMemory } from './channel-memory.ts'
 import { DatabaseClock } from './database-clock.ts'
@@ -59,6 +61,8 @@ export interface PostgresStorageOptions {
     readonly rows: number
     readonly tookMs: number
   }) => void
+  /** Without it there are no hashes of people who were erased. */
+  readonly hashRecipient?: HashRecipient
   /** Housekeeping failed; it is tried again by itself. */
   readonly onTrouble: (error: unknown) => void
 }
@@ -89,6 +93,7 @@ export class PostgresStorage {
   readonly mediaQueue: PostgresMediaQueue
   readonly notices: PostgresNotices
   readonly watch: Watch
+  readonly blocked: PostgresBlockedRecipients
   readonly clock: DatabaseClock
   readonly pollEveryMs = POLL_EVERY_MS
   readonly #options: PostgresStorageOptions
@@ -146,6 +151,11 @@ export class PostgresStorage {
       spool: options.spool,
       clock: this.clock,
     })
+    this.blocked = new PostgresBlockedRecipients({
+      clock: this.clock,
+      link: this.#newLink('blocks'),
+      hash: options.hashRecipient ?? noHash,
+    })
     this.mediaQueue = new PostgresMediaQueue({
       link: this.#newLink('media'),
       worker: options.worker.id,
@@ -199,7 +209,10 @@ export class PostgresStorage {
       onNotice: (channel, payload) => {
         if (channel === WAKE_CHANNEL) return lanesWoken(readWake(payload))
         this.intake.forgetTokens()
-        lanesChanged(readWake(payload))
+        const ids = readWake(payload)
+        // A token or a block list: lanes are named when they are meant.
+        if (ids.length === 0) this.#lookAtBlocks()
+        lanesChanged(ids)
       },
       onHearing: () => this.intake.forgetTokens(),
       onTrouble: (error) => this.#options.onTrouble(error),
@@ -207,6 +220,7 @@ export class PostgresStorage {
     this.#listener.start()
     this.#every(BEAT_EVERY_MS, () => this.#beat())
     this.#every(COUNT_EVERY_MS, () => this.#count())
+    if (this.#options.worker.roles.includes('dispatch')) this.#every(LOOK_EVERY_MS, () => this.blocked.look())
     this.#every(KEEP_HOUSE_EVERY_MS, () => keepHouse(this.#ask))
     await Promise.all([this.#beat(), this.#count()])
   }
@@ -270,6 +284,12 @@ export class PostgresStorage {
   async #count(): Promise<void> {
     this.#waiting = await countWaiting(this.#ask)
     this.#figures = await countFigures(this.#ask, this.#options.spool)
+  }
+
+  #lookAtBlocks(): void {
+    if (!this.#options.worker.roles.includes('dispatch')) return
+    this.blocked.forget()
+    this.blocked.look().catch((error: unknown) => this.#options.onTrouble(error))
   }
 
   readonly #ask: Ask = (sql, values) => this.#plain.ask(sql, values)

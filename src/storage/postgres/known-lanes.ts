@@ -1,3 +1,4 @@
+import { DEFAULT_LANE_POLICY, type LanePolicy, notesAttempts } from '../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId } from '../../core/ids.ts'
 import type { ClaimedLane } from '../../core/ports/lanes.ts'
 import type { Link } from './link.ts'
@@ -23,7 +24,7 @@ export class KnownLanes {
   }
 
   note({ connectionId, accountId, policy, epoch }: ClaimedLane): void {
-    this.#lanes.set(connectionId, { accountId, hasPace: policy.leastGapMs > 0, epoch })
+    this.#lanes.set(connectionId, { accountId, hasPace: notesAttempts(policy), epoch })
   }
 
   /** A lane that was claimed anew meanwhile stays. */
@@ -50,8 +51,11 @@ export class KnownLanes {
       unknown,
     ])
     for (const row of rows) {
-      const { leastGapMs = 0 } = JSON.parse(row['policy'] as string) as { leastGapMs?: number }
-      found.set(row['id'] as ConnectionId, { accountId: row['account_id'] as AccountId, hasPace: leastGapMs > 0 })
+      const policy = { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row['policy'] as string) as Partial<LanePolicy>) }
+      found.set(row['id'] as ConnectionId, {
+        accountId: row['account_id'] as AccountId,
+        hasPace: notesAttempts(policy),
+      })
     }
     return found
   }

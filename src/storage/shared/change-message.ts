@@ -6,6 +6,7 @@ import type { ChannelEvents } from '../../core/ports/channel.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { cancelledEnd } from './cancelled-end.ts'
 import { type MessageRow, selectMessages, shownState, toMessageViews } from './message-view.ts'
+import { findBlock } from './recipients/block-lists.ts'
 import { sendAgain } from './send-again.ts'
 import { addMoment, type Change, change, type Reading, type Store, touchLane, writeAudit } from './store.ts'
 
@@ -85,6 +86,7 @@ export function sendFailedAgain(
     const message = await selectMessages(tables).where('m.sequence', '=', sequence).executeTakeFirst()
     if (message?.connection_id !== connectionId || message.connection_state === 'removed') return null
     if (message.state !== 'FAILED' || message.reason !== reason || message.resent_as !== null) return null
+    if (await findBlock(tables, message.account_id, [message.recipient])) return null
     const resent = await sendAgain(making, message)
     await finish(making, message, { action: 'message.retry', detail: { resent } })
     return resent

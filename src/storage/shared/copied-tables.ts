@@ -363,6 +363,16 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
       excerpt: text,
     },
   },
+  {
+    name: 'block_list',
+    key: ['account_id'],
+    columns: { account_id: text, version: number, removals: number, entries: number, hash_key: text },
+  },
+  {
+    name: 'blocked_recipient',
+    key: ['account_id', 'recipient'],
+    columns: { account_id: text, recipient: text, reason: text, since: number, blocked_by: text, version: number },
+  },
   { name: 'key_ring', key: ['only'], columns: { only: number, key_id: text, canary: text } },
   { name: 'hold', key: ['only'], columns: { only: number, since: number, reason: text } },
 ]

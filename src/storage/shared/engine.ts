@@ -50,6 +50,8 @@ export interface Engine {
   lockMessage(tables: Transaction<Tables>, sequence: Sequence): Promise<void>
   /** The same for the last messages that wait in a lane, of those up to a sequence. */
   lockLastWaiting(tables: Transaction<Tables>, which: LastWaiting): Promise<void>
+  /** Lets running services know at once that a block list has changed: they would notice it by themselves, a moment later. */
+  tellBlocks(tables: Transaction<Tables>): Promise<void>
   /** What waits in these lanes, without counting more than `most` in any. Lanes with nothing may be left out. */
   standings(tables: Reader, lanes: readonly ConnectionId[], most: number): Promise<ReadonlyMap<ConnectionId, Standing>>
   /** When those messages of lanes were published that lie among so many rows before a place in the order of acceptance. */

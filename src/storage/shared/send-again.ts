@@ -5,12 +5,14 @@ import { isReasonCode } from '../../core/reasons.ts'
 import { Refusal } from '../../core/refusals.ts'
 import type { MessageRow } from './message-view.ts'
 import { newMessageId } from './new-id.ts'
+import { refuseBlocked } from './recipients/block-lists.ts'
 import { addMoment, type Change, touchLane } from './store.ts'
 import type { Tables } from './tables.ts'
 
 /** Puts a copy of a message at the end of its line, and links the two. Returns the id of the copy. */
 export async function sendAgain(making: Change, old: MessageRow): Promise<MessageId> {
   const { tables, at } = making
+  await refuseBlocked(making, { accountId: old.account_id, recipient: old.recipient })
   const connectionId = await livingConnection(making, old)
   const stored = await tables
     .selectFrom('message')

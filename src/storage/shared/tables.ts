@@ -96,6 +96,8 @@ export interface Tables {
   lane: {
     connection_id: ConnectionId
     owner: WorkerId | null
+    trouble: string | null
+    last_attempt_at: Instant | null
     wait_reason: string | null
     wait_words: string | null
     wait_until: Instant | null
@@ -223,6 +225,21 @@ export interface Tables {
   known_device: { person_id: string; sha256: Buffer; used_at: Instant }
   sign_in_throttle: { key: string; tries: number; counted_from: Instant; last_at: Instant }
   sign_in_ticket: { sha256: Buffer; kind: string; person_id: string | null; content: string; expires_at: Instant }
+  block_list: {
+    account_id: AccountId
+    version: number
+    removals: Generated<number>
+    entries: Generated<number>
+    hash_key: Generated<string | null>
+  }
+  blocked_recipient: {
+    account_id: AccountId
+    recipient: string
+    reason: string | null
+    since: Instant
+    blocked_by: string
+    version: number
+  }
   hold: { only: 1; since: Instant; reason: string }
   key_ring: { only: 1; key_id: string; canary: string }
   remembrance: { only: 1; installation: string; mark: number; holds: number }

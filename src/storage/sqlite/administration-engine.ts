@@ -16,6 +16,8 @@ export const sqliteEngine: Engine = {
   async lockLane() {},
   async lockMessage() {},
   async lockLastWaiting() {},
+  // Whoever looks finds that others have written.
+  async tellBlocks() {},
 
   // The newest have no entry yet and no index of their connection, so they are gone through once for all lanes.
   async standings(tables, lanes, most) {

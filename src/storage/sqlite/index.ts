@@ -7,6 +7,7 @@ import type { ChannelConnections } from '../../core/ports/channel-connections.ts
 import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
+import { type HashRecipient, noHash } from '../../core/ports/recipients.ts'
 import type { KeyFacts } from '../../core/ports/secrets.ts'
 import type { Watch } from '../../core/ports/watch.ts'
 import { RemembranceFile } from '../shared/remembrance.ts'
@@ -14,6 +15,7 @@ import { KEY_FACTS, toKeyFacts } from '../shared/secrets/key-facts.ts'
 import { createWatch } from '../shared/watch/create-watch.ts'
 import { toWorkerRow, type WorkerFacts } from '../shared/workers.ts'
 import { type IntakeLimits, SqliteIntake } from './accept.ts'
+import { SqliteBlockedRecipients } from './blocked-recipients.ts'
 import { SqliteChannelConnections } from './channel-connections.ts'
 import { SqliteChannelMemory } from './channel-memory.ts'
 import { DatabaseMemory } from './database-memory.ts'
@@ -67,6 +69,8 @@ export interface SqliteStorageOptions {
   readonly onTrouble: (error: unknown) => void
   /** After each commit; must be quick. */
   readonly onCommit?: (committed: { readonly what: 'shared'; readonly rows: number; readonly tookMs: number }) => void
+  /** Without it there are no hashes of people who were erased. */
+  readonly hashRecipient?: HashRecipient
   /** What people are told of this process. Without it there is no more than a heartbeat. */
   readonly worker?: WorkerFacts
 }
@@ -84,6 +88,7 @@ export class SqliteStorage {
   readonly mediaQueue: SqliteMediaQueue
   readonly notices: SqliteNotices
   readonly watch: Watch
+  readonly blocked: SqliteBlockedRecipients
   readonly clock: Clock
   readonly pollEveryMs = POLL_EVERY_MS
   readonly #counts: WaitingCounts
@@ -119,7 +124,11 @@ export class SqliteStorage {
     if (onCommit) this.#commits.join(tellOfCommits(onCommit))
     this.#directory = new Directory(database)
     this.#tail = new LaneTail(database, this.#commits)
-    this.#directory.onOthers(() => this.#tail.noticeOthers())
+    this.blocked = new SqliteBlockedRecipients(database, this.#directory, options.hashRecipient ?? noHash)
+    this.#directory.onOthers(() => {
+      this.#tail.noticeOthers()
+      this.blocked.forget()
+    })
     new LaneTrim(database, this.#tail).allFronts()
     this.#counts = new WaitingCounts(database)
     this.#counts.recount()

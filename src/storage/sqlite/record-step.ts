@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { notesAttempts } from '../../core/connection/lane-policy.ts'
 import type { AttemptRecord, LaneMemory, Step, StepResult } from '../../core/ports/lanes.ts'
 import type { LaneClaims } from './claim-lanes.ts'
 import type { Directory } from './directory.ts'
@@ -186,9 +187,9 @@ export class StepWriter {
     )
   }
 
-  /** Only lanes with a pace need to know over a restart when their last attempt began. */
+  /** Only lanes with a pace, or that ask before an old backlog drains, need to know over a restart when they last moved. */
   #rememberPace(step: Step): void {
     const policy = this.#directory.connectionById(step.connectionId)?.policy
-    if (policy && policy.leastGapMs > 0) this.#noteAttempt.run(step.at, step.connectionId)
+    if (policy && notesAttempts(policy)) this.#noteAttempt.run(step.at, step.connectionId)
   }
 }

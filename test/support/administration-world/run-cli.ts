@@ -3,10 +3,13 @@ import type { OpenSetUp } from '../../../src/app/channel-set-ups.ts'
 import { CHANNELS } from '../../../src/app/channel-settings.ts'
 import { createConnecting } from '../../../src/app/connecting.ts'
 import type { InboxEntry } from '../../../src/app/open-administration.ts'
+import { createRecipientEntries } from '../../../src/app/recipient-entries.ts'
 import { run } from '../../../src/cli/run.ts'
 import type { Surroundings } from '../../../src/cli/surroundings.ts'
 import { readSettings, type Settings } from '../../../src/config/read-settings.ts'
+import { createLaneViews } from '../../../src/storage/shared/lane-views/lane-views.ts'
 import { createPeople } from '../../../src/storage/shared/people/people.ts'
+import { createBlockLists } from '../../../src/storage/shared/recipients/block-lists.ts'
 import { testSecrets } from '../secrets.ts'
 import { AdministrationWorld } from './open-administration-world.ts'
 
@@ -98,9 +101,13 @@ export class CliWorld extends AdministrationWorld {
   }
 
   #session() {
+    const blockLists = createBlockLists(this.store)
     return {
       administration: this.administration,
       people: createPeople(this.store),
+      lanes: createLaneViews(this.store),
+      blockLists,
+      recipientEntries: createRecipientEntries({ lists: blockLists, openSecrets: async () => testSecrets() }),
       hashPassword: async (password: string) => `hash of ${password}`,
       channels: CHANNELS,
       connecting: createConnecting({

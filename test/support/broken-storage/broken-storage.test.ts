@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
+import { blockedRecipientsKeepTheirPromises } from '../../conformance/blocked-recipients.ts'
 import { channelConnectionsAreFound } from '../../conformance/channel-connections.ts'
 import { channelMemoryKeepsItsPromises } from '../../conformance/channel-memory.ts'
 import { intakeKeepsItsPromises } from '../../conformance/intake.ts'
@@ -22,6 +23,7 @@ const PARTS: Readonly<Record<string, readonly SuitePart[]>> = {
   channelMemory: [channelMemoryKeepsItsPromises],
   channelConnections: [channelConnectionsAreFound],
   sendAgain: [sendingAgainKeepsItsPromises],
+  blocked: [blockedRecipientsKeepTheirPromises],
 }
 
 interface Proof {

@@ -1,4 +1,4 @@
-import type { ConnectionId, MessageId, WorkerId } from '../../../src/core/ids.ts'
+import type { AccountId, ConnectionId, MessageId, WorkerId } from '../../../src/core/ids.ts'
 import type { Sequence } from '../../../src/core/message/message.ts'
 import type { AcceptResult, Intake } from '../../../src/core/ports/intake.ts'
 import type { ClaimedLane, Lanes } from '../../../src/core/ports/lanes.ts'
@@ -9,6 +9,32 @@ type Break = (world: StorageWorld) => Partial<StorageWorld>
 
 /** Engines that each break one promise. The conformance suite must fail on every one of them. */
 export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
+  'knows of nobody who asked to stop': () => ({ blocked: { isBlocked: () => false } }),
+  'never hears that somebody was blocked or unblocked': ({ blocked }) => {
+    const known = new Map<string, boolean | Promise<boolean>>()
+    return {
+      blocked: {
+        isBlocked(accountId, recipient) {
+          const name = `${accountId} ${recipient}`
+          const answer = known.get(name) ?? blocked.isBlocked(accountId, recipient)
+          known.set(name, answer)
+          return answer
+        },
+      },
+    }
+  },
+  'blocks a number for every account': ({ blocked }) => {
+    const accounts = new Set<AccountId>()
+    return {
+      blocked: {
+        async isBlocked(accountId, recipient) {
+          accounts.add(accountId)
+          const answers = await Promise.all([...accounts].map((each) => blocked.isBlocked(each, recipient)))
+          return answers.includes(true)
+        },
+      },
+    }
+  },
   'answers before the commit': ({ intake }) => ({
     intake: over(intake, {
       accept: (candidate) => {

@@ -131,6 +131,7 @@ export class TestWorker {
       worker: id,
       lanes: this.#mortal(lanes),
       channels: new Map([['sandbox', this.#channel(world)]]),
+      blocked: world.storage.blocked,
       clock: world.storage.clock,
       journal: {
         record: (event) => {

@@ -119,6 +119,10 @@ export interface LaneViews {
    * a person may end.
    */
   endWait(of: OfConnection, actor: Actor): Promise<void>
+  /** Lets a backlog drain that waits for a person. Refuses with `lane_not_waiting` when none does. */
+  confirmBacklog(of: OfConnection, actor: Actor): Promise<void>
+  /** An `upTo` for `cancelWaiting`: the last one that was accepted before a time; null when there is none. */
+  findLastBefore(of: OfConnection, before: Instant): Promise<string | null>
   /**
    * Cancels some of what waits, the last first, without what is being handed over. `upTo` null begins: then nothing that
    * is accepted later is touched. Call it again with the `upTo` it returns, until that is null.

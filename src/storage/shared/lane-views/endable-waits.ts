@@ -11,6 +11,7 @@ const NOT_ENDED: ReadonlySet<string> = new Set<ReasonCode>([
   'media_uploading',
   'pace',
   'quiet_hours',
+  'backlog_confirmation',
   'paused',
   'connection_removed',
   'database_went_back',

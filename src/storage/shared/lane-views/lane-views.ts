@@ -4,6 +4,7 @@ import type { Store } from '../store.ts'
 import { cancelWaiting, removeSome } from './cancel-lane.ts'
 import { changeSettings, endWait, setState } from './change-lane.ts'
 import { changeOwn } from './change-own-message.ts'
+import { confirmBacklog, findLastBefore } from './confirm-backlog.ts'
 import { listUnresolved } from './list-unresolved.ts'
 import { listWaiting } from './list-waiting.ts'
 import { listLanes, readLane } from './read-lanes.ts'
@@ -18,6 +19,8 @@ export function createLaneViews(store: Store): LaneViews {
     setState: (of, state, actor) => setState(store, { of, state }, actor),
     changeSettings: (of, changed, actor) => changeSettings(store, { of, changed }, actor),
     endWait: (of, actor) => endWait(store, of, actor),
+    confirmBacklog: (of, actor) => confirmBacklog(store, of, actor),
+    findLastBefore: (of, before) => findLastBefore(store, of, before),
     cancelWaiting: (of, upTo, actor) => cancelWaiting(store, { of, upTo }, actor),
     removeSome: (of, mayCancel, actor) => removeSome(store, { of, cancelWaiting: mayCancel }, actor),
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { ConnectionId } from '../../../core/ids.ts'
+import type { AccountId, ConnectionId } from '../../../core/ids.ts'
 import type { SecretRow, SecretStore } from '../../../core/ports/secrets.ts'
 import { change, type Reader, type Store, writeAudit } from '../store.ts'
 import { KEY_FACTS, toKeyFacts } from './key-facts.ts'
@@ -23,10 +23,8 @@ export function createSecretStore(store: Store, forgetReplaced: () => Promise<vo
     async replaceCanary({ keyId, sealed }) {
       await database.updateTable('key_ring').set({ key_id: keyId, canary: sealed }).execute()
     },
-    listSecrets: (kind, after, limit) =>
-      kind === 'connection' ? listOfConnections(database, after, limit) : listOfPeople(database, after, limit),
-    replaceSecrets: (row, texts) =>
-      row.kind === 'connection' ? replaceOfConnection(database, row, texts) : replaceOfPerson(database, row, texts),
+    listSecrets: (kind, after, limit) => LISTS[kind](database, after, limit),
+    replaceSecrets: (row, texts) => REPLACEMENTS[row.kind](database, row, texts),
     noteKeyChange: (action, keyId, by) =>
       change(store, by, (making) =>
         writeAudit(making, { action: `secrets.${action}`, object: keyId, accountId: null }),
@@ -106,6 +104,46 @@ async function replaceOfPerson(
   }
   const { numUpdatedRows } = await query.executeTakeFirst()
   return numUpdatedRows === 1n
+}
+
+async function listOfBlockLists(tables: Reader, after: string | null, limit: number): Promise<readonly SecretRow[]> {
+  const rows = await tables
+    .selectFrom('block_list')
+    .select(['account_id', 'hash_key'])
+    .where('account_id', '>', (after ?? '') as AccountId)
+    .orderBy('account_id')
+    .limit(limit)
+    .execute()
+  return rows.map(({ account_id: accountId, hash_key: key }) => ({
+    kind: 'block-list',
+    accountId,
+    owner: accountId,
+    texts: key === null ? {} : { hash_key: key },
+    version: key ?? '',
+  }))
+}
+
+/** The list itself has not changed: services that know the old text can open it as well. */
+async function replaceOfBlockList(
+  tables: Reader,
+  { owner, version }: SecretRow,
+  { hash_key: key }: Readonly<Record<string, string>>,
+): Promise<boolean> {
+  if (key === undefined) return false
+  const { numUpdatedRows } = await tables
+    .updateTable('block_list')
+    .set({ hash_key: key })
+    .where('account_id', '=', owner as AccountId)
+    .where('hash_key', '=', version)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+const LISTS = { connection: listOfConnections, 'second-factor': listOfPeople, 'block-list': listOfBlockLists }
+const REPLACEMENTS = {
+  connection: replaceOfConnection,
+  'second-factor': replaceOfPerson,
+  'block-list': replaceOfBlockList,
 }
 
 function asBytes(text: string): Buffer {

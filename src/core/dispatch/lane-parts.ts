@@ -1,0 +1,22 @@
+import type { Sequence } from '../message/message.ts'
+import type { BlockedRecipients } from '../ports/blocked-recipients.ts'
+import type { Channel } from '../ports/channel.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Journal } from '../ports/journal.ts'
+import type { Lanes } from '../ports/lanes.ts'
+import type { Lane } from './lane.ts'
+import type { WorkerClaim } from './worker-claim.ts'
+
+export interface LaneParts {
+  readonly lanes: Lanes
+  readonly clock: Clock
+  readonly journal: Journal
+  readonly claim: WorkerClaim
+  readonly channel: Channel
+  readonly blocked: BlockedRecipients
+  readonly isMediaStalled: () => boolean
+  /** The head of the lane wants its media before others get theirs. */
+  readonly wantMedia: (sequences: readonly Sequence[]) => void
+  /** The lane is no longer ours, or has nothing to do for as long as it may open nothing. */
+  readonly onGone: (lane: Lane) => void
+}

@@ -1,0 +1,14 @@
+import type { AccountId } from '../ids.ts'
+
+/** Who asked to stop, as the dispatching side asks for it: before each attempt, and again right before the wire. */
+export interface BlockedRecipients {
+  /**
+   * Whether the account has blocked this number. At once where what is known is fresh enough, which is nearly always;
+   * else as soon as it has been looked up. How old it may be, docs/guarantees.md says (G13). Nothing of an account
+   * is loaded while its list is empty. Rejects with `StorageUnavailable`.
+   */
+  isBlocked(accountId: AccountId, recipient: string): boolean | Promise<boolean>
+}
+
+/** For what has no block lists, such as a simulation of lanes alone. */
+export const NOBODY_BLOCKED: BlockedRecipients = { isBlocked: () => false }
