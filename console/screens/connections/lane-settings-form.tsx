@@ -27,6 +27,7 @@ const laneForm = z
     gapJitter: durationField(LANE_LIMITS.gapJitterMs),
     headBudget: durationField(LANE_LIMITS.headBudgetMs),
     timeToLive: durationField(LANE_LIMITS.timeToLiveMs),
+    confirmBacklogAfter: durationField(LANE_LIMITS.confirmBacklogAfterMs),
     onUnconfirmed: z.enum(['leave', 'resend']),
     isQuiet: z.boolean(),
     quietFrom: z.string(),
@@ -79,6 +80,11 @@ export function LaneSettingsForm({ connection }: { readonly connection: Connecti
                 label="Time to live"
                 description="How long a message may wait before it expires."
                 {...form.getInputProps('timeToLive')}
+              />
+              <TextInput
+                label="Confirm a backlog after"
+                description="When the lane stood still for longer, what piled up waits for a person; 0s for never."
+                {...form.getInputProps('confirmBacklogAfter')}
               />
             </SimpleGrid>
             <UnconfirmedField form={form} />
@@ -160,6 +166,7 @@ function toForm({ quietHours, ...lane }: LaneSettings): LaneForm {
     gapJitter: writeDuration(lane.gapJitterMs),
     headBudget: writeDuration(lane.headBudgetMs),
     timeToLive: writeDuration(lane.timeToLiveMs),
+    confirmBacklogAfter: writeDuration(lane.confirmBacklogAfterMs),
     onUnconfirmed: lane.onUnconfirmed,
     isQuiet: quietHours !== null,
     quietFrom: quietHours?.from ?? '22:00',
@@ -175,6 +182,7 @@ function toSettings(form: LaneForm): LaneSettings {
     gapJitterMs: parseDuration(form.gapJitter) ?? 0,
     headBudgetMs: parseDuration(form.headBudget) ?? 0,
     timeToLiveMs: parseDuration(form.timeToLive) ?? 0,
+    confirmBacklogAfterMs: parseDuration(form.confirmBacklogAfter) ?? 0,
     onUnconfirmed: form.onUnconfirmed,
     quietHours: isQuiet ? { from: quietFrom, to: quietTo, timeZone } : null,
   }

@@ -81,6 +81,7 @@ describe('settings of a connection', () => {
       time_to_live: '36h',
       least_gap: '1.5s',
       gap_jitter: '0s',
+      confirm_backlog_after: '2h',
       quiet_hours: '22:00-07:00@Europe/Berlin',
     }
 
@@ -91,6 +92,7 @@ describe('settings of a connection', () => {
       timeToLiveMs: 36 * 3_600_000,
       leastGapMs: 1_500,
       gapJitterMs: 0,
+      confirmBacklogAfterMs: 2 * 3_600_000,
     })
     assert.deepEqual(changePolicy(DEFAULT_LANE_POLICY, {}), DEFAULT_LANE_POLICY)
   })

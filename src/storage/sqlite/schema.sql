@@ -12,6 +12,8 @@ CREATE INDEX audit_of_account on audit (account_id, sequence);
 
 CREATE INDEX audit_of_person on audit (person_id, sequence) where account_id is null;
 
+CREATE INDEX blocked_recipient_version on blocked_recipient (account_id, version);
+
 CREATE INDEX channel_memory_inbox on channel_memory (connection_id, position) where kind = 'sandbox.inbox';
 
 CREATE INDEX channel_memory_reminders on channel_memory (kind, remind_at) where remind_at is not null;
@@ -133,6 +135,30 @@ CREATE TABLE audit (
   object text not null,
   detail text
 , person_id text, remote_address text, user_agent text) strict;
+
+CREATE TABLE block_list (
+  account_id text primary key references account (id),
+  -- Grows with every change of any list, so that whoever has read them up to one need read no more than came after.
+  version integer not null unique,
+  -- How often entries were taken out: who has read the list before such a time must read all of it anew.
+  removals integer not null default 0,
+  entries integer not null default 0,
+  -- Sealed. What makes the hash of a number that was erased; null until one was.
+  hash_key text
+) strict, without rowid;
+
+CREATE TABLE blocked_recipient (
+  account_id text not null references account (id),
+  -- The number; of a person who was erased, `h:` and a keyed hash of it.
+  recipient text not null,
+  -- As whoever blocked it wrote it.
+  reason text,
+  since integer not null,
+  blocked_by text not null,
+  -- Of the list, when it was blocked.
+  version integer not null,
+  primary key (account_id, recipient)
+) strict, without rowid;
 
 CREATE TABLE channel_memory (
   position integer primary key autoincrement,
