@@ -6,7 +6,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Journal } from '../ports/journal.ts'
 import type { ClaimedLane, Lanes } from '../ports/lanes.ts'
 import { Lane } from './lane.ts'
-import type { LaneParts } from './lane-parts.ts'
+import type { LaneParts, RunLane } from './lane-parts.ts'
 import { MissedLanes } from './missed-lanes.ts'
 import { ReleasedLanes } from './released-lanes.ts'
 import { LEFT_FOR_MS, Share } from './share.ts'
@@ -238,7 +238,7 @@ export class Dispatcher {
     lane.wake()
   }
 
-  #forget(lane: Lane): void {
+  #forget(lane: RunLane): void {
     if (this.#lanes.get(lane.connectionId) !== lane) return
     this.#lanes.delete(lane.connectionId)
     this.#parts.journal.record({ event: 'lane.lost', connectionId: lane.connectionId, epoch: lane.epoch })

@@ -1,11 +1,17 @@
+import type { ConnectionId } from '../ids.ts'
 import type { Sequence } from '../message/message.ts'
 import type { BlockedRecipients } from '../ports/blocked-recipients.ts'
 import type { Channel } from '../ports/channel.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Journal } from '../ports/journal.ts'
 import type { Lanes } from '../ports/lanes.ts'
-import type { Lane } from './lane.ts'
 import type { WorkerClaim } from './worker-claim.ts'
+
+/** A lane that this worker runs, as far as whoever lets it go must know it. */
+export interface RunLane {
+  readonly connectionId: ConnectionId
+  readonly epoch: number
+}
 
 export interface LaneParts {
   readonly lanes: Lanes
@@ -18,5 +24,5 @@ export interface LaneParts {
   /** The head of the lane wants its media before others get theirs. */
   readonly wantMedia: (sequences: readonly Sequence[]) => void
   /** The lane is no longer ours, or has nothing to do for as long as it may open nothing. */
-  readonly onGone: (lane: Lane) => void
+  readonly onGone: (lane: RunLane) => void
 }
