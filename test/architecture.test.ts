@@ -27,6 +27,7 @@ const FOLDERS: ImportRules['folders'] = {
   media: { mayImport: ['core'], mayUseNode: true },
   notify: { mayImport: ['core'], mayUseNode: true },
   secrets: { mayImport: ['core'], mayUseNode: true },
+  traces: { mayImport: ['core'], mayUseNode: true },
 
   // The files directly in http put its areas together and hold what they share.
   http: { mayImport: ['core', 'contract', 'http/*'], mayUseNode: true },
@@ -43,6 +44,7 @@ const FOLDERS: ImportRules['folders'] = {
       'channels/*',
       'media',
       'notify',
+      'traces',
       'http',
       'http/*',
     ],

@@ -6,6 +6,7 @@ import type { ConnectionId, WorkerId } from '../core/ids.ts'
 import type { MessageType } from '../core/message/message.ts'
 import type { Channel } from '../core/ports/channel.ts'
 import type { Journal } from '../core/ports/journal.ts'
+import type { Lanes } from '../core/ports/lanes.ts'
 import { createMediaFetcher } from '../media/create-media-fetcher.ts'
 import { createChannelEvents } from './channel-events.ts'
 import { spoolFolder } from './spool-folder.ts'
@@ -20,6 +21,8 @@ export interface DispatchingParts {
   readonly storage: Storage
   readonly channels: ReadonlyMap<string, Channel>
   readonly journal: Journal
+  /** Of the storage. */
+  readonly lanes: Lanes
 }
 
 /** What a process with the role `dispatch` runs: the channels, the fetching of media, and the lanes. */
@@ -40,8 +43,12 @@ export class Dispatching {
     })
     this.#dispatcher = new Dispatcher({
       worker: parts.worker,
+<<<<<<< HEAD
       lanes: storage.lanes,
       blocked: storage.blocked,
+=======
+      lanes: parts.lanes,
+>>>>>>> 18ea722 (Trace messages from the request to the commit of the last attempt)
       channels: new Map(
         [...channels].map(([name, channel]) => [name, noticeLostMedia(channel, () => this.#media.lookForLost())]),
       ),

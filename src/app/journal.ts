@@ -38,7 +38,7 @@ function levelOf(event: JournalEvent): Level {
 }
 
 /** Writes what happens to the log, one line for each event, and counts it. */
-export function createJournal(logger: Logger, metrics: Metrics): Journal {
+export function createJournal(logger: Logger, metrics: Pick<Metrics, 'record'>): Journal {
   const quiet = !logger.isLevelEnabled('debug')
   return {
     record(event) {

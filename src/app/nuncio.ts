@@ -28,6 +28,7 @@ import { openStorage } from './open-storage.ts'
 import { createRecipientHash } from './recipient-hash.ts'
 import type { Storage } from './storage.ts'
 import { toRanges } from './to-ranges.ts'
+import type { Traces } from './traces.ts'
 import { wakeOnAccept } from './wake-on-accept.ts'
 import { createWatchdog } from './watching.ts'
 
@@ -61,7 +62,9 @@ export class Nuncio {
   readonly #settings: Settings
   readonly #worker = `worker-${randomUUID()}` as WorkerId
   readonly #metrics: Metrics
-  readonly #journal: Journal
+  #journal: Journal
+  /** Null where nobody traces. */
+  #traces: Traces | null = null
   #storage: Storage | null = null
   #dispatching: Dispatching | null = null
   #watchdog: Watchdog | null = null
@@ -124,6 +127,7 @@ export class Nuncio {
   }
 
   async #start(): Promise<Started> {
+    await this.#openTraces()
     const channels = new Map<string, Channel>()
     const storage = await this.#openStorage(channels)
     this.#storage = storage
@@ -161,6 +165,17 @@ export class Nuncio {
     await Promise.all([this.#http?.close(), this.#dispatching?.stop(), this.#watchdog?.stop()])
     await this.#console?.close()
     await this.#storage?.close()
+    await this.#traces?.stop()
+  }
+
+  /** Loaded only where traces are exported. Before anything that keeps the journal. */
+  async #openTraces(): Promise<void> {
+    const { tracesUrl: url, tracesHeaders: headers, tracesSampledPercent: sampledPercent } = this.#settings
+    if (url === null) return
+    const { Traces } = await import('./traces.ts')
+    const now = () => this.#storage?.clock.now() ?? Date.now()
+    this.#traces = new Traces({ url, headers, sampledPercent, now, worker: this.#worker, metrics: this.#metrics })
+    this.#journal = this.#traces.journal(this.#journal)
   }
 
   #does(role: Role): boolean {
@@ -192,7 +207,8 @@ export class Nuncio {
   }
 
   #createDispatching(storage: Storage, channels: ReadonlyMap<string, Channel>): Dispatching {
-    const parts = { settings: this.#settings, worker: this.#worker, journal: this.#journal }
+    const lanes = this.#traces?.lanes(storage.lanes) ?? storage.lanes
+    const parts = { settings: this.#settings, worker: this.#worker, journal: this.#journal, lanes }
     return new Dispatching({ ...parts, storage, channels })
   }
 
@@ -229,7 +245,7 @@ export class Nuncio {
       docsFolder: join(import.meta.dirname, '../../site/dist'),
       clock: storage.clock,
       log: this.#parts.logger,
-      observer: this.#metrics,
+      observer: this.#traces?.observer() ?? this.#metrics,
       publicUrl: settings.publicUrl,
       allowedPrivate: toRanges(settings.mediaAllowedPrivate),
       trustedProxies: toRanges(settings.trustedProxies),

@@ -112,6 +112,18 @@ export function secretText(leastLength: number): SettingKind<string | null> {
   )
 }
 
+/** Names and values of HTTP headers. Its sentence never repeats the text: they hold secrets. */
+export const headerPairs: SettingKind<Readonly<Record<string, string>>> = kind(
+  'headers written as name=value, separated by commas, each of printable ASCII characters',
+  (text) => {
+    const pairs = text
+      .split(',')
+      .map((pair) => /^\s*([\w.-]+)\s*=\s*([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)\s*$/.exec(pair))
+    if (pairs.includes(null)) return null
+    return Object.fromEntries(pairs.map((found) => [found?.[1] ?? '', found?.[2] ?? '']))
+  },
+)
+
 /** Which parts of the work a process does. */
 export const ROLES = ['api', 'dispatch', 'console'] as const
 export type Role = (typeof ROLES)[number]

@@ -5,6 +5,7 @@ import {
   dnsServerList,
   file,
   folder,
+  headerPairs,
   host,
   megabytes,
   networkUrl,
@@ -264,6 +265,28 @@ export const SETTINGS = {
     whenUnset: null,
     secret: true,
     purpose: 'A bearer secret with which /metrics may be read from anywhere.',
+  }),
+  tracesUrl: setting({
+    name: 'NUNCIO_TRACES_URL',
+    kind: baseUrl,
+    default: '',
+    whenUnset: null,
+    purpose:
+      'Where traces are sent: a collector that speaks OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces. Without it nothing is traced.',
+  }),
+  tracesSampledPercent: setting({
+    name: 'NUNCIO_TRACES_SAMPLED_PERCENT',
+    kind: wholeNumber(1, 100),
+    default: '100',
+    purpose: 'Of how many messages in a hundred the traces are sent; all machines choose the same ones.',
+  }),
+  tracesHeaders: setting({
+    name: 'NUNCIO_TRACES_HEADERS',
+    kind: headerPairs,
+    default: '',
+    whenUnset: {},
+    secret: true,
+    purpose: 'Headers that the collector asks for, such as authorization=Bearer….',
   }),
   token: setting({
     name: 'NUNCIO_TOKEN',

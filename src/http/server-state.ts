@@ -1,3 +1,5 @@
+import type { ConnectionId, MessageId } from '../core/ids.ts'
+import type { MessageType } from '../core/message/message.ts'
 import type { Clock } from '../core/ports/clock.ts'
 import type { RefusalCode } from '../core/refusals.ts'
 import type { HttpLimits } from './http-limits.ts'
@@ -5,6 +7,20 @@ import type { HttpLimits } from './http-limits.ts'
 /** Where faults are written: the logger of `app`. */
 export interface HttpLog {
   error(fields: { readonly requestId: string; readonly err: unknown }, message: string): void
+}
+
+/** A message that was accepted, and whose reply is written. Times from the arrival of its request on. */
+export interface Acceptance {
+  readonly messageId: MessageId
+  readonly connectionId: ConnectionId
+  readonly requestId: string
+  readonly type: MessageType
+  readonly receivedAt: number
+  readonly judgedAfterMs: number
+  readonly committedAfterMs: number
+  readonly tookMs: number
+  /** As the caller sent it; null when it sent none, or several. */
+  readonly traceparent: string | null
 }
 
 /** Counts what leaves, for the metrics. Called on the hot path: it must be quick and never throw. */
@@ -19,6 +35,8 @@ export interface HttpObserver {
   refusalNotLogged(): void
   /** A connection was turned away, because as many were open as may be. */
   connectionDropped(): void
+  /** Left out where nobody traces. Once for each message that was accepted, after its reply. */
+  accepted?(acceptance: Acceptance): void
 }
 
 /** What all requests of a server share. */

@@ -1,5 +1,6 @@
 import { REPLIES } from '../../contract/replies.ts'
 import type { AddressRange } from '../../core/media-address/ip-address.ts'
+import type { MessageType } from '../../core/message/message.ts'
 import type { AcceptResult, Intake, RequestFacts } from '../../core/ports/intake.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import { isUsable, type Token } from '../../core/token/token.ts'
@@ -69,6 +70,8 @@ export class Submission implements ExchangeOwner, Waiting {
   #hasTakenRate = false
   #body: string | null = null
   #isRefused = false
+  /** When storage was asked, by the monotonic clock; kept only where somebody traces. */
+  #judgedMonotonic = 0
 
   constructor(desk: SubmissionDesk, { exchange, token, remoteAddress, idempotencyKey }: SubmissionInput) {
     const { requestId, receivedAt, receivedMonotonic, request } = exchange
@@ -183,6 +186,8 @@ export class Submission implements ExchangeOwner, Waiting {
     const { intake, watch } = this.#desk
     const key = this.#idempotencyKey
     const ticket = watch.begin(this)
+    const { observer, clock } = this.#exchange.server
+    if (observer.accepted) this.#judgedMonotonic = clock.monotonic()
     intake
       .accept({
         facts: this.#facts,
@@ -195,15 +200,15 @@ export class Submission implements ExchangeOwner, Waiting {
         idempotency: key === null ? null : { key, fingerprint: fingerprint(from, to, content) },
       })
       .then(
-        (result) => watch.end(ticket, this) && this.#guard(() => this.#answer(result)),
+        (result) => watch.end(ticket, this) && this.#guard(() => this.#answer(result, content.type)),
         (error: unknown) => watch.end(ticket, this) && this.#exchange.fail(error),
       )
   }
 
-  #answer(result: AcceptResult): void {
+  #answer(result: AcceptResult, type: MessageType): void {
     switch (result.kind) {
       case 'accepted':
-        replySuccess(this.#exchange, 'accepted', { messageId: result.messageId, state: 'QUEUED' })
+        this.#answerAccepted(result, type)
         break
       case 'replayed': {
         // Asking for an answer again sends no message.
@@ -219,6 +224,25 @@ export class Submission implements ExchangeOwner, Waiting {
         this.#refuseUnlogged(problem(result.code))
         break
     }
+  }
+
+  #answerAccepted({ messageId, connectionId }: Extract<AcceptResult, { kind: 'accepted' }>, type: MessageType): void {
+    const { observer, clock } = this.#exchange.server
+    const committed = observer.accepted ? clock.monotonic() : 0
+    replySuccess(this.#exchange, 'accepted', { messageId, state: 'QUEUED' })
+    if (!observer.accepted) return
+    const { requestId, receivedAt, receivedMonotonic } = this.#facts
+    observer.accepted({
+      messageId,
+      connectionId,
+      requestId,
+      type,
+      receivedAt,
+      judgedAfterMs: this.#judgedMonotonic - receivedMonotonic,
+      committedAfterMs: committed - receivedMonotonic,
+      tookMs: clock.monotonic() - receivedMonotonic,
+      traceparent: traceparentOf(this.#exchange),
+    })
   }
 
   /** Storage has just failed, so it is not asked to write a log row about it. */
@@ -248,6 +272,12 @@ export class Submission implements ExchangeOwner, Waiting {
       this.#exchange.fail(error)
     }
   }
+}
+
+/** Of several, nobody can say which one is meant. */
+function traceparentOf({ request }: Exchange): string | null {
+  const given = request.headers['traceparent']
+  return typeof given === 'string' ? given : null
 }
 
 /** A body of another kind than announced is not read, so there is nothing to say about its fields. */
