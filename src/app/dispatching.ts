@@ -43,12 +43,8 @@ export class Dispatching {
     })
     this.#dispatcher = new Dispatcher({
       worker: parts.worker,
-<<<<<<< HEAD
-      lanes: storage.lanes,
-      blocked: storage.blocked,
-=======
       lanes: parts.lanes,
->>>>>>> 18ea722 (Trace messages from the request to the commit of the last attempt)
+      blocked: storage.blocked,
       channels: new Map(
         [...channels].map(([name, channel]) => [name, noticeLostMedia(channel, () => this.#media.lookForLost())]),
       ),
