@@ -54,6 +54,7 @@ function inWords({ path, manifest, tookMs, removed }: TakenBackup, keyRing: stri
     keyId === null
       ? 'There are no secrets in it yet.'
       : `Secrets in it are sealed with the key ${keyId} of the key ring, which is not in it. Keep a copy of ${keyRing} apart from the backups: without it the secrets cannot be opened.`,
+    `Check it now and then: nuncio verify ${path}`,
   ]
   return lines.join('\n')
 }

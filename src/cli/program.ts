@@ -19,6 +19,7 @@ import { addSendCommand } from './send-command.ts'
 import { addServiceCommands } from './service-commands.ts'
 import { addTokenCommands } from './token-commands.ts'
 import { addUserCommands } from './user-commands.ts'
+import { addVerifyCommand } from './verify-command.ts'
 import { addWorkersCommand } from './workers-command.ts'
 
 /** All commands. Building them does nothing else, so that the manual can be printed from them too. */
@@ -41,6 +42,7 @@ export function createProgram(cli: Cli): NuncioCommand {
   addCopyCommand(program, cli)
   addBackupCommand(program, cli)
   addRestoreCommand(program, cli)
+  addVerifyCommand(program, cli)
   addSendCommand(program, cli)
   addAccountCommands(program, cli)
   addUserCommands(program, cli)

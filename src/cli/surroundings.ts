@@ -8,6 +8,8 @@ import type { CopiedCount, CopyRequest } from '../app/copy.ts'
 import type { ExamineRequest } from '../app/doctor/examine.ts'
 import type { Finding } from '../app/doctor/finding.ts'
 import type { AdministrationSession } from '../app/open-administration.ts'
+import type { Verified } from '../app/verify/verify-contents.ts'
+import type { VerifyRequest } from '../app/verify/verify-request.ts'
 import { loadSettings } from '../config/load-settings.ts'
 import type { Settings, SettingsReading } from '../config/read-settings.ts'
 import type { Instant } from '../core/ids.ts'
@@ -34,6 +36,7 @@ export interface Surroundings {
   readonly takeBackup: (request: BackupRequest) => Promise<TakenBackup>
   readonly restoreBackup: (request: RestoreRequest) => Promise<Restored>
   readonly examine: (request: ExamineRequest) => AsyncIterable<Finding>
+  readonly verify: (request: VerifyRequest) => Promise<Verified>
   /** All of it, for what must not stand on the command line. */
   readonly readInput: () => Promise<string>
   /** As text. Rejects as Node does. */
@@ -87,6 +90,10 @@ export function openSurroundings(): Surroundings {
     async *examine(request) {
       const { examine } = await import('../app/doctor/examine.ts')
       yield* examine(request)
+    },
+    async verify(request) {
+      const { verify } = await import('../app/verify/verify-installation.ts')
+      return verify(request)
     },
     readInput: () => text(process.stdin),
     readFile: (path) => readFile(path, 'utf8'),

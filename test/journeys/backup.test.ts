@@ -82,8 +82,10 @@ describe.each(SIDES)('backup and restore on $name', ({ why, open }) => {
     const nuncio = await startNuncio({ settings })
     const { cli, taken, first, second } = await backUpAndGoOn(nuncio, settings)
 
+    const { isSound } = await cli.json<{ isSound: boolean }>('verify', taken.path)
     const restored = await cli.json<Restored>('restore', taken.path, '--replace')
 
+    assert.ok(isSound)
     assert.deepEqual([taken.counts.messages, taken.counts.waiting], [3, 2])
     assert.deepEqual([restored.acceptedSince, restored.endedSince], [1, [first.messageId, second.messageId]])
     const back = await startNuncio({ dataDir: nuncio.dataDir, token: nuncio.token, settings })
@@ -223,7 +225,10 @@ describe.each(SIDES)('backup and restore on $name', ({ why, open }) => {
       writeFileSync(file, bytes)
       const { code, stdout, stderr } = await cli.run('restore', path, '--replace')
       assert.deepEqual([code, stdout], [1, ''], stderr)
-      assert.match(stderr, /^nuncio: [^\n]+\((backup_unusable|database_newer)\)\n$/)
+      assert.match(stderr, /^nuncio: [^\n]+\(backup_unusable\)\n$/)
+      const verified = await cli.run('verify', path)
+      assert.deepEqual([verified.code, verified.stdout], [1, ''])
+      assert.match(verified.stderr, /^nuncio: [^\n]+\(backup_unusable\)\n$/)
       writeFileSync(data, whole)
       writeFileSync(join(path, 'manifest.json'), manifest)
     }

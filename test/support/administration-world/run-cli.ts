@@ -90,6 +90,9 @@ export class CliWorld extends AdministrationWorld {
       async *examine() {
         throw new Error('This world has nothing to look at')
       },
+      verify: async () => {
+        throw new Error('This world has nothing to verify')
+      },
       readInput: async () => this.input,
       readFile: (path) => readFile(path, 'utf8'),
       ask: this.typed && (async (asked) => this.#type(asked)),

@@ -7,6 +7,7 @@ import { copyInstallation } from '../../../src/app/copy.ts'
 import { examine } from '../../../src/app/doctor/examine.ts'
 import { migrate } from '../../../src/app/migrate.ts'
 import { openAdministration } from '../../../src/app/open-administration.ts'
+import { verify } from '../../../src/app/verify/verify-installation.ts'
 import { run } from '../../../src/cli/run.ts'
 import { readSettings } from '../../../src/config/read-settings.ts'
 
@@ -47,6 +48,7 @@ export class CliOn {
       takeBackup,
       restoreBackup,
       examine,
+      verify,
       readInput: async () => this.input,
       readFile: (path) => readFile(path, 'utf8'),
       ask: null,

@@ -1,0 +1,33 @@
+import type { Store } from '../store.ts'
+import type { Findings } from './findings.ts'
+
+export interface VerifyProgress {
+  readonly doing: string
+  readonly rows: number
+}
+
+/** What every part of a verification works with. */
+export interface Verification {
+  readonly store: Store
+  readonly findings: Findings
+  /** Told after each batch how long it took; waits as long as is fair to whoever else uses the database. */
+  readonly rest: (tookMs: number) => Promise<void>
+  readonly onProgress: (progress: VerifyProgress) => void
+}
+
+/** What an engine can look at that the other has not. */
+export interface VerifyEngine {
+  /** The files and indexes. */
+  verifyPages(verification: Verification): Promise<void>
+  verifyNumbers(verification: Verification): Promise<void>
+}
+
+export const ROWS_AT_ONCE = 500
+
+/** Runs a batch and rests after it. */
+export async function inBatch<Result>({ rest }: Verification, work: () => Promise<Result>): Promise<Result> {
+  const begunAt = performance.now()
+  const result = await work()
+  await rest(performance.now() - begunAt)
+  return result
+}

@@ -1,0 +1,100 @@
+import { sql } from 'kysely'
+import { snapshot } from '../store.ts'
+import { inBatch, ROWS_AT_ONCE, type Verification } from './verification.ts'
+import { ask } from './verify-messages.ts'
+
+/** What is open: few rows, of which each holds up a lane when it is wrong. */
+export async function verifyOpenAttempts(verification: Verification): Promise<void> {
+  const { store, findings } = verification
+  for (let after: string | null = ''; after !== null; ) {
+    const from: string = after
+    const rows: readonly { connection_id: string; sequence: number; found: string | null; state: string | null }[] =
+      await inBatch(verification, () =>
+        snapshot(store, (tables) =>
+          ask(
+            tables,
+            sql`select o.connection_id, o.message_sequence as sequence, m.connection_id as found, m.state
+              from (select * from open_attempt where connection_id > ${from} order by connection_id limit ${ROWS_AT_ONCE}) o
+              left join message m on m.sequence = o.message_sequence order by o.connection_id`,
+          ),
+        ),
+      )
+    for (const { connection_id, sequence, found, state } of rows) {
+      if (found === connection_id && state === 'QUEUED') continue
+      const what = found === null ? 'is not there' : found === connection_id ? `is ${state}` : 'is of another lane'
+      findings.add('attempt_astray', `connection ${connection_id}: the message with the number ${sequence} ${what}`)
+    }
+    after = rows.length === ROWS_AT_ONCE ? (rows.at(-1)?.connection_id ?? null) : null
+  }
+}
+
+export async function verifyIdempotency(verification: Verification): Promise<void> {
+  const { store, findings, onProgress } = verification
+  let place: { readonly account_id: string; readonly key: string } | null = { account_id: '', key: '' }
+  for (let count = 0; place !== null; ) {
+    const { account_id, key }: { account_id: string; key: string } = place
+    const rows: readonly { account_id: string; key: string; is_there: number }[] = await inBatch(verification, () =>
+      snapshot(store, (tables) =>
+        ask(
+          tables,
+          sql`select i.account_id, i.key, case when exists (select 1 from message m where m.sequence = i.message_sequence
+                and m.account_id = i.account_id) then 1 else 0 end as is_there
+            from (select * from idempotency where (account_id, key) > (${account_id}, ${key})
+              order by account_id, key limit ${ROWS_AT_ONCE}) i order by i.account_id, i.key`,
+        ),
+      ),
+    )
+    for (const row of rows)
+      if (row.is_there === 0) findings.add('key_without_message', `a key of account ${row.account_id}`)
+    count += rows.length
+    onProgress({ doing: 'idempotency keys', rows: count })
+    place = rows.length === ROWS_AT_ONCE ? (rows.at(-1) ?? null) : null
+  }
+}
+
+/** The whole of an account stands beside what its connections come to. Refused requests belong to no connection. */
+export async function verifyTallies(verification: Verification): Promise<void> {
+  const { store, findings } = verification
+  const hours = await ask<{ hour: number }>(store.database, sql`select hour from tally_hour order by hour desc`)
+  for (const { hour } of hours) {
+    const rows = await inBatch(verification, () =>
+      ask<{ account_id: string; state: string }>(
+        store.database,
+        sql`select account_id, state from tally where hour = ${hour} and state <> 'refused' group by account_id, state
+          having sum(case when connection_id = '' then count else -count end) <> 0 or min(count) < 0`,
+      ),
+    )
+    const moment = new Date(hour).toISOString().slice(0, 13)
+    for (const row of rows) findings.add('tally_differs', `account ${row.account_id}, ${moment} h: ${row.state}`)
+  }
+}
+
+/** Not wrong, but whoever looks for what is wrong should know. */
+export async function noteHold({ store, findings }: Verification): Promise<void> {
+  for (const { reason } of await ask<{ reason: string }>(store.database, sql`select reason from hold`))
+    findings.add('held', reason)
+}
+
+export interface SpooledFile {
+  readonly path: string
+  readonly sizeBytes: number | null
+}
+
+/** The fetched files that wait in this spool, some at a time. `spool` null: there is only one. */
+export async function* spooledFiles(verification: Verification, spool: string | null): AsyncGenerator<SpooledFile> {
+  for (let after: number | null = -1; after !== null; ) {
+    const from: number = after
+    const ours = spool === null ? sql`` : sql`and spool = ${spool}`
+    const rows: readonly { message_sequence: number; path: string | null; size_bytes: number | null }[] = await inBatch(
+      verification,
+      () =>
+        ask(
+          verification.store.database,
+          sql`select message_sequence, path, size_bytes from media where state = 'ready' and message_sequence > ${from} ${ours}
+            order by message_sequence limit ${ROWS_AT_ONCE}`,
+        ),
+    )
+    for (const { path, size_bytes } of rows) if (path !== null) yield { path, sizeBytes: size_bytes }
+    after = rows.length === ROWS_AT_ONCE ? (rows.at(-1)?.message_sequence ?? null) : null
+  }
+}

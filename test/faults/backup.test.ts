@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, it, vi } from 'vitest'
+import { judgeRun } from '../support/black-box/judge-run.ts'
+import { Load } from '../support/black-box/load.ts'
+import { NuncioCli } from '../support/black-box/nuncio-cli.ts'
+import { nuncioEnvironment, nuncioMain } from '../support/black-box/nuncio-environment.ts'
+import { printTable } from '../support/black-box/print-table.ts'
+import { createRandom } from '../support/black-box/random.ts'
+import { skipNote } from '../support/black-box/skip-note.ts'
+import { openWorld, type World } from '../support/black-box/world.ts'
+import type { DeliveredEntry, ListedMessage } from '../support/ledger/ledger-input.ts'
+import { obstacleToDumping, openDumpingServer } from '../support/postgres/dumping-server.ts'
+import type { PostgresServer } from '../support/postgres/postgres-server.ts'
+import {
+  assertIsToldTo,
+  assertNothingIsSent,
+  cancelWhatWasSent,
+  findSentTwice,
+  splitLost,
+  waitUntilHeld,
+} from './gone-back/look-after-hold.ts'
+import { readRounds, readSeed } from './run-length.ts'
+
+vi.setConfig({ hookTimeout: 60_000 })
+
+const rounds = readRounds(3)
+const seed = readSeed()
+const CONNECTIONS = 6
+const SLOW_SANDBOX = ['--set', 'latency=30ms']
+const RUN_IN_MS = 1_500
+const LOAD = { pauseMs: 20, keyedShare: 0.3, seed }
+const obstacle = obstacleToDumping()
+
+let server: PostgresServer | null = null
+let databases = 0
+
+beforeAll(async () => {
+  if (obstacle === null) server = await openDumpingServer()
+})
+
+afterAll(() => server?.close())
+
+type Environment = Readonly<Record<string, string>>
+
+interface Taken {
+  readonly path: string
+  readonly tookMs: number
+}
+
+async function onPostgres(): Promise<Environment> {
+  assert.ok(server)
+  databases += 1
+  return { NUNCIO_DATABASE_URL: await server.createDatabase(`fault_${databases}`) }
+}
+
+const SIDES: readonly { name: string; why: string | null; open: () => Promise<Environment> }[] = [
+  { name: 'SQLite', why: null, open: async () => ({}) },
+  { name: 'PostgreSQL', why: obstacle, open: onPostgres },
+]
+
+function recordedIn(world: World, environment: Environment) {
+  const databaseUrl = environment['NUNCIO_DATABASE_URL']
+  return databaseUrl === undefined ? world : { ...world, databaseUrl }
+}
+
+/** Brings a backup back to a place of its own, and returns the ids of all messages in it. */
+async function lookInto({ workDir, dataDir }: World, path: string, environment: Environment): Promise<Set<string>> {
+  const other = join(workDir, `look-${Math.random()}`)
+  const keyRing = { NUNCIO_KEY_RING_FILE: join(dataDir, 'keys', 'key-ring.json') }
+  const cli = new NuncioCli({ dataDir: other, workDir, environment: { ...environment, ...keyRing } })
+  await cli.json('restore', path)
+  const { isSound, findings } = await cli.json<{ isSound: boolean; findings: unknown }>('verify')
+  assert.ok(isSound, JSON.stringify(findings))
+  const messages = await cli.json<ListedMessage[]>('message', 'list')
+  return new Set(messages.map(({ id }) => id))
+}
+
+describe.each(SIDES)('backups of $name under load', ({ why, open }) => {
+  it.skipIf(why !== null)(
+    `G1: have every message that was answered before they began, and are sound${skipNote(why)}`,
+    async () => {
+      const environment = await open()
+      const world = await openWorld({ connections: CONNECTIONS, connectionArguments: SLOW_SANDBOX, environment })
+      try {
+        const { cli, client, connections, workDir } = world
+        const load = new Load({ client, connections, ...LOAD })
+        load.start()
+        const took: number[] = []
+        for (let round = 0; round < rounds; round += 1) {
+          await setTimeout(RUN_IN_MS)
+          const answered = load.ackedIds
+          const { path, tookMs } = await cli.json<Taken>('backup', join(workDir, 'kept'))
+          await cli.json('verify', path)
+          const there = await lookInto(world, path, await open())
+          const missing = answered.filter((id) => !there.has(id))
+          assert.deepEqual([answered.length > 0, missing], [true, []])
+          took.push(tookMs)
+        }
+        await load.stop()
+        const { counts } = await judgeRun(recordedIn(world, environment), load.requests)
+        printTable('backups under load', { rounds, seed, ...counts, 'took ms': took.join(' ') })
+      } finally {
+        await world.close()
+      }
+    },
+    60_000 + rounds * 60_000,
+  )
+
+  it.skipIf(why !== null)(
+    `leave nothing that looks like a backup when they are killed, and the service goes on${skipNote(why)}`,
+    async () => {
+      const environment = await open()
+      const world = await openWorld({ connections: CONNECTIONS, connectionArguments: SLOW_SANDBOX, environment })
+      try {
+        const { cli, client, connections, workDir, dataDir } = world
+        const random = createRandom(seed)
+        const load = new Load({ client, connections, ...LOAD })
+        load.start()
+        const folder = join(workDir, 'kept')
+        const { tookMs } = await cli.json<Taken>('backup', folder)
+        let killed = 0
+        for (let round = 0; round < 2 * rounds; round += 1) {
+          const child = spawn(process.execPath, [nuncioMain, 'backup', folder], {
+            env: nuncioEnvironment(dataDir, environment),
+            stdio: 'ignore',
+          })
+          // It starts for about as long as it works.
+          await Promise.race([once(child, 'exit'), setTimeout(random.between(100, 1_000 + tookMs))])
+          if (child.exitCode === null && child.kill('SIGKILL')) killed += 1
+          if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+        }
+        const whole = readdirSync(folder).filter((name) => name.startsWith('nuncio-'))
+        for (const name of whole) await cli.json('verify', join(folder, name))
+        await setTimeout(1_000)
+        await cli.json('backup', folder)
+        const left = readdirSync(folder).filter((name) => !name.startsWith('nuncio-'))
+        await load.stop()
+        await judgeRun(recordedIn(world, environment), load.requests)
+
+        printTable('killed backups', { seed, killed, 'whole ones': whole.length })
+        assert.ok(killed > 0)
+        assert.deepEqual(left, [])
+      } finally {
+        await world.close()
+      }
+    },
+    90_000 + rounds * 20_000,
+  )
+
+  it.skipIf(why !== null).each([
+    ['remembers the newer state', false],
+    ['remembers nothing', true],
+  ])(
+    `G12: brought back while the machine %s, nothing is sent before a person releases it${skipNote(why)}`,
+    async (_, isForgotten) => {
+      const environment = await open()
+      const world = await openWorld({ connections: CONNECTIONS, connectionArguments: SLOW_SANDBOX, environment })
+      try {
+        const { service, cli, client, connections, workDir, dataDir } = world
+        const load = new Load({ client, connections, ...LOAD })
+        load.start()
+        await setTimeout(RUN_IN_MS)
+        const { path } = await cli.json<Taken>('backup', join(workDir, 'kept'))
+        await setTimeout(RUN_IN_MS)
+        await load.stop()
+        const truth = await cli.json<DeliveredEntry[]>('sandbox', 'inbox')
+        await service.stop()
+        if (isForgotten) rmSync(join(dataDir, 'remembered.json'))
+        const { endedSince } = await cli.json<{ endedSince: string[] }>('restore', path, '--replace')
+        await service.start()
+
+        await waitUntilHeld(cli)
+        load.start()
+        await assertNothingIsSent(cli)
+        await load.stop()
+        await assertIsToldTo(cli, /^All lanes are held: it was restored from the backup of 20/)
+        const waiting = await cli.json<ListedMessage[]>('message', 'list', '--state', 'QUEUED')
+        const cancelled = await cancelWhatWasSent(recordedIn(world, environment), truth)
+        await cli.json('hold', '--release')
+        const { requests, lost } = await splitLost(cli, load.requests)
+        const { input, states } = await judgeRun(recordedIn(world, environment), requests)
+
+        // What restore has told is what a person who knows the truth would have taken out.
+        const sent = new Set(truth.map(({ messageId }) => messageId))
+        const untold = waiting.filter(({ id }) => sent.has(id) && !endedSince.includes(id))
+        printTable('a backup that was restored', { seed, ...states, lost, cancelled, told: endedSince.length })
+        assert.deepEqual([untold, findSentTwice(truth, input.inbox)], [[], []])
+        assert.ok(
+          lost > 0 && cancelled + (states['UNCONFIRMED'] ?? 0) > 0,
+          'Nothing was forgotten, so nothing was shown',
+        )
+      } finally {
+        await world.close()
+      }
+    },
+    180_000,
+  )
+})

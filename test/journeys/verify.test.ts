@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, it, vi } from 'vitest'
+import { CliOn } from '../support/journey/cli-on.ts'
+import { ENGINES, openStranger, readRows } from '../support/journey/engines.ts'
+import { serveFiles, tinyPng } from '../support/journey/serve-files.ts'
+import { type Journey, SENDER, startNuncio } from '../support/journey/start-nuncio.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const LOOPBACK = { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' }
+const TO = '15551234567'
+
+interface Verified {
+  readonly isSound: boolean
+  readonly messages: number
+  readonly findings: readonly { code: string; isDamage: boolean; count: number; where: string[]; mend: string }[]
+}
+
+/** What is left out on this machine is no finding about the data. */
+const LEFT_OUT = 'not_looked_at'
+
+async function verify({ dataDir, database }: Journey, ...args: readonly string[]) {
+  const settings = database.engine === 'postgres' ? { NUNCIO_DATABASE_URL: database.url } : {}
+  const { code, stdout, stderr } = await new CliOn(dataDir, settings).run('verify', ...args, '--json')
+  assert.equal(stderr, '')
+  const verified = JSON.parse(stdout) as Verified
+  assert.equal(code, verified.isSound ? 0 : 1)
+  return { ...verified, codes: verified.findings.map((finding) => finding.code).filter((one) => one !== LEFT_OUT) }
+}
+
+/** Ended well and badly, unconfirmed, waiting, with an attachment that waits. */
+async function liveALittle(nuncio: Journey): Promise<{ readonly waiting: string; readonly connection: string }> {
+  const host = await serveFiles({ '/a.png': { body: tinyPng(), type: 'image/png' } })
+  const ended = [await nuncio.text(TO, 'Grüße 👩‍👩‍👧'), await nuncio.text('15550100001', 'refused')]
+  const unknown = await nuncio.text('15550100004', 'lost', { 'idempotency-key': 'order-1' })
+  for (const { messageId } of ended) await nuncio.reaches(messageId, 'PUBLISHED', 'DELIVERED', 'READ', 'FAILED')
+  await nuncio.reaches(unknown.messageId, 'UNCONFIRMED')
+  const { administration } = nuncio.operator
+  const { id } = await administration.findConnection(SENDER, null)
+  await administration.setConnectionState(id, 'paused', 'test')
+  const waiting = await nuncio.text(TO, 'waits')
+  const media = { name: 'a.png', url: `${host}/a.png` }
+  await nuncio.post({ from: SENDER, to: TO, message: { type: 'image', media } })
+  await vi.waitUntil(
+    async () => (await readRows(nuncio, `select 1 as one from media where state = 'ready'`)).length > 0,
+    { timeout: 10_000 },
+  )
+  const cancelled = await nuncio.text(TO, 'cancelled')
+  await administration.cancelMessage(cancelled.messageId as never, 'test')
+  return { waiting: waiting.messageId, connection: id }
+}
+
+describe.each(ENGINES)('nuncio verify on $name', ({ name, start }) => {
+  it('finds nothing wrong in a life with all kinds of ends, beside the service and after it', async () => {
+    const nuncio = await start({ settings: LOOPBACK })
+    await liveALittle(nuncio)
+
+    const beside = await verify(nuncio)
+    await nuncio.stop()
+    const after = await verify(nuncio)
+
+    assert.deepEqual([beside.codes, after.codes, after.messages], [[], [], 6])
+  })
+
+  it('finds each kind of damage, says where, and ends with 1', async () => {
+    const nuncio = await start({ settings: LOOPBACK })
+    const { connection } = await liveALittle(nuncio)
+    await nuncio.stop()
+    const stranger = await openStranger(nuncio.database)
+    const isPostgres = name === 'PostgreSQL'
+    const ended = isPostgres ? 'settled' : 'message'
+    const spoil = async (sql: string) => void (await stranger.run(sql))
+    await spoil(`update ${ended} set body = body || ' ' where recipient = '15550100001'`)
+    await spoil(`update ${ended} set connection_id = 'con_gone' where recipient = '15550100004'`)
+    await spoil(
+      `insert into timeline (message_sequence, position, at, kind) values (${isPostgres ? '(1::bigint << 40) + 900000' : 900000}, 1, 1, 'accepted')`,
+    )
+    await spoil(`update idempotency set message_sequence = message_sequence + 500000`)
+    await spoil(
+      `insert into open_attempt (connection_id, ${isPostgres ? 'account_id,' : ''} message_sequence, number, epoch, started_at)
+         select connection_id, ${isPostgres ? 'account_id,' : ''} sequence, 1, 1, 1 from ${ended} where state = 'CANCELLED'`,
+    )
+    await spoil(`insert into tally_hour (hour, counted_at) values (3600000, 1)`)
+    await spoil(
+      `insert into tally (account_id, connection_id, hour, state, count) values ('a', '', 3600000, 'failed', 2)`,
+    )
+    await spoil(`insert into hold (only, since, reason) values (1, 1, 'to look')`.replace('only', '"only"'))
+    if (isPostgres) await spoil(`select setval(pg_get_serial_sequence('audit', 'sequence'), 1)`)
+    else await spoil(`update sqlite_sequence set seq = 0 where name = 'channel_memory'`)
+    if (!isPostgres) {
+      await spoil(`update lane_mark set entered_through = (select max(sequence) from message)`)
+      await spoil(`delete from lane_entry`)
+    }
+    await stranger.close()
+    rmSync(join(nuncio.dataDir, 'spool'), { recursive: true })
+    rmSync(join(nuncio.dataDir, 'keys'), { recursive: true })
+
+    const { isSound, codes, findings } = await verify(nuncio)
+
+    const expected = [
+      'attempt_astray',
+      'body_damaged',
+      'held',
+      'key_ring_unusable',
+      'key_without_message',
+      'left_behind',
+      // On PostgreSQL a waiting message is in its lane by lying where it lies.
+      ...(isPostgres ? [] : ['media_missing', 'not_in_lane']),
+      'number_given_twice',
+      'reference_broken',
+      'tally_differs',
+    ]
+    assert.deepEqual([isSound, codes.sort()], [false, expected])
+    assert.match(JSON.stringify(findings), new RegExp(`connection ${connection}: the message .* is CANCELLED`))
+    assert.ok(findings.every(({ mend, where }) => mend.length > 0 && where.length > 0))
+  })
+})
+
+describe('nuncio verify of a file that is damaged on SQLite', () => {
+  it('names an index that does not fit its table', async () => {
+    const nuncio = await startNuncio()
+    await nuncio.text(TO, 'one')
+    await nuncio.stop()
+    const file = new DatabaseSync(join(nuncio.dataDir, 'nuncio.db'), { defensive: false })
+    file.exec(
+      `pragma writable_schema = on;
+       update sqlite_schema set sql = replace(sql, 'where reason is not null', 'where reason is null') where name = 'message_with_reason'`,
+    )
+    file.close()
+
+    const { isSound, codes } = await verify(nuncio)
+
+    assert.deepEqual([isSound, codes], [false, ['index_damaged']])
+  })
+})
