@@ -27,6 +27,8 @@ import { openSecrets } from './open-secrets.ts'
 import { openStorage } from './open-storage.ts'
 import { createRecipientHash } from './recipient-hash.ts'
 import type { Storage } from './storage.ts'
+import { systemClock } from './system-clock.ts'
+import { TlsWatch } from './tls/tls-watch.ts'
 import { toRanges } from './to-ranges.ts'
 import type { Traces } from './traces.ts'
 import { wakeOnAccept } from './wake-on-accept.ts'
@@ -71,6 +73,7 @@ export class Nuncio {
   #console: ConsoleStorage | null = null
   #http: HttpServer | null = null
   #secrets: Secrets | null = null
+  #tls: TlsWatch | null = null
   #hadAccount = false
   #isStopping = false
   #started: Promise<Started> | null = null
@@ -127,6 +130,10 @@ export class Nuncio {
   }
 
   async #start(): Promise<Started> {
+    const { logger } = this.#parts
+    // First, because nothing need be opened for a certificate that cannot be used.
+    const tls = new TlsWatch({ settings: this.#settings, logger, clock: systemClock })
+    this.#tls = tls
     await this.#openTraces()
     const channels = new Map<string, Channel>()
     const storage = await this.#openStorage(channels)
@@ -141,7 +148,8 @@ export class Nuncio {
     for (const [name, channel] of made.byName) channels.set(name, channel)
     if (this.#does('dispatch')) this.#dispatching = this.#createDispatching(storage, channels)
     const console = this.#does('console') ? await this.#openConsole(storage, secrets) : null
-    this.#http = this.#createHttp(storage, { console, callbacks: this.#does('api') ? made.receivers : [] })
+    const callbacks = this.#does('api') ? made.receivers : []
+    this.#http = this.#createHttp(storage, { console, callbacks, tls: tls.identity })
 
     await storage.start({
       lanesChanged: (ids) => this.#dispatching?.changed(ids),
@@ -149,6 +157,7 @@ export class Nuncio {
     })
     const { host, port } = settings
     const address = await this.#http.listen({ host, port })
+    tls.start((identity) => this.#http?.renewTls(identity))
     await this.#dispatching?.start()
     this.#console?.start()
     this.#watchdog = this.#createWatchdog(storage, channels)
@@ -156,12 +165,13 @@ export class Nuncio {
     // Last: its token is printed once. A start that failed after it, say for a taken port, would have swallowed it. Until
     // then every call meets no account, and is refused.
     const first = await this.#prepareFirst(storage)
-    return { url: address.port === port ? this.#settings.publicUrl : localUrl(host, address.port), first }
+    return { url: address.port === port ? this.#settings.publicUrl : localUrl(settings, address.port), first }
   }
 
   async #stop(): Promise<void> {
     // What is only half open cannot be closed.
     await this.#started?.catch(() => {})
+    this.#tls?.close()
     await Promise.all([this.#http?.close(), this.#dispatching?.stop(), this.#watchdog?.stop()])
     await this.#console?.close()
     await this.#storage?.close()
@@ -236,7 +246,7 @@ export class Nuncio {
     return { ...settings, checksReplies: this.#parts.checksConsoleReplies ?? false }
   }
 
-  #createHttp(storage: Storage, served: Pick<HttpServerDeps, 'console' | 'callbacks'>): HttpServer {
+  #createHttp(storage: Storage, served: Pick<HttpServerDeps, 'console' | 'callbacks' | 'tls'>): HttpServer {
     const settings = this.#settings
     return createHttpServer({
       intake: this.#does('api') ? wakeOnAccept(storage.intake, (id, type) => this.#accepted(id, type)) : null,

@@ -172,7 +172,7 @@ describe('settings', () => {
     ['::', 'http://[::1]:1'],
     ['fd00::1', 'http://[fd00::1]:1'],
   ])('know that a service on %s is reached at %s', (host, url) => {
-    assert.equal(localUrl(host, 1), url)
+    assert.equal(localUrl({ host, tlsCertFile: null }, 1), url)
   })
 
   it('have defaults that keep their own rules', () => {

@@ -124,7 +124,9 @@ function findText(entry: Setting<unknown>, texts: SettingTexts): FoundText {
 
 /** Mistakes that no setting shows alone. */
 function findCrossing(values: Partial<SettingValues>): SettingProblem[] {
-  return [findSmallSpool(values), ...findNeedsOfPostgres(values)].filter((problem) => problem !== null)
+  return [findSmallSpool(values), ...findHalfTls(values), ...findNeedsOfPostgres(values)].filter(
+    (problem) => problem !== null,
+  )
 }
 
 function findSmallSpool(values: Partial<SettingValues>): SettingProblem | null {
@@ -137,6 +139,20 @@ function findSmallSpool(values: Partial<SettingValues>): SettingProblem | null {
   const { name } = SETTINGS.mediaSpoolBytesPerAccount
   const sentence = `${name} is smaller than ${SETTINGS[largest].name}, so such a file could never be fetched. Raise the first or lower the second.`
   return { setting: name, code: 'setting_invalid', sentence }
+}
+
+function findHalfTls({ tlsCertFile, tlsKeyFile, publicUrl }: Partial<SettingValues>): SettingProblem[] {
+  // Undefined: it is wrong by itself.
+  if (tlsCertFile === undefined || tlsKeyFile === undefined) return []
+  const [cert, key] = [SETTINGS.tlsCertFile.name, SETTINGS.tlsKeyFile.name]
+  if ((tlsCertFile === null) !== (tlsKeyFile === null)) {
+    const [there, missing] = tlsCertFile === null ? [key, cert] : [cert, key]
+    const sentence = `${there} is set and ${missing} is not: the service speaks https with both, and plain HTTP with neither.`
+    return [{ setting: missing, code: 'setting_invalid', sentence }]
+  }
+  if (tlsCertFile === null || !publicUrl?.startsWith('http://')) return []
+  const sentence = `NUNCIO_PUBLIC_URL begins with http://, but ${cert} makes the service speak https: write https://, or take the certificate away.`
+  return [{ setting: 'NUNCIO_PUBLIC_URL', code: 'setting_invalid', sentence }]
 }
 
 /** On SQLite one process serves and does everything. */
@@ -167,7 +183,7 @@ function complete(values: SettingValues): Settings {
     ...others,
     database: completeDatabase(values),
     keyRingFile: keyRingFile ?? join(values.dataDir, 'keys', 'key-ring.json'),
-    publicUrl: publicUrl ?? localUrl(others.host, others.port),
+    publicUrl: publicUrl ?? localUrl(others, others.port),
   }
 }
 
@@ -179,9 +195,9 @@ function completeDatabase(values: SettingValues): DatabaseSettings {
 }
 
 /** Where a service that listens here is reached from this machine. */
-export function localUrl(host: string, port: number): string {
+export function localUrl({ host, tlsCertFile }: Pick<SettingValues, 'host' | 'tlsCertFile'>, port: number): string {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+  return `${tlsCertFile === null ? 'http' : 'https'}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }
 
 function derivedText(key: SettingKey, settings: Settings | null): string {

@@ -119,6 +119,23 @@ export const SETTINGS = {
     purpose:
       'The address under which callers and people reach the service: links of the console, examples and the API reference name it. With https:// the cookies of the console are kept to https.',
   }),
+  tlsCertFile: setting({
+    name: 'NUNCIO_TLS_CERT_FILE',
+    kind: file,
+    default: '',
+    whenUnset: null,
+    otherwise: 'plain HTTP',
+    purpose:
+      'The certificate, followed by those that vouch for it, with which the service speaks https by itself; read anew when it changes.',
+  }),
+  tlsKeyFile: setting({
+    name: 'NUNCIO_TLS_KEY_FILE',
+    kind: file,
+    default: '',
+    whenUnset: null,
+    otherwise: 'plain HTTP',
+    purpose: 'The private key of NUNCIO_TLS_CERT_FILE, without a password.',
+  }),
   consolePlainHttp: setting({
     name: 'NUNCIO_CONSOLE_PLAIN_HTTP',
     kind: yesOrNo,

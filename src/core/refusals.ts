@@ -169,6 +169,7 @@ export const REFUSALS = {
   file_unusable: 'A file or folder cannot be used.',
   program_missing: 'A program of PostgreSQL is needed for this, and was not found or is too old.',
   program_failed: 'A program of PostgreSQL failed.',
+  tls_unusable: 'The certificate or its key cannot be used.',
   address_in_use: 'The address is in use already.',
   service_unreachable: 'The service does not answer. Start it with npm start, or check the address.',
 } as const satisfies Record<string, string>

@@ -1,10 +1,12 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { answerBrokenRequest } from './broken-request.ts'
 import { Exchange, latestExchange } from './exchange.ts'
 import { judgeFraming } from './framing.ts'
 import { findRepeatedHeaders } from './repeated-headers.ts'
 import type { ServerState } from './server-state.ts'
+import { LEAST_TLS, type TlsIdentity } from './tls-identity.ts'
 
 // Long enough for a caller's next request, short enough that idle strangers do not fill the table of connections.
 const KEEP_ALIVE_DIRECT_MS = 5000
@@ -12,17 +14,23 @@ const KEEP_ALIVE_DIRECT_MS = 5000
 // connection that we are just closing, and tell the caller 502.
 const KEEP_ALIVE_BEHIND_PROXY_MS = 75_000
 
+interface DoorWays {
+  readonly isBehindProxy: boolean
+  /** Null: plain HTTP. */
+  readonly tls: TlsIdentity | null
+}
+
 /**
  * Node's HTTP server, with everything switched on or added that its defaults leave open. Whoever gets through here
  * has a well-framed request of one meaning.
  */
 export function createFrontDoor(
   state: ServerState,
-  isBehindProxy: boolean,
+  { isBehindProxy, tls }: DoorWays,
   admit: (exchange: Exchange) => void,
-): Server {
+): Server | TlsServer {
   const { limits } = state
-  const server = createServer({
+  const options: ServerOptions = {
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
     connectionsCheckingInterval: limits.checkIntervalMs,
@@ -30,7 +38,8 @@ export function createFrontDoor(
     maxHeaderSize: limits.maxHeaderBytes,
     // We look for it ourselves: Node's refusal would have no body and no request id.
     requireHostHeader: false,
-  })
+  }
+  const server = tls ? openTls(options, tls) : createServer(options)
   // Node would drop the headers beyond a limit and go on without them. `judgeFraming` refuses instead.
   server.maxHeadersCount = 0
   server.maxConnections = limits.maxConnections
@@ -57,7 +66,36 @@ export function createFrontDoor(
   server.on('request', (request, response) => receive(request, response, false))
   server.on('checkContinue', (request, response) => receive(request, response, true))
   server.on('checkExpectation', (request, response) => receive(request, response, true))
-  server.on('clientError', (error, socket) => answerBrokenRequest(state, error, socket as Socket))
+  server.on('clientError', (error: Error, socket: Socket) => {
+    // Before there is a common secret nothing that we say could be read.
+    if (tls && !hasShakenHands(socket)) socket.destroy()
+    else answerBrokenRequest(state, error, socket)
+  })
   server.on('drop', () => state.observer.connectionDropped())
   return server
+}
+
+const SHAKEN = Symbol('hands shaken')
+
+function openTls(options: ServerOptions, { cert, key }: TlsIdentity): TlsServer {
+  const server = createTlsServer({
+    ...options,
+    cert,
+    key,
+    minVersion: LEAST_TLS,
+    // It comes before the headers, and whoever is slow with it takes a place as well.
+    handshakeTimeout: options.headersTimeout ?? 0,
+    // A caller may end its side and wait, as in the clear.
+    allowHalfOpen: true,
+  } as Parameters<typeof createTlsServer>[0])
+  // Ahead of Node's own listener, which begins to read requests.
+  server.prependListener('secureConnection', (socket) => Object.assign(socket, { [SHAKEN]: true }))
+  // Node's parser would take what is decrypted straight from below, and not be asked whether it is paused: where many
+  // requests came at once, those behind a pause would be refused as broken. Whoever else listens ends that.
+  server.on('secureConnection', (socket) => socket.on('data', () => {}))
+  return server
+}
+
+function hasShakenHands(socket: Socket): boolean {
+  return SHAKEN in socket
 }

@@ -6,6 +6,7 @@ import type { ConsoleSettings } from './console/console-parts.ts'
 import type { Metrics, MetricsReaders } from './health/metrics-page.ts'
 import type { HttpLimits } from './http-limits.ts'
 import type { HttpLog, HttpObserver } from './server-state.ts'
+import type { TlsIdentity } from './tls-identity.ts'
 
 /** All that the HTTP side needs of the others. `app` hands it over. */
 export interface HttpServerDeps {
@@ -35,5 +36,7 @@ export interface HttpServerDeps {
   isAccepting(): boolean
   /** Names of what does not work at the moment. Empty: ready. */
   findTroubles(): Promise<readonly string[]>
+  /** Null, or left out: plain HTTP. */
+  readonly tls?: TlsIdentity | null
   readonly limits?: Partial<HttpLimits>
 }

@@ -1,4 +1,5 @@
 import type { Server } from 'node:http'
+import type { Server as TlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { Refusal } from '../core/refusals.ts'
@@ -9,6 +10,7 @@ import { OpenSockets } from './open-sockets.ts'
 import { createRequestIds } from './request-ids.ts'
 import { createRoutes } from './routes.ts'
 import type { ServerState } from './server-state.ts'
+import { LEAST_TLS, type TlsIdentity } from './tls-identity.ts'
 
 interface ListenAt {
   readonly host: string
@@ -23,7 +25,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
 export class HttpServer {
   readonly #state: ServerState
   readonly #routes: FastifyInstance
-  readonly #door: Server
+  readonly #door: Server | TlsServer
   readonly #sockets: OpenSockets
   readonly #closing = new AbortController()
   #closed: Promise<void> | null = null
@@ -40,9 +42,8 @@ export class HttpServer {
     }
     const routes = createRoutes(this.#state, deps)
     this.#routes = routes
-    this.#door = createFrontDoor(this.#state, deps.trustedProxies.length > 0, ({ request, response }) =>
-      routes.routing(request, response),
-    )
+    const ways = { isBehindProxy: deps.trustedProxies.length > 0, tls: deps.tls ?? null }
+    this.#door = createFrontDoor(this.#state, ways, ({ request, response }) => routes.routing(request, response))
     this.#sockets = new OpenSockets(this.#door)
   }
 
@@ -54,6 +55,12 @@ export class HttpServer {
       this.#door.listen(at, resolve)
     })
     return this.#door.address() as AddressInfo
+  }
+
+  /** Connections that come from now on see this; those that are open go on as they are. Throws when it cannot be used. */
+  renewTls({ cert, key }: TlsIdentity): void {
+    if (!('setSecureContext' in this.#door)) throw new Error('This server speaks plain HTTP')
+    this.#door.setSecureContext({ cert, key, minVersion: LEAST_TLS })
   }
 
   /**

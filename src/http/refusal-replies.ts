@@ -162,6 +162,7 @@ const REPLY_OF: Record<RefusalCode, Reply | InConsole | null> = {
   file_unusable: null,
   program_missing: null,
   program_failed: null,
+  tls_unusable: null,
   address_in_use: null,
   service_unreachable: null,
 }

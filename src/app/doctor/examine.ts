@@ -17,6 +17,7 @@ import { checkProgram } from './checks/check-program.ts'
 import { checkResolver } from './checks/check-resolver.ts'
 import { checkSettings } from './checks/check-settings.ts'
 import { checkTimeZones } from './checks/check-time-zones.ts'
+import { checkTls } from './checks/check-tls.ts'
 import type { Check, Examination } from './examination.ts'
 import { CHECKS, type CheckName, type Finding, trouble, type Verdict } from './finding.ts'
 import { runKillTest } from './kill-test/run-kill-test.ts'
@@ -39,6 +40,7 @@ const RUN: Readonly<Record<CheckName, Check>> = {
   clock: checkClock,
   'time zones': checkTimeZones,
   service: checkPort,
+  tls: checkTls,
   attention: checkAttention,
   channels: checkChannels,
   resolver: checkResolver,

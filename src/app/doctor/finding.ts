@@ -17,6 +17,7 @@ export const CHECKS = [
   'clock',
   'time zones',
   'service',
+  'tls',
   'attention',
   'channels',
   'resolver',

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { codesOf } from './raw-connection.ts'
-import { GOOD_BODY, withServer } from './server-under-test.ts'
+import { GOOD_BODY, WAYS } from './server-under-test.ts'
 import { until } from './until.ts'
 
 const SHORT_TIMES = { headersTimeoutMs: 200, requestTimeoutMs: 400, checkIntervalMs: 50 }
 
-describe('a connection', () => {
+describe.each(WAYS)('a connection over $way', ({ withServer }) => {
   it('carries many requests, answered in order although a later one is ready first', async () => {
     await withServer({}, async (server) => {
       const connection = await server.connect()
@@ -124,7 +124,7 @@ describe('a connection', () => {
   })
 })
 
-describe('a slow caller', () => {
+describe.each(WAYS)('a slow caller over $way', ({ withServer }) => {
   it.each([
     ['with nothing', ''],
     ['in the headers', 'POST /chat/api/v1/public/message/send HTTP/1.1\r\nHost: a\r\n'],
@@ -193,7 +193,7 @@ describe('a slow caller', () => {
   })
 })
 
-describe('garbage behind a good request', () => {
+describe.each(WAYS)('garbage behind a good request over $way', ({ withServer }) => {
   it('does not take away its answer, and comes second', async () => {
     await withServer({}, async (server) => {
       const connection = await server.connect()
@@ -232,7 +232,7 @@ describe('garbage behind a good request', () => {
   })
 })
 
-describe('a caller that asks before it sends the body', () => {
+describe.each(WAYS)('a caller that asks before it sends the body over $way', ({ withServer }) => {
   const expecting = { Expect: '100-continue' }
 
   it('is let on after its token has been judged', async () => {
@@ -271,7 +271,7 @@ describe('a caller that asks before it sends the body', () => {
   })
 })
 
-describe('closing', () => {
+describe.each(WAYS)('closing over $way', ({ withServer }) => {
   it('lets an open request end, says that the connection ends, and takes no more', async () => {
     await withServer({}, async (server) => {
       const connection = await server.connect()

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 
 export interface RawReply {
   readonly status: number
@@ -35,8 +36,16 @@ export class RawConnection {
   }
 
   static async open(port: number): Promise<RawConnection> {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
-    await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject))
+    const socket = await openSocket(port)
+    return new RawConnection(socket)
+  }
+
+  /** The same over TLS, whoever the other says it is. */
+  static async openTls(port: number): Promise<RawConnection> {
+    const below = await openSocket(port)
+    const socket = connectTls({ socket: below, rejectUnauthorized: false })
+    // Turned away in the middle: that is for the test to see.
+    await new Promise((resolve) => socket.once('secureConnect', resolve).once('error', resolve).once('close', resolve))
     return new RawConnection(socket)
   }
 
@@ -95,6 +104,12 @@ export class RawConnection {
     this.#bytes = this.#bytes.subarray(end)
     return { status: Number(statusLine.split(' ')[1]), headers, text }
   }
+}
+
+async function openSocket(port: number): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
+  await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject))
+  return socket
 }
 
 function splitHeader(line: string): [string, string] {

@@ -1,5 +1,6 @@
 import { createHttpServer, type HttpServer } from '../../../src/http/http-server.ts'
 import type { HttpServerDeps } from '../../../src/http/http-server-deps.ts'
+import { makeCertificate } from '../../support/media-world/certificates.ts'
 import { RawConnection, type RawReply } from './raw-connection.ts'
 import { realClock } from './real-clock.ts'
 import { FROM, StubIntake } from './stub-intake.ts'
@@ -10,6 +11,8 @@ export const GOOD_BODY = JSON.stringify({
   to: '14155550123',
   message: { type: 'message', message: 'Hello' },
 })
+
+const CERTIFICATE = makeCertificate({ names: ['send.example.com'], addresses: ['127.0.0.1'] })
 
 /** Header name → value; a list sends the header several times, null leaves a usual one out. */
 export type HeaderLines = Readonly<Record<string, string | readonly string[] | null>>
@@ -35,8 +38,10 @@ export class ServerUnderTest {
   port = 0
   readonly server: HttpServer
   readonly #open: RawConnection[] = []
+  readonly #isTls: boolean
 
   constructor(overrides: Partial<HttpServerDeps> = {}) {
+    this.#isTls = Boolean(overrides.tls)
     this.server = createHttpServer({
       intake: this.intake,
       clock: realClock,
@@ -75,7 +80,7 @@ export class ServerUnderTest {
   }
 
   async connect(): Promise<RawConnection> {
-    const connection = await RawConnection.open(this.port)
+    const connection = await (this.#isTls ? RawConnection.openTls(this.port) : RawConnection.open(this.port))
     this.#open.push(connection)
     return connection
   }
@@ -134,3 +139,12 @@ export async function withServer(
     await server.stop()
   }
 }
+
+/** In the clear, and over TLS: what is promised of connections holds on both. */
+export const WAYS = [
+  { way: 'plain HTTP', withServer },
+  {
+    way: 'TLS',
+    withServer: ((overrides, test) => withServer({ ...overrides, tls: CERTIFICATE }, test)) as typeof withServer,
+  },
+] as const

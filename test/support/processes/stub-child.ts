@@ -55,7 +55,7 @@ class StubService {
     if (this.#mode === 'exit') process.exit(7)
     const { host, port } = this.#settings
     const address = await this.#http.listen({ host, port })
-    return { url: localUrl(host, address.port) }
+    return { url: localUrl({ host, tlsCertFile: null }, address.port) }
   }
 
   async reportMetrics(): Promise<object[]> {

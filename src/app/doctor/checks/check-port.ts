@@ -1,6 +1,9 @@
 import { statSync } from 'node:fs'
+import { get as getPlain } from 'node:http'
+import { get as getTls } from 'node:https'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { localUrl, type Settings } from '../../../config/read-settings.ts'
 import type { WorkerView } from '../../../core/ports/administration.ts'
 import type { Examination } from '../examination.ts'
@@ -24,7 +27,7 @@ export async function checkPort({ settings, openSession }: Examination): Promise
   const holder = database.engine === 'sqlite' ? findHolder(dirname(database.path)) : null
   const port = settings.port === 0 ? null : await askPort(settings)
   return [
-    judgePort({ answer: port, url: localUrl(settings.host, settings.port), holder, port: settings.port }),
+    judgePort({ answer: port, url: localUrl(settings, settings.port), holder, port: settings.port }),
     ...(database.engine === 'sqlite' ? judgeSharers(workers) : []),
   ]
 }
@@ -82,8 +85,8 @@ function findHolder(folder: string): number | null {
   }
 }
 
-async function askPort({ host, port }: Settings): Promise<Answer> {
-  const base = localUrl(host, port)
+async function askPort(settings: Settings): Promise<Answer> {
+  const base = localUrl(settings, settings.port)
   const live = await ask(`${base}/health/live`)
   if (live === null) return { kind: 'nobody' }
   if (!isOurs(live, 'live')) return { kind: 'stranger' }
@@ -98,17 +101,25 @@ function isOurs(answer: unknown, status: string): boolean {
 /** The answer as JSON; a text when it is none; null when nobody answers. */
 async function ask(url: string): Promise<unknown> {
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS), redirect: 'manual' })
-    const text = await response.text()
+    const said = await read(url)
     try {
-      return JSON.parse(text)
+      return JSON.parse(said)
     } catch {
-      return text
+      return said
     }
   } catch (error) {
-    const cause = error instanceof Error ? error.cause : null
-    const code = cause instanceof Error && 'code' in cause ? cause.code : null
+    const code = error instanceof Error && 'code' in error ? error.code : null
     // Whoever takes the connection and then says nothing that is HTTP is somebody else.
     return code === 'ECONNREFUSED' ? null : `no HTTP (${String(code)})`
   }
+}
+
+/** A certificate of ours is made for the name that callers use, and not for the address by which we reach ourselves. */
+function read(url: string): Promise<string> {
+  const options = { timeout: ANSWER_WITHIN_MS, rejectUnauthorized: false, agent: false }
+  return new Promise((resolve, reject) => {
+    const get = url.startsWith('https:') ? getTls : getPlain
+    const request = get(url, options, (response) => text(response).then(resolve, reject))
+    request.on('error', reject).on('timeout', () => request.destroy(new Error('It did not answer in time')))
+  })
 }

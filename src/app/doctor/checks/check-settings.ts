@@ -47,7 +47,14 @@ function judgeEnvFile({ readings }: SettingsReading, mode: number | null): Verdi
   ]
 }
 
-function judgeAddresses({ publicUrl, host, roles, trustedProxies, consolePlainHttp }: Settings): Verdict[] {
+function judgeAddresses({
+  publicUrl,
+  host,
+  roles,
+  trustedProxies,
+  consolePlainHttp,
+  tlsCertFile,
+}: Settings): Verdict[] {
   const found: Verdict[] = []
   const { protocol, hostname } = new URL(publicUrl)
   const isLocal = isOfThisMachine(hostname) || isAnyAddress(hostname)
@@ -58,7 +65,7 @@ function judgeAddresses({ publicUrl, host, roles, trustedProxies, consolePlainHt
         'Serve it by https and name that address in NUNCIO_PUBLIC_URL.',
       ),
     )
-  if (protocol === 'https:' && trustedProxies.length === 0)
+  if (protocol === 'https:' && trustedProxies.length === 0 && tlsCertFile === null)
     found.push(
       warning(
         'NUNCIO_PUBLIC_URL is https, so a proxy must stand in front, but NUNCIO_TRUSTED_PROXIES names none: every caller seems to come from the proxy.',

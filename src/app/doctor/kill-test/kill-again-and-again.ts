@@ -16,6 +16,9 @@ const SHARE_WHILE_STARTING = 0.25
 const STARTING_MS = 600
 const DRAINED_WITHIN_MS = 120_000
 const LOOK_EVERY_MS = 200
+const LEAST_ANSWERED = 20
+const ANSWERED_WITHIN_MS = 20_000
+const AGAIN_MS = 20
 
 export interface KillRun extends Pick<Examination, 'signal' | 'onProgress'> {
   readonly place: TestPlace
@@ -47,6 +50,7 @@ export async function killAgainAndAgain(run: KillRun): Promise<KillFigures> {
     await service.ready(signal)
     const lanes = place.lanes.slice(round * LANES_PER_ROUND, (round + 1) * LANES_PER_ROUND)
     for (const lane of lanes) callers.add(lane)
+    await untilAnswered(callers, signal)
     await pause(between(LEAST_UPTIME_MS, MOST_UPTIME_MS), undefined, { signal })
     await kill()
     onProgress(`kill test: round ${round + 1} of ${rounds}, ${callers.answered.length} messages accepted`)
@@ -68,6 +72,13 @@ export async function killAgainAndAgain(run: KillRun): Promise<KillFigures> {
     slowestAnswerMs: Math.max(...killedAt.map((at) => Math.min(...answers.filter((answer) => answer > at)) - at)),
     drainedAfterMs: performance.now() - startedAt,
   }
+}
+
+/** On a slow machine the time before a kill might else be over before anything was accepted. */
+async function untilAnswered(callers: Callers, signal: AbortSignal): Promise<void> {
+  const wanted = callers.answered.length + LEAST_ANSWERED
+  const until = performance.now() + ANSWERED_WITHIN_MS
+  while (callers.answered.length < wanted && performance.now() < until) await pause(AGAIN_MS, undefined, { signal })
 }
 
 async function readLedger({ place, service, signal }: KillRun, callers: Callers): Promise<LedgerResult> {
