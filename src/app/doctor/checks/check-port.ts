@@ -119,7 +119,7 @@ function read(url: string): Promise<string> {
   const options = { timeout: ANSWER_WITHIN_MS, rejectUnauthorized: false, agent: false }
   return new Promise((resolve, reject) => {
     const get = url.startsWith('https:') ? getTls : getPlain
-    const request = get(url, options, (response) => text(response).then(resolve, reject))
+    const request = get(url, options, (response) => void text(response).then(resolve, reject))
     request.on('error', reject).on('timeout', () => request.destroy(new Error('It did not answer in time')))
   })
 }
