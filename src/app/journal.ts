@@ -18,6 +18,7 @@ function levelOf(event: JournalEvent): Level {
     case 'callback.received':
     case 'callback.applied':
     case 'callback.ignored':
+    case 'delivery.tried':
       return 'debug'
     case 'message.dropped':
     case 'messages.expired':
@@ -30,6 +31,8 @@ function levelOf(event: JournalEvent): Level {
     case 'media.lost':
     case 'network.code_unknown':
     case 'alarm.raised':
+    case 'deliveries.dropped':
+    case 'webhook.disabled':
     case 'storage.unavailable':
       return 'warn'
     case 'fault':

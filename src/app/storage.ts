@@ -5,6 +5,7 @@ import type { ChannelEvents } from '../core/ports/channel.ts'
 import type { ChannelConnections } from '../core/ports/channel-connections.ts'
 import type { ChannelMemory } from '../core/ports/channel-memory.ts'
 import type { Clock } from '../core/ports/clock.ts'
+import type { DeliveryWatch } from '../core/ports/deliveries.ts'
 import type { Intake } from '../core/ports/intake.ts'
 import type { Lanes } from '../core/ports/lanes.ts'
 import type { MediaQueue } from '../core/ports/media-queue.ts'
@@ -68,8 +69,8 @@ export interface Storage {
   readonly intake: Intake
   readonly lanes: Lanes
   readonly mediaQueue: MediaQueue
-  /** For what happens rarely. */
-  readonly notices: Notices
+  /** For what happens rarely, and what comes of it. */
+  readonly notices: Notices & DeliveryWatch
   /** What the watchdog reads and writes. */
   readonly watch: Watch
   readonly blocked: BlockedRecipients

@@ -33,14 +33,24 @@ const MOST_INTERIM_RESPONSES = 8
 /** The parser does not count everything, such as the text beside the status. This does. */
 const MOST_BYTES_BEFORE_BODY = 256 * 1024
 
+/** What is posted instead of asked for. */
+export interface Posted {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
 /**
- * Sends one GET over a connection of its own and returns once the headers are there.
+ * Sends one GET, or what is to be posted, over a connection of its own and returns once the headers are there.
  *
  * A fresh connection each time: nothing of one account's fetch (cookies, a kept-alive socket, a TLS session) can reach
  * another's. No proxy of the environment is used either, because it would connect to whom it likes.
  */
 export async function openResponse(
-  { target, addresses }: { readonly target: JudgedUrl; readonly addresses: readonly string[] },
+  {
+    target,
+    addresses,
+    posted = null,
+  }: { readonly target: JudgedUrl; readonly addresses: readonly string[]; readonly posted?: Posted | null },
   rules: RequestRules,
   ending: AbortController,
 ): Promise<OpenResponse> {
@@ -63,7 +73,7 @@ export async function openResponse(
   ending.signal.addEventListener('abort', close, { once: true })
   const timer = setTimeout(() => ending.abort(tooSlow(rules.headersMs)), rules.headersMs)
   try {
-    const answer = await request(client, { target, userAgent: rules.userAgent }, ending)
+    const answer = await request(client, { target, userAgent: rules.userAgent, posted }, ending)
     exchange.hasAnswered = true
     // Until somebody is ready to take the body.
     connection.hold()
@@ -111,15 +121,20 @@ function clientOver(undici: typeof import('undici'), connection: MeteredConnecti
 
 function request(
   client: Client,
-  { target, userAgent }: { readonly target: JudgedUrl; readonly userAgent: string },
+  {
+    target,
+    userAgent,
+    posted,
+  }: { readonly target: JudgedUrl; readonly userAgent: string; readonly posted: Posted | null },
   ending: AbortController,
 ) {
   const { pathname, search } = new URL(target.url)
   let interim = 0
   return client.request({
-    method: 'GET',
+    method: posted ? 'POST' : 'GET',
     path: pathname + search,
-    headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': userAgent },
+    headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': userAgent, ...posted?.headers },
+    body: posted?.body ?? null,
     // Asks the host to close the connection afterwards.
     reset: true,
     signal: ending.signal,

@@ -37,10 +37,13 @@ function rareNotices({ it }: Suite, newWorld: NewWorld): void {
     const world = await newWorld()
     const { accountId } = await addSender(world)
     const other = await addSender(world, { number: '15550001001' })
+    const silent = await addSender(world, { number: '15550001002' })
+    for (const each of [accountId, other.accountId]) await want(world, each, ['token.expired'])
 
     await Promise.all([announce(world, accountId, 'a'), announce(world, accountId, 'a')])
     await announce(world, accountId, 'a', 'b')
     await announce(world, other.accountId, 'a')
+    await announce(world, silent.accountId, 'a')
     await world.notices.announce([])
 
     assert.deepEqual(
@@ -50,6 +53,7 @@ function rareNotices({ it }: Suite, newWorld: NewWorld): void {
         ['b', 'token.expired'],
       ],
     )
+    assert.deepEqual(await noticesOf(world, silent.accountId), [])
     const [foreign] = await noticesOf(world, other.accountId)
     assert.deepEqual([foreign?.key, foreign?.at], ['a', world.clock.now()])
     assert.deepEqual(JSON.parse(foreign?.data ?? ''), { name: 'ü"\\' })
@@ -61,6 +65,7 @@ function rareNotices({ it }: Suite, newWorld: NewWorld): void {
     const world = await newWorld()
     const { accountId } = await addSender(world)
 
+    await want(world, accountId, ['token.expired'])
     const spoilt = { accountId, kind: 'token.expired', at: 1, key: 'a\0b', data: { name: 'x\0y' } } as const
     await world.notices.announce([spoilt])
 

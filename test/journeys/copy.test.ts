@@ -99,8 +99,8 @@ function leaveTraces(dataDir: string): void {
        values ('whk_1', 'acc_1', 'https://a.example/', '', '["message.failed"]', 'enabled', 'x', 1, 'test');
      insert into notice_want (account_id, kind) values ('acc_1', 'message.failed');
      insert into notice (id, account_id, kind, at, data, is_new) values ('ntc_1', 'acc_1', 'message.failed', 1, '{"a":"ü"}', 0);
-     insert into delivery (account_id, webhook_id, notice_position, kind, state, created_at, next_try_at)
-       values ('acc_1', 'whk_1', 1, 'message.failed', 'waiting', 1, 4000000000000);
+     insert into delivery (account_id, webhook_id, notice_position, kind, state, created_at, next_try_at, payload)
+       values ('acc_1', 'whk_1', 1, 'message.failed', 'waiting', 1, 4000000000000, '{}');
      insert into delivery_try (account_id, webhook_id, notice_position, number, at, took_ms, code)
        values ('acc_1', 'whk_1', 1, 1, 1, 5, 'unreachable');
      insert into recovery_code (person_id, sha256, used_at) values ('per_1', x'0102', null);

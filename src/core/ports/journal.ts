@@ -1,4 +1,5 @@
-import type { ConnectionId, Instant, MessageId } from '../ids.ts'
+import type { AccountId, ConnectionId, Instant, MessageId } from '../ids.ts'
+import type { TryCode } from '../notices/try-codes.ts'
 import type { AlarmKind, AlarmSeverity } from '../watchdog/alarm-kinds.ts'
 
 /** What a channel tells of the callbacks of its network. Every word in it comes from a list of ours. */
@@ -114,6 +115,24 @@ export type JournalEvent =
       readonly kind: AlarmKind
       readonly severity: AlarmSeverity
       readonly object: string
+    }
+  /** One try to post a notice. */
+  | {
+      readonly event: 'delivery.tried'
+      readonly webhookId: string
+      readonly position: number
+      readonly number: number
+      readonly code: TryCode
+      readonly status: number | null
+      readonly tookMs: number
+    }
+  /** So many were given up because too many waited for their webhook. */
+  | { readonly event: 'deliveries.dropped'; readonly count: number }
+  | {
+      readonly event: 'webhook.disabled'
+      readonly accountId: AccountId
+      readonly webhookId: string
+      readonly code: 'failing_for_days' | 'gone'
     }
   | { readonly event: 'storage.unavailable'; readonly error: unknown }
   | { readonly event: 'fault'; readonly where: string; readonly error: unknown }

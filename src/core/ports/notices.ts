@@ -19,8 +19,8 @@ export interface NewNotice {
  */
 export interface Notices {
   /**
-   * Keeps the notices, all of them or none. Once it has resolved they survive a crash, and go to the webhooks that the
-   * account has by then and that want them. What was announced under the same key is left as it was. Two that announce
+   * Keeps those notices that a webhook of their account wants by now, all of them or none; of the others nothing is kept.
+   * Once it has resolved they survive a crash. What was announced under the same key is left as it was. Two that announce
    * the same at once announce it once. Rejects with `StorageUnavailable`, and may then be asked again.
    */
   announce(notices: readonly NewNotice[]): Promise<void>

@@ -1,7 +1,7 @@
 /** Where a sealed text lies. It opens nowhere else, so that a row copied onto another tells nothing. */
 export interface SecretPlace {
   /** What it is for; each purpose has a key of its own. */
-  readonly purpose: 'connection' | 'second-factor' | 'block-list' | 'canary'
+  readonly purpose: 'connection' | 'second-factor' | 'block-list' | 'webhook' | 'canary'
   /** Null for what belongs to a person and not to an account. */
   readonly accountId: string | null
   /** The id of the row that it belongs to. */
@@ -41,7 +41,7 @@ export interface KeyFacts {
   readonly hasPlain: boolean
 }
 
-export type SecretKind = 'connection' | 'second-factor' | 'block-list'
+export type SecretKind = 'connection' | 'second-factor' | 'block-list' | 'webhook'
 
 /** Those of `block-list` belong to an account: what makes hashes of numbers that were erased. */
 /** The secrets of one row, and other texts among them. */
@@ -49,7 +49,7 @@ export interface SecretRow {
   readonly kind: SecretKind
   /** Null for what belongs to a person and not to an account. */
   readonly accountId: string | null
-  /** The id of the connection or of the person. */
+  /** The id of the connection, of the person or of the webhook. */
   readonly owner: string
   /** By the name that the row has for each. */
   readonly texts: Readonly<Record<string, string>>

@@ -18,6 +18,10 @@ export const postgresEngine: Engine = {
     await sql`select pg_advisory_xact_lock(3, 0)`.execute(tables)
   },
 
+  async beginDelivering(tables) {
+    await sql`select pg_advisory_xact_lock(7, 0)`.execute(tables)
+  },
+
   async lockLane(tables, connectionId) {
     await sql`select lock_lane_of(${connectionId})`.execute(tables)
   },

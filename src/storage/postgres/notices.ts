@@ -1,12 +1,19 @@
+import type { DeliveryWatch } from '../../core/ports/deliveries.ts'
 import type { NewNotice, Notices } from '../../core/ports/notices.ts'
+import { LOOK_FOR_DELIVERIES } from '../shared/deliveries/look-for-deliveries.ts'
 import { insist } from './insist.ts'
 import type { Ask } from './link.ts'
 
-export class PostgresNotices implements Notices {
+export class PostgresNotices implements Notices, DeliveryWatch {
   readonly #ask: Ask
 
   constructor(ask: Ask) {
     this.#ask = ask
+  }
+
+  async lookForDeliveries(): ReturnType<DeliveryWatch['lookForDeliveries']> {
+    const [row] = await this.#ask(LOOK_FOR_DELIVERIES('now_ms()'))
+    return { isListened: row?.['listened'] === 1, isDue: row?.['due'] === 1 }
   }
 
   async announce(notices: readonly NewNotice[]): Promise<void> {

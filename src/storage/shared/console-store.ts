@@ -3,6 +3,7 @@ import type { ConsoleStore } from '../../core/ports/console/console-store.ts'
 import { createAdministration } from './administration.ts'
 import { createApiLog } from './api-log/api-log.ts'
 import { createAuditLog } from './audit/audit-log.ts'
+import { createDeliveries } from './deliveries/deliveries.ts'
 import { createInboxViews } from './inbox-views/inbox-views.ts'
 import { createLaneViews } from './lane-views/lane-views.ts'
 import { lookAtAccount } from './look-at-account.ts'
@@ -12,6 +13,7 @@ import { createPeople } from './people/people.ts'
 import { createSessions } from './sessions/sessions.ts'
 import type { Store } from './store.ts'
 import { createTokenViews } from './token-views/token-views.ts'
+import { createWebhooks } from './webhooks/webhooks.ts'
 
 export interface ConsoleStoreParts {
   /** As `Changes.look`: how the whole database stands is for the engine to say. */
@@ -44,6 +46,8 @@ export function createConsoleStore(store: Store, { look, onTrouble }: ConsoleSto
       inbox: createInboxViews(store),
       audit: createAuditLog(store),
       changes: { look, lookAt: (accountId) => lookAtAccount(store, apiLog, accountId) },
+      webhooks: createWebhooks(store),
+      deliveries: createDeliveries(store),
     },
     start: () => counter.start(),
     stop: () => counter.stop(),

@@ -326,7 +326,6 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
       message_sequence: number,
       data: text,
       is_new: number,
-      payload: text,
     },
   },
   {
@@ -339,12 +338,14 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
       kind: text,
       state: text,
       tries: number,
+      tries_before: number,
       created_at: number,
       next_try_at: number,
       claim: text,
       ended_at: number,
       last_status: number,
       last_code: text,
+      payload: text,
     },
   },
   {

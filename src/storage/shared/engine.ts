@@ -44,6 +44,8 @@ export interface Standing {
 export interface Engine {
   /** Holds off the changes of other people until this one is done. */
   beginChange(tables: Transaction<Tables>): Promise<void>
+  /** Holds off whoever else takes deliveries, until this transaction is done. */
+  beginDelivering(tables: Transaction<Tables>): Promise<void>
   /** Holds off whoever accepts for this connection until the change is done, so that what is found after this is all. */
   lockLane(tables: Transaction<Tables>, connectionId: ConnectionId): Promise<void>
   /** Holds off whoever would hand this message over, end it, or move it on. What is found after this stays so. */

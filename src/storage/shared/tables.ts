@@ -295,7 +295,6 @@ export interface Tables {
     message_sequence: Sequence | null
     data: string
     is_new: Generated<number>
-    payload: string | null
   }
   delivery: {
     account_id: AccountId
@@ -304,12 +303,14 @@ export interface Tables {
     kind: string
     state: DeliveryState
     tries: Generated<number>
+    tries_before: Generated<number>
     created_at: Instant
     next_try_at: Instant | null
     claim: string | null
     ended_at: Instant | null
     last_status: number | null
     last_code: string | null
+    payload: string
   }
   delivery_try: {
     account_id: AccountId

@@ -13,6 +13,7 @@ export const sqliteEngine: Engine = {
   overview: sqliteOverviewEngine,
 
   async beginChange() {},
+  async beginDelivering() {},
   async lockLane() {},
   async lockMessage() {},
   async lockLastWaiting() {},

@@ -144,7 +144,7 @@ export class SqliteStorage {
     })
     // After the intake, which makes what the directory says exact at the start of each transaction.
     this.#commits.join(new NoticeTrigger(database, this.#directory, () => options.clock.now()))
-    this.notices = new SqliteNotices(database, this.#commits)
+    this.notices = new SqliteNotices(database, this.#commits, () => options.clock.now())
     this.lanes = new SqliteLanes({
       database,
       commits: this.#commits,

@@ -12,6 +12,8 @@ export const CONSOLE_AREAS = [
   'inbox',
   'audit',
   'changes',
+  'webhooks',
+  'deliveries',
 ] as const satisfies readonly (keyof ConsoleStore)[]
 
 export type ConsoleArea = (typeof CONSOLE_AREAS)[number]

@@ -1,4 +1,6 @@
 import type { Administration } from '../administration.ts'
+import type { Deliveries } from '../deliveries.ts'
+import type { Webhooks } from '../webhooks.ts'
 import type { ApiLog } from './api-log.ts'
 import type { AuditLog } from './audit.ts'
 import type { Changes } from './changes.ts'
@@ -27,4 +29,6 @@ export interface ConsoleStore {
   readonly inbox: InboxViews
   readonly audit: AuditLog
   readonly changes: Changes
+  readonly webhooks: Webhooks
+  readonly deliveries: Deliveries
 }

@@ -1,10 +1,11 @@
--- Keeps notices that were not kept before. A list as JSON text: they are rare and few.
+-- Keeps notices that are wanted and were not kept before. A list as JSON text: they are rare and few.
 create function announce_notices(notices text) returns void language plpgsql as $$
 begin
   perform make_durable(2000);
   insert into notice (id, account_id, kind, at, key, data)
     select new_notice_id(), n.account_id, n.kind, n.at, n.key, n.data
       from json_to_recordset(notices::json) n (account_id text, kind text, at bigint, key text, data text)
+      where exists (select from notice_want w where w.account_id = n.account_id and w.kind = n.kind)
     on conflict (account_id, key) where key is not null do nothing;
 end
 $$;

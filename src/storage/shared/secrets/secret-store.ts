@@ -3,6 +3,7 @@ import type { AccountId, ConnectionId } from '../../../core/ids.ts'
 import type { SecretRow, SecretStore } from '../../../core/ports/secrets.ts'
 import { change, type Reader, type Store, writeAudit } from '../store.ts'
 import { KEY_FACTS, toKeyFacts } from './key-facts.ts'
+import { listOfWebhooks, replaceOfWebhook } from './webhook-secrets.ts'
 
 /** `forgetReplaced` is what the engine can do about traces in its files. */
 export function createSecretStore(store: Store, forgetReplaced: () => Promise<void>): SecretStore {
@@ -139,11 +140,12 @@ async function replaceOfBlockList(
   return numUpdatedRows === 1n
 }
 
-const LISTS = { connection: listOfConnections, 'second-factor': listOfPeople, 'block-list': listOfBlockLists }
+const LISTS = { connection: listOfConnections, 'second-factor': listOfPeople, 'block-list': listOfBlockLists, webhook: listOfWebhooks }
 const REPLACEMENTS = {
   connection: replaceOfConnection,
   'second-factor': replaceOfPerson,
   'block-list': replaceOfBlockList,
+  webhook: replaceOfWebhook,
 }
 
 function asBytes(text: string): Buffer {

@@ -49,9 +49,7 @@ create table notice (
   message_sequence integer,
   data text not null,
   -- 1 until it has become deliveries.
-  is_new integer not null default 1,
-  -- What is posted, byte for byte. Null while nobody wanted it.
-  payload text
+  is_new integer not null default 1
 ) strict;
 create unique index notice_key on notice (account_id, key) where key is not null;
 create index notice_new on notice (position) where is_new = 1;
@@ -66,6 +64,8 @@ create table delivery (
   -- `waiting`, `delivered`, `failed`: no tries are left, `dropped`: too many waited.
   state text not null,
   tries integer not null default 0,
+  -- Those before it was replayed: its schedule began anew after them.
+  tries_before integer not null default 0,
   created_at integer not null,
   -- When it is due. While it is being tried: when it may be taken by another.
   next_try_at integer,
@@ -75,9 +75,13 @@ create table delivery (
   -- How the last try went, or why there was none.
   last_status integer,
   last_code text,
+  -- What is posted, byte for byte: the same at each try.
+  payload text not null,
   primary key (account_id, webhook_id, notice_position)
 ) strict, without rowid;
 create index delivery_due on delivery (account_id, webhook_id, next_try_at) where state = 'waiting';
+create index delivery_waiting on delivery (account_id, webhook_id, notice_position) where state = 'waiting';
+create index delivery_claimed on delivery (account_id, webhook_id) where claim is not null;
 create index delivery_of_notice on delivery (notice_position);
 
 create table delivery_try (

@@ -1,0 +1,37 @@
+import type { Instant } from '../ids.ts'
+import { isReasonCode, REASONS } from '../reasons.ts'
+import type { NoticeKind } from './notice-kinds.ts'
+
+/** A notice as storage keeps it. */
+export interface KeptNotice {
+  readonly kind: NoticeKind
+  readonly at: Instant
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** What is posted: the form that Standard Webhooks gives. `from` is the number of the message's connection. */
+export function composePayload({ kind, at, data }: KeptNotice, from: string | null): string {
+  const told = kind.startsWith('message.') ? messageData(data, from) : data
+  return JSON.stringify({ type: kind, timestamp: new Date(at).toISOString(), data: told })
+}
+
+function messageData(kept: Readonly<Record<string, unknown>>, from: string | null): Readonly<Record<string, unknown>> {
+  const { messageId, connectionId, to, type, state, reason, words, attempts, acceptedAt } = kept
+  return {
+    messageId,
+    connectionId,
+    from,
+    to,
+    type,
+    attempts,
+    acceptedAt: new Date(Number(acceptedAt)).toISOString(),
+    state,
+    reason: explain(reason, words),
+  }
+}
+
+function explain(code: unknown, words: unknown) {
+  if (typeof code !== 'string') return null
+  const [meaning, nextStep] = isReasonCode(code) ? REASONS[code] : [null, null]
+  return { code, meaning, nextStep, words: words ?? null }
+}

@@ -1,0 +1,34 @@
+/** How a try ended, with what it means and what the owner of the receiver can do. The codes are stable. */
+export const TRY_CODES = {
+  delivered: ['The receiver took it: it answered with a status of 200 to 299.', 'Nothing.'],
+  refused_status: [
+    'The receiver answered with another status than 200 to 299.',
+    'Look into the receiver’s log for the webhook-id. It must answer 2xx once it has stored the notice.',
+  ],
+  redirected: [
+    'The receiver answered with a redirect, and those are not followed.',
+    'Give the webhook the address that the redirect leads to.',
+  ],
+  gone: [
+    'The receiver answered 410: it wants no more notices, so the webhook was disabled.',
+    'Enable the webhook again if that was not meant.',
+  ],
+  name_unknown: ['The name in the URL could not be looked up.', 'Check the host name and its DNS records.'],
+  unreachable: ['No connection to the receiver could be made, or it broke.', 'Check that the receiver runs.'],
+  tls: ['No safe connection to the receiver could be made.', 'Check the receiver’s certificate.'],
+  timeout: [
+    'The receiver did not answer within the time that a try has.',
+    'Store the notice first and answer at once; work on it afterwards.',
+  ],
+  blocked: [
+    'The URL leads to an address that webhooks are not posted to, such as a private one.',
+    'Use an address on the internet, or have the operator set NUNCIO_WEBHOOK_ALLOWED_PRIVATE.',
+  ],
+  protocol: ['What the receiver answered is not usable HTTP/1.1.', 'Check what answers at that address.'],
+  secret_unreadable: [
+    'The webhook’s secret cannot be opened with the key ring of this installation, so nothing was posted.',
+    'Have the operator run: nuncio secrets status. Or rotate the secret of the webhook.',
+  ],
+} as const satisfies Record<string, readonly [sentence: string, nextStep: string]>
+
+export type TryCode = keyof typeof TRY_CODES

@@ -1,0 +1,62 @@
+import type { AccountId, Instant } from '../ids.ts'
+import type { JudgedTry } from '../notices/judge-try.ts'
+
+/** A delivery that this process may try now, and no other until its lease ends. */
+export interface ClaimedDelivery {
+  readonly accountId: AccountId
+  readonly webhookId: string
+  readonly position: number
+  /** Of this claim alone: whoever comes late with another writes nothing. */
+  readonly claim: string
+  /** Which try this is, from 1. */
+  readonly number: number
+  /** Which of its schedule: that begins anew when a person replays it. */
+  readonly scheduled: number
+  readonly noticeId: string
+  readonly url: string
+  readonly payload: string
+  /** Sealed: the one that counts first, then the one before it while that still signs. */
+  readonly secrets: readonly string[]
+}
+
+export interface TriedDelivery
+  extends Pick<ClaimedDelivery, 'accountId' | 'webhookId' | 'position' | 'claim' | 'number'> {
+  readonly at: Instant
+  readonly tookMs: number
+  readonly judged: JudgedTry
+}
+
+export interface DisabledWebhook {
+  readonly accountId: AccountId
+  readonly webhookId: string
+  readonly code: 'failing_for_days' | 'gone'
+}
+
+/**
+ * The work on deliveries, by any number of processes at once. Every verb is one short transaction, rejects as the engine
+ * does when the database is away, and may then be asked again. On SQLite it lives in the console's thread.
+ */
+export interface Deliveries {
+  /**
+   * Makes deliveries of the oldest notices that are new, one for each enabled webhook that wants them, and gives up the
+   * oldest where too many wait. All of a notice's deliveries are made in one commit, so a crash repeats nothing.
+   */
+  spread(): Promise<{ readonly notices: number; readonly dropped: number }>
+  /** Takes what is due, fairly between accounts. Claims end by themselves, so that a crash only delays a try. */
+  claimDue(wanted: { readonly room: number; readonly leaseMs: number }): Promise<readonly ClaimedDelivery[]>
+  /**
+   * Writes what tries came to. One whose claim has been taken over is left out. Disables webhooks whose every try has
+   * failed for days, and those that asked for it, and announces that in the same commit.
+   */
+  record(tried: readonly TriedDelivery[]): Promise<readonly DisabledWebhook[]>
+  /** Announces tokens that expire soon or have expired, each once. */
+  announceTokens(): Promise<void>
+  /** Forgets some of what is older than it is kept, and of webhooks that were removed. False when nothing is left. */
+  sweep(): Promise<boolean>
+}
+
+/** What costs next to nothing to ask, so that whoever has no webhook pays nothing for them. */
+export interface DeliveryWatch {
+  /** `isListened`: there is a webhook. `isDue`: there is something to spread or to try. */
+  lookForDeliveries(): Promise<{ readonly isListened: boolean; readonly isDue: boolean }>
+}

@@ -1,0 +1,111 @@
+import type { AccountId, Instant } from '../ids.ts'
+import type { NoticeKind } from '../notices/notice-kinds.ts'
+import type { DeliveryState, WebhookState } from '../notices/webhook.ts'
+import type { Actor } from './administration.ts'
+
+export interface OfWebhook {
+  readonly accountId: AccountId
+  readonly id: string
+}
+
+export interface NewWebhook extends OfWebhook {
+  readonly url: string
+  readonly description: string
+  readonly kinds: readonly NoticeKind[]
+  /** Sealed. */
+  readonly secret: string
+}
+
+export interface WebhookView extends OfWebhook {
+  readonly url: string
+  readonly description: string
+  readonly kinds: readonly NoticeKind[]
+  readonly state: WebhookState
+  /** Why it was disabled by itself, in a sentence. */
+  readonly stateReason: string | null
+  readonly createdAt: Instant
+  readonly createdBy: string
+  /** Since when every try has failed; null when the last one did not. */
+  readonly failingSince: Instant | null
+  readonly lastDeliveredAt: Instant | null
+  /** Until when the secret before this one signs too; null when none does. */
+  readonly oldSecretUntil: Instant | null
+  /** How many deliveries were given up because too many waited. */
+  readonly dropped: number
+  /** Deliveries of the last day by state. Counted up to a bound: `isAtLeast`. */
+  readonly lastDay: Readonly<Record<DeliveryState, number>> & { readonly isAtLeast: boolean }
+}
+
+export interface DeliveryRow {
+  /** The place of its notice: with the webhook it names the delivery. */
+  readonly position: number
+  /** What the receiver knows it by: `webhook-id`. */
+  readonly noticeId: string
+  readonly kind: NoticeKind
+  readonly state: DeliveryState
+  readonly tries: number
+  readonly createdAt: Instant
+  /** Null when it is not waiting. */
+  readonly nextTryAt: Instant | null
+  readonly endedAt: Instant | null
+  readonly lastStatus: number | null
+  readonly lastCode: string | null
+}
+
+export interface TryRow {
+  readonly number: number
+  readonly at: Instant
+  readonly tookMs: number
+  readonly status: number | null
+  readonly code: string
+  readonly words: string | null
+  readonly excerpt: string | null
+}
+
+export interface DeliveryView extends DeliveryRow {
+  readonly payload: string
+  readonly tryRows: readonly TryRow[]
+}
+
+export interface DeliveryFilter {
+  readonly state: DeliveryState | null
+  readonly kind: NoticeKind | null
+  /** From the row before; null begins with the newest. */
+  readonly after: string | null
+}
+
+/**
+ * The webhooks of an account, as people see and change them. Each change is in the audit log. A webhook of another account
+ * is as good as none: `webhook_unknown`. On SQLite it lives in a thread of its own, so it takes and gives plain values.
+ */
+export interface Webhooks {
+  listWebhooks(accountId: AccountId): Promise<readonly WebhookView[]>
+  readWebhook(of: OfWebhook): Promise<WebhookView>
+  /** Refuses with `webhooks_too_many` when the account has as many as it may have. */
+  addWebhook(wanted: NewWebhook, actor: Actor): Promise<WebhookView>
+  /** What is left out stays as it is. */
+  changeWebhook(
+    of: OfWebhook,
+    changed: Partial<Pick<NewWebhook, 'url' | 'description' | 'kinds'>>,
+    actor: Actor,
+  ): Promise<WebhookView>
+  /** Enabled again, what waits is tried anew; while it is disabled, nothing new is kept for it. */
+  setWebhookState(of: OfWebhook, state: 'enabled' | 'disabled', actor: Actor): Promise<WebhookView>
+  /** The old secret signs too until the moment given. */
+  rotateWebhookSecret(
+    of: OfWebhook,
+    rotation: { readonly secret: string; readonly oldUntil: Instant },
+    actor: Actor,
+  ): Promise<WebhookView>
+  /** Its deliveries are forgotten a little later. */
+  removeWebhook(of: OfWebhook, actor: Actor): Promise<void>
+  /** Queues a notice `webhook.test` for this webhook alone. Returns its delivery's position. */
+  testWebhook(of: OfWebhook, actor: Actor): Promise<number>
+
+  listDeliveries(of: OfWebhook, filter: DeliveryFilter): Promise<{ items: readonly DeliveryRow[]; next: string | null }>
+  readDelivery(of: OfWebhook, position: number): Promise<DeliveryView>
+  /** Tries it again as if it were new, with the same `webhook-id` and payload. */
+  replayDelivery(of: OfWebhook, position: number, actor: Actor): Promise<DeliveryView>
+  /** The same for all that failed or were dropped since then. Returns how many. */
+  replayFailed(of: OfWebhook, since: Instant, actor: Actor): Promise<number>
+}

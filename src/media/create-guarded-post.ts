@@ -1,0 +1,149 @@
+import type { AddressRange } from '../core/media-address/ip-address.ts'
+import { judgeMediaUrl } from '../core/media-address/judge-url.ts'
+import type { TryCode } from '../core/notices/try-codes.ts'
+import type { GuardedPost, PostEnd, PostWanted } from '../core/ports/guarded-post.ts'
+import type { MediaFailureCode } from '../core/ports/media.ts'
+import { createAddressGuard } from './address-guard.ts'
+import { createDial } from './dial.ts'
+import type { FollowRules } from './follow-url.ts'
+import { locateHost } from './locate-host.ts'
+import { MediaProblem } from './media-problem.ts'
+import { parseRetryAfter } from './media-status.ts'
+import { type OpenResponse, openResponse } from './open-response.ts'
+import { createNameResolver } from './resolve-name.ts'
+
+export interface PostTiming {
+  readonly dnsMs: number
+  readonly connectMs: number
+  /** From the beginning to the end of the answer's headers. */
+  readonly totalMs: number
+  /** What the answer says after its headers is waited for so long, and no longer. */
+  readonly excerptMs: number
+}
+
+const DEFAULT_TIMING: PostTiming = { dnsMs: 5_000, connectMs: 5_000, totalMs: 15_000, excerptMs: 1_000 }
+// Enough for the sentence of an error, whatever page it is wrapped in.
+const EXCERPT_BYTES = 1_024
+
+export interface GuardedPostOptions {
+  /** Private ranges that the operator opened for webhooks. */
+  readonly allowedPrivate?: readonly AddressRange[]
+  /** As for media. */
+  readonly dnsServers?: readonly string[] | null
+  readonly timing?: Partial<PostTiming>
+  readonly trustedCertificates?: readonly string[]
+}
+
+/** `replaced` puts single parts in the place of ours: tests prove with it that each guard is needed. */
+export function createGuardedPost(options: GuardedPostOptions, replaced: Partial<FollowRules> = {}): GuardedPost {
+  const timing = { ...DEFAULT_TIMING, ...options.timing }
+  const allowedPrivate = options.allowedPrivate ?? []
+  const guard = createAddressGuard(allowedPrivate)
+  const rules: FollowRules = {
+    allowedPrivate,
+    guard,
+    resolveName: createNameResolver({ servers: options.dnsServers ?? null, timeoutMs: timing.dnsMs }),
+    dial: createDial({ guard, connectMs: timing.connectMs, trustedCertificates: options.trustedCertificates }),
+    headersMs: timing.totalMs,
+    userAgent: 'Nuncio (webhooks)',
+    ...replaced,
+  }
+  return { post: (wanted, signal) => post(wanted, { rules, timing }, signal) }
+}
+
+/**
+ * One try. As with media, whatever ends it early ends one `AbortController` with its reason, and each stage watches that.
+ * Redirects are not followed: the account named this address, and a redirect would carry signed notices elsewhere.
+ */
+async function post(
+  wanted: PostWanted,
+  { rules, timing }: { readonly rules: FollowRules; readonly timing: PostTiming },
+  caller: AbortSignal,
+): Promise<PostEnd> {
+  caller.throwIfAborted()
+  const ending = new AbortController()
+  const passOn = () => ending.abort(caller.reason)
+  caller.addEventListener('abort', passOn, { once: true })
+  const timer = setTimeout(() => ending.abort(tookTooLong(timing.totalMs)), timing.totalMs)
+  try {
+    const target = judgeMediaUrl(wanted.url, rules.allowedPrivate)
+    if (!target.ok) return { kind: 'failed', code: 'blocked', words: target.detail }
+    const addresses = await locateHost(target, rules, ending.signal)
+    const { headers, body } = wanted
+    const response = await openResponse({ target, addresses, posted: { headers, body } }, rules, ending)
+    try {
+      return {
+        kind: 'answered',
+        status: response.status,
+        retryAfterMs: parseRetryAfter(response.header('retry-after'), response.header('date')),
+        excerpt: await readExcerpt(response, timing.excerptMs),
+      }
+    } finally {
+      response.close()
+    }
+  } catch (thrown) {
+    const cause: unknown = ending.signal.aborted ? ending.signal.reason : thrown
+    if (cause instanceof MediaProblem) return explain(cause)
+    throw cause
+  } finally {
+    clearTimeout(timer)
+    caller.removeEventListener('abort', passOn)
+  }
+}
+
+/** What came by then, of a body that may drip for ever or never end. It decides nothing, so nothing about it can fail. */
+function readExcerpt({ body, connection }: OpenResponse, withinMs: number): Promise<string> {
+  return new Promise((resolve) => {
+    const pieces: Buffer[] = []
+    let bytes = 0
+    const finish = () => {
+      clearTimeout(timer)
+      body.removeAllListeners('data')
+      connection.hold()
+      const text = Buffer.concat(pieces).subarray(0, EXCERPT_BYTES).toString('utf8')
+      resolve(
+        text
+          .replace(/[^\P{C}\n\t]/gu, ' ')
+          .replaceAll('\uFFFD', '')
+          .trim(),
+      )
+    }
+    const timer = setTimeout(finish, withinMs)
+    body.on('data', (piece: Buffer) => {
+      pieces.push(piece)
+      bytes += piece.length
+      if (bytes >= EXCERPT_BYTES) finish()
+    })
+    body.once('end', finish)
+    body.once('close', finish)
+    connection.release()
+  })
+}
+
+const CODES: Readonly<Record<MediaFailureCode, TryCode>> = {
+  media_dns: 'name_unknown',
+  media_connect: 'unreachable',
+  media_tls: 'tls',
+  media_timeout: 'timeout',
+  media_blocked: 'blocked',
+  media_truncated: 'unreachable',
+  media_protocol: 'protocol',
+  // None of these comes of a post: they are said of files and of statuses, which are judged elsewhere.
+  media_status: 'protocol',
+  media_too_big: 'protocol',
+  media_wrong_type: 'protocol',
+}
+
+function explain({ failure }: MediaProblem): PostEnd {
+  const code = CODES[failure.code]
+  // One sentence for every refused address, so that it tells nothing about what is or is not there.
+  const words =
+    code === 'blocked'
+      ? 'The URL leads to an address that webhooks are not posted to.'
+      : failure.words.replaceAll('media host', 'receiver')
+  return { kind: 'failed', code, words }
+}
+
+function tookTooLong(totalMs: number): MediaProblem {
+  return new MediaProblem('media_timeout', `The media host did not answer within ${totalMs} ms.`)
+}

@@ -1,0 +1,21 @@
+import { Webhook } from 'standardwebhooks'
+import type { Instant } from '../core/ids.ts'
+
+export interface ToSign {
+  readonly noticeId: string
+  readonly payload: string
+  readonly at: Instant
+  /** `whsec_…`, the one that counts first. */
+  readonly secrets: readonly string[]
+}
+
+/** The headers by which a receiver knows that it is us. While a secret is being replaced, both sign. */
+export function signNotice({ noticeId, payload, at, secrets }: ToSign): Readonly<Record<string, string>> {
+  const sentAt = new Date(at)
+  return {
+    'content-type': 'application/json',
+    'webhook-id': noticeId,
+    'webhook-timestamp': String(Math.floor(at / 1_000)),
+    'webhook-signature': secrets.map((secret) => new Webhook(secret).sign(noticeId, sentAt, payload)).join(' '),
+  }
+}

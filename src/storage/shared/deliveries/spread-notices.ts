@@ -1,0 +1,140 @@
+import { type Selectable, sql, type Transaction } from 'kysely'
+import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
+import { composePayload } from '../../../core/notices/compose-payload.ts'
+import { isNoticeKind } from '../../../core/notices/notice-kinds.ts'
+import type { Deliveries } from '../../../core/ports/deliveries.ts'
+import type { Store } from '../store.ts'
+import type { Tables } from '../tables.ts'
+import { WAITING } from '../webhooks/change-webhook.ts'
+
+// On a laptop some 10 ms of writing: the service writes at the same time and must not wait long for its turn.
+const NOTICES_AT_ONCE = 200
+const ROWS_PER_STATEMENT = 200
+/** How many may wait for one webhook. Beyond it the oldest are given up: what is new counts more to whoever was away. */
+export const MOST_WAITING = 10_000
+
+type NoticeRow = Selectable<Tables['notice']>
+type Hook = Pick<Selectable<Tables['webhook']>, 'account_id' | 'id'> & { readonly kinds: ReadonlySet<string> }
+
+/** See `Deliveries.spread`. */
+export function spreadNotices(store: Store, mostWaiting: number): ReturnType<Deliveries['spread']> {
+  return store.database.transaction().execute(async (tables) => {
+    await store.engine.beginDelivering(tables)
+    const notices = await tables
+      .selectFrom('notice')
+      .selectAll()
+      .where('is_new', '=', sql.lit(1))
+      .orderBy('position')
+      .limit(NOTICES_AT_ONCE)
+      .execute()
+    if (notices.length === 0) return { notices: 0, dropped: 0 }
+    const hooks = await readHooks(tables, [...new Set(notices.map((notice) => notice.account_id))])
+    const rows = await makeRows(tables, { notices, hooks, at: store.now() })
+    for (let from = 0; from < rows.length; from += ROWS_PER_STATEMENT)
+      await tables
+        .insertInto('delivery')
+        .values(rows.slice(from, from + ROWS_PER_STATEMENT))
+        .execute()
+    await tables
+      .updateTable('notice')
+      .set({ is_new: 0 })
+      .where(
+        'position',
+        'in',
+        notices.map(({ position }) => position),
+      )
+      .execute()
+    let dropped = 0
+    const served = new Set(rows.map((row) => row.webhook_id))
+    for (const hook of [...hooks.values()].flat())
+      if (served.has(hook.id)) dropped += await dropOldest(tables, { hook, mostWaiting, at: store.now() })
+    return { notices: notices.length, dropped }
+  })
+}
+
+async function readHooks(
+  tables: Transaction<Tables>,
+  accounts: readonly AccountId[],
+): Promise<ReadonlyMap<AccountId, readonly Hook[]>> {
+  const rows = await tables
+    .selectFrom('webhook')
+    .select(['account_id', 'id', 'kinds'])
+    .where('account_id', 'in', accounts)
+    .where('state', '=', 'enabled')
+    .execute()
+  const hooks = rows.map((row) => ({ ...row, kinds: new Set(JSON.parse(row.kinds) as string[]) }))
+  return Map.groupBy(hooks, (hook) => hook.account_id)
+}
+
+interface ToMake {
+  readonly notices: readonly NoticeRow[]
+  readonly hooks: ReadonlyMap<AccountId, readonly Hook[]>
+  readonly at: Instant
+}
+
+async function makeRows(tables: Transaction<Tables>, { notices, hooks, at }: ToMake) {
+  const wanted = notices.flatMap((notice) => {
+    const those = (hooks.get(notice.account_id) ?? []).filter(({ kinds }) => kinds.has(notice.kind))
+    return those.length > 0 ? [{ notice, those, data: JSON.parse(notice.data) as Record<string, unknown> }] : []
+  })
+  const numbers = await readNumbers(
+    tables,
+    wanted.flatMap(({ data }) => (typeof data['connectionId'] === 'string' ? [data['connectionId']] : [])),
+  )
+  return wanted.flatMap(({ notice, those, data }) => {
+    if (!isNoticeKind(notice.kind)) return []
+    const from = numbers.get(String(data['connectionId'])) ?? null
+    const payload = composePayload({ kind: notice.kind, at: notice.at, data }, from)
+    return those.map((hook) => ({
+      account_id: notice.account_id,
+      webhook_id: hook.id,
+      notice_position: notice.position,
+      kind: notice.kind,
+      payload,
+      created_at: at,
+      ...WAITING,
+      next_try_at: at,
+    }))
+  })
+}
+
+async function readNumbers(tables: Transaction<Tables>, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map()
+  const rows = await tables
+    .selectFrom('connection')
+    .select(['id', 'number'])
+    .where('id', 'in', [...new Set(ids)] as ConnectionId[])
+    .execute()
+  return new Map(rows.map(({ id, number }) => [id, number]))
+}
+
+async function dropOldest(
+  tables: Transaction<Tables>,
+  { hook, mostWaiting, at }: { readonly hook: Hook; readonly mostWaiting: number; readonly at: Instant },
+): Promise<number> {
+  const waiting = tables
+    .selectFrom('delivery')
+    .select('notice_position')
+    .where('account_id', '=', hook.account_id)
+    .where('webhook_id', '=', hook.id)
+    .where('state', '=', sql.lit('waiting'))
+  // One look at an index that holds no more than what waits.
+  const past = await waiting.orderBy('notice_position', 'desc').offset(mostWaiting).limit(1).executeTakeFirst()
+  if (!past) return 0
+  const { numUpdatedRows } = await tables
+    .updateTable('delivery')
+    .set({ state: 'dropped', next_try_at: null, claim: null, ended_at: at })
+    .where('account_id', '=', hook.account_id)
+    .where('webhook_id', '=', hook.id)
+    .where('state', '=', sql.lit('waiting'))
+    .where('notice_position', '<=', past.notice_position)
+    .executeTakeFirst()
+  const dropped = Number(numUpdatedRows)
+  await tables
+    .updateTable('webhook')
+    .set({ dropped: sql`dropped + ${dropped}` })
+    .where('account_id', '=', hook.account_id)
+    .where('id', '=', hook.id)
+    .execute()
+  return dropped
+}

@@ -1,0 +1,19 @@
+import type { AccountId } from '../../../core/ids.ts'
+import type { Change } from '../store.ts'
+
+/** Writes down anew what the enabled webhooks of an account want: who changes the state of a message looks there. */
+export async function noteWants({ tables }: Pick<Change, 'tables'>, accountId: AccountId): Promise<void> {
+  const rows = await tables
+    .selectFrom('webhook')
+    .select('kinds')
+    .where('account_id', '=', accountId)
+    .where('state', '=', 'enabled')
+    .execute()
+  const kinds = [...new Set(rows.flatMap((row) => JSON.parse(row.kinds) as string[]))]
+  await tables.deleteFrom('notice_want').where('account_id', '=', accountId).execute()
+  if (kinds.length > 0)
+    await tables
+      .insertInto('notice_want')
+      .values(kinds.map((kind) => ({ account_id: accountId, kind })))
+      .execute()
+}
