@@ -1,8 +1,23 @@
-import { type Logger, pino } from 'pino'
+import { type DestinationStream, type Logger, pino } from 'pino'
 import type { Settings } from '../config/read-settings.ts'
+import { describeError } from './describe-error.ts'
 
-/** `process` tells several processes on one machine apart; one alone leaves it out. */
-export function createLogger({ logLevel }: Settings, process: number | null = null): Logger {
-  const base = process === null ? null : { process }
-  return pino({ level: logLevel, base, timestamp: pino.stdTimeFunctions.isoTime })
+interface LoggerOptions {
+  /** Tells several processes on one machine apart; one alone leaves it out. */
+  readonly process?: number | null
+  /** Instead of stdout; for tests. */
+  readonly destination?: DestinationStream
+}
+
+export function createLogger(
+  { logLevel }: Pick<Settings, 'logLevel'>,
+  { process = null, destination }: LoggerOptions = {},
+): Logger {
+  const options = {
+    level: logLevel,
+    base: process === null ? null : { process },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    serializers: { err: (error: unknown) => describeError(error) },
+  }
+  return destination ? pino(options, destination) : pino(options)
 }

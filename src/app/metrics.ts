@@ -41,6 +41,7 @@ export class Metrics implements HttpObserver {
   readonly #requestSeconds: Spread
   readonly #firstWait: Spread
   readonly #ofChannels = new Map<string, OfChannel>()
+  readonly #ofCommits = new Map<string, { readonly seconds: Spread; readonly rows: Spread }>()
 
   /**
    * `readOthers` brings what the other processes on this port have counted; null when there are none.
@@ -105,8 +106,16 @@ export class Metrics implements HttpObserver {
 
   /** Once for each commit, however many share it. */
   committed({ what, rows, tookMs }: Committed): void {
-    this.#spread('nuncio_commit_seconds', { what }).observe(tookMs / 1000)
-    this.#spread('nuncio_commit_rows', { what }).observe(rows)
+    let ofKind = this.#ofCommits.get(what)
+    if (!ofKind) {
+      ofKind = {
+        seconds: this.#spread('nuncio_commit_seconds', { what }),
+        rows: this.#spread('nuncio_commit_rows', { what }),
+      }
+      this.#ofCommits.set(what, ofKind)
+    }
+    ofKind.seconds.observe(tookMs / 1000)
+    ofKind.rows.observe(rows)
   }
 
   record(event: JournalEvent): void {

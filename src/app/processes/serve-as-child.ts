@@ -45,7 +45,7 @@ class ServingChild {
   #exitCode = 0
 
   constructor({ number, settings }: ServeOrder, createService: (parts: ChildParts) => ChildService) {
-    this.#logger = createLogger(settings, number)
+    this.#logger = createLogger(settings, { process: number })
     this.#service = createService({
       settings,
       logger: this.#logger,

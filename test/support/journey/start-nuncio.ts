@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pino } from 'pino'
+import type { Logger } from 'pino'
 import { onTestFinished } from 'vitest'
+import { createLogger } from '../../../src/app/create-logger.ts'
 import { Nuncio } from '../../../src/app/nuncio.ts'
 import {
   type AdministrationSession,
@@ -59,6 +60,8 @@ export interface JourneyOptions {
   readonly token?: string
   /** Given each line of the log; without it nothing is logged. */
   readonly onLog?: (line: string) => void
+  /** `info` when left out. */
+  readonly logLevel?: 'debug' | 'info'
 }
 
 export async function startNuncio(options: JourneyOptions = {}): Promise<Journey> {
@@ -66,7 +69,7 @@ export async function startNuncio(options: JourneyOptions = {}): Promise<Journey
   const settings = settingsFor(dataDir, options.settings ?? {})
   const nuncio = new Nuncio({
     settings,
-    logger: options.onLog ? pino({ level: 'info' }, { write: options.onLog }) : pino({ level: 'silent' }),
+    logger: loggerFor(options),
     onBroken: (error) => {
       throw error
     },
@@ -99,6 +102,10 @@ export async function startNuncio(options: JourneyOptions = {}): Promise<Journey
       return startNuncio({ ...options, dataDir, token })
     },
   }
+}
+
+function loggerFor({ onLog, logLevel = 'info' }: JourneyOptions): Logger {
+  return onLog ? createLogger({ logLevel }, { destination: { write: onLog } }) : createLogger({ logLevel: 'silent' })
 }
 
 export function temporaryFolder(): string {
