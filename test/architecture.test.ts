@@ -67,6 +67,7 @@ const PACKAGES: ImportRules['packages'] = {
   pg: ['storage/postgres'],
   // Others log through the journal, or through the logger that app hands to them.
   pino: ['app'],
+  standardwebhooks: ['notify'],
   // app owns the registry, http answers with its text.
   'prom-client': ['app', 'http', 'http/*'],
   // The guarded client for addresses that others give us; whoever else needs that gets it through a port. And the client

@@ -150,6 +150,10 @@ export class Metrics implements HttpObserver {
       case 'callback.applied':
         this.count('nuncio_callback_reports_total', { channel: event.channel, kind: event.kind, end: event.end })
         break
+      case 'delivery.tried':
+        this.count('nuncio_webhook_tries_total', { outcome: event.code })
+        this.#spread('nuncio_webhook_try_seconds', {}).observe(event.tookMs / 1000)
+        break
       case 'callback.ignored':
         this.count('nuncio_callback_parts_ignored_total', { channel: event.channel, reason: event.reason }, event.count)
         break

@@ -21,6 +21,7 @@ import type { FirstStart } from './first-start.ts'
 import { createJournal } from './journal.ts'
 import { countLook } from './metrics/watch-metrics.ts'
 import { Metrics, type MetricsReport } from './metrics.ts'
+import { createNotifying, type Notifying } from './notifying.ts'
 import type { SetUpOffer } from './offer-set-up.ts'
 import type { ConsoleStorage } from './open-console-store.ts'
 import { openSecrets } from './open-secrets.ts'
@@ -71,6 +72,7 @@ export class Nuncio {
   #dispatching: Dispatching | null = null
   #watchdog: Watchdog | null = null
   #console: ConsoleStorage | null = null
+  #notifying: Notifying | null = null
   #http: HttpServer | null = null
   #secrets: Secrets | null = null
   #tls: TlsWatch | null = null
@@ -148,6 +150,7 @@ export class Nuncio {
     for (const [name, channel] of made.byName) channels.set(name, channel)
     if (this.#does('dispatch')) this.#dispatching = this.#createDispatching(storage, channels)
     const console = this.#does('console') ? await this.#openConsole(storage, secrets) : null
+    if (this.#does('dispatch')) this.#notifying = await this.#createNotifying(storage, secrets)
     const callbacks = this.#does('api') ? made.receivers : []
     this.#http = this.#createHttp(storage, { console, callbacks, tls: tls.identity })
 
@@ -162,6 +165,7 @@ export class Nuncio {
     this.#console?.start()
     this.#watchdog = this.#createWatchdog(storage, channels)
     this.#watchdog.start()
+    this.#notifying?.start()
     // Last: its token is printed once. A start that failed after it, say for a taken port, would have swallowed it. Until
     // then every call meets no account, and is refused.
     const first = await this.#prepareFirst(storage)
@@ -172,7 +176,7 @@ export class Nuncio {
     // What is only half open cannot be closed.
     await this.#started?.catch(() => {})
     this.#tls?.close()
-    await Promise.all([this.#http?.close(), this.#dispatching?.stop(), this.#watchdog?.stop()])
+    await Promise.all([this.#http?.close(), this.#dispatching?.stop(), this.#notifying?.stop(), this.#watchdog?.stop()])
     await this.#console?.close()
     await this.#storage?.close()
     await this.#traces?.stop()
@@ -235,18 +239,27 @@ export class Nuncio {
       clock: storage.clock,
       secrets,
       channelMemory: (channel) => storage.channelMemory(channel),
-      onTrouble: (error) =>
-        this.#journal.record(
-          error instanceof Refusal
-            ? { event: 'storage.unavailable', error }
-            : { event: 'fault', where: 'the console', error },
-        ),
+      onTrouble: (error) => this.#noteTrouble(error),
     })
     this.#console = opened
     return { ...settings, checksReplies: this.#parts.checksConsoleReplies ?? false }
   }
 
-  #createHttp(storage: Storage, served: Pick<HttpServerDeps, 'console' | 'callbacks' | 'tls'>): HttpServer {
+    this.#tls?.close()
+  #createNotifying(storage: Storage, secrets: Secrets): Promise<Notifying> {
+    const parts = { settings: this.#settings, storage, secrets, console: this.#console, journal: this.#journal }
+    return createNotifying({ ...parts, onTrouble: (error) => this.#noteTrouble(error) })
+  }
+
+  #noteTrouble(error: unknown): void {
+    this.#journal.record(
+      error instanceof Refusal
+        ? { event: 'storage.unavailable', error }
+        : { event: 'fault', where: 'the console', error },
+    )
+  }
+
+  #createHttp(storage: Storage, served: Pick<HttpServerDeps, 'console' | 'callbacks'>): HttpServer {
     const settings = this.#settings
     return createHttpServer({
       intake: this.#does('api') ? wakeOnAccept(storage.intake, (id, type) => this.#accepted(id, type)) : null,

@@ -12,6 +12,7 @@ import { createConnecting } from './connecting.ts'
 import { createLastFacts } from './create-last-facts.ts'
 import { createSandboxShow } from './create-sandbox-show.ts'
 import { type ConsoleStorage, openConsoleStore } from './open-console-store.ts'
+import { toRanges } from './to-ranges.ts'
 
 export interface ConsoleWanted {
   readonly settings: Settings
@@ -45,6 +46,7 @@ export async function openConsole({ settings, clock, secrets, channelMemory, onT
       dataDir: settings.dataDir,
       sandbox: createSandboxShow(join(settings.dataDir, 'sandbox-media')),
       version: packageFile.version,
+      webhookAllowedPrivate: toRanges(settings.webhookAllowedPrivate),
       mayUsePlainHttp: settings.consolePlainHttp,
       // Beside the sources, wherever the process was started.
       pagesFolder: join(import.meta.dirname, '../../console/dist'),

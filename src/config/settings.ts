@@ -165,6 +165,17 @@ export const SETTINGS = {
         ? null
         : `NUNCIO_MEDIA_ALLOWED_PRIVATE lets every caller make this service fetch from ${ranges.join(', ')}. Leave it empty in production.`,
   }),
+  webhookAllowedPrivate: setting({
+    name: 'NUNCIO_WEBHOOK_ALLOWED_PRIVATE',
+    kind: cidrList,
+    default: '',
+    whenUnset: [],
+    purpose: 'Addresses that are not public to which webhooks may post all the same; for developers only.',
+    warning: (ranges) =>
+      ranges.length === 0
+        ? null
+        : `NUNCIO_WEBHOOK_ALLOWED_PRIVATE lets every account make this service post to ${ranges.join(', ')}. Leave it empty in production.`,
+  }),
   dnsServers: setting({
     name: 'NUNCIO_DNS_SERVERS',
     kind: dnsServerList,

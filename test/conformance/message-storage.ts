@@ -1,6 +1,7 @@
 import { blockedRecipientsKeepTheirPromises } from './blocked-recipients.ts'
 import { channelConnectionsAreFound } from './channel-connections.ts'
 import { channelMemoryKeepsItsPromises } from './channel-memory.ts'
+import { deliveriesKeepTheirPromises } from './deliveries.ts'
 import { intakeKeepsItsPromises } from './intake.ts'
 import { lanesKeepTheirPromises } from './lanes.ts'
 import { mediaQueueKeepsItsPromises } from './media-queue.ts'
@@ -20,4 +21,5 @@ export function messageStorageKeepsItsPromises(suite: Suite, newWorld: NewWorld)
   mediaQueueKeepsItsPromises(suite, newWorld)
   noticesKeepTheirPromises(suite, newWorld)
   blockedRecipientsKeepTheirPromises(suite, newWorld)
+  deliveriesKeepTheirPromises(suite, newWorld)
 }

@@ -74,16 +74,6 @@ function rareNotices({ it }: Suite, newWorld: NewWorld): void {
   })
 }
 
-const EVERY_STATE: readonly SettledState[] = [
-  'PUBLISHED',
-  'DELIVERED',
-  'READ',
-  'FAILED',
-  'UNCONFIRMED',
-  'EXPIRED',
-  'CANCELLED',
-]
-
 function noticesOfStates({ it }: Suite, newWorld: NewWorld): void {
   for (const [name, drive] of Object.entries(TRANSITIONS)) {
     it(`notes in the same commit what became of a message: ${name}`, async () => {
@@ -117,16 +107,6 @@ function noticesOfStates({ it }: Suite, newWorld: NewWorld): void {
       await world.close()
     })
   }
-
-  it('has driven every state that a message can come to', async () => {
-    const reached = new Set<SettledState>()
-    for (const drive of Object.values(TRANSITIONS)) {
-      const listened = await listening(newWorld)
-      for (const state of await drive(listened)) reached.add(state)
-      await listened.world.close()
-    }
-    assert.deepEqual([...reached].toSorted(), EVERY_STATE.toSorted())
-  })
 }
 
 function nothingTooMuch({ it }: Suite, newWorld: NewWorld): void {

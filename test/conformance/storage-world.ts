@@ -6,6 +6,7 @@ import type { BlockedRecipients } from '../../src/core/ports/blocked-recipients.
 import type { Receipt } from '../../src/core/ports/channel.ts'
 import type { ChannelConnections } from '../../src/core/ports/channel-connections.ts'
 import type { ChannelMemory } from '../../src/core/ports/channel-memory.ts'
+import type { DeliveryWatch } from '../../src/core/ports/deliveries.ts'
 import type { Candidate, Intake } from '../../src/core/ports/intake.ts'
 import type { AttemptRecord, ClaimedLane, Lanes, Step, StepResult } from '../../src/core/ports/lanes.ts'
 import type { MediaQueue } from '../../src/core/ports/media-queue.ts'
@@ -21,7 +22,7 @@ export interface StorageWorld {
   readonly lanes: Lanes
   /** ANNA's. */
   readonly mediaQueue: MediaQueue
-  readonly notices: Notices
+  readonly notices: Notices & DeliveryWatch
   readonly watch: Watch
   readonly blocked: BlockedRecipients
   /** One more process that dispatches on the same database. Absent where one process serves it alone. */

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http'
+import { TRY_CODES } from '../../core/notices/try-codes.ts'
 import type { Outcome } from '../../core/ports/channel.ts'
 import type { CallbackEvent, JournalEvent } from '../../core/ports/journal.ts'
 import { MEDIA_FAILURES } from '../../core/ports/media.ts'
@@ -11,7 +12,13 @@ export const OTHER = 'other'
 
 type Counted = Exclude<
   JournalEvent['event'],
-  'attempt.finished' | 'lane.claimed' | 'lane.lost' | 'media.fetched' | 'media.failed' | 'message.prepared'
+  | 'attempt.finished'
+  | 'lane.claimed'
+  | 'lane.lost'
+  | 'media.fetched'
+  | 'media.failed'
+  | 'message.prepared'
+  | 'delivery.tried'
 >
 type Received = Extract<CallbackEvent, { event: 'callback.received' }>
 type Applied = Extract<CallbackEvent, { event: 'callback.applied' }>
@@ -21,6 +28,7 @@ export const httpStatuses = Object.keys(STATUS_CODES)
 export const requestOutcomes = ['accepted', 'replayed', ...Object.keys(REFUSALS), OTHER]
 export const attemptOutcomes = allOf<Outcome['kind']>({ accepted: true, rejected: true, unknown: true })
 export const fetchOutcomes = ['fetched', ...MEDIA_FAILURES, OTHER]
+export const tryOutcomes = Object.keys(TRY_CODES)
 export const prepareOutcomes = ['ready', 'failed', 'cut']
 
 /** What else happens on the dispatching side: each event that no metric of its own counts. */
@@ -35,6 +43,8 @@ export const otherEvents = allOf<Exclude<Counted, CallbackEvent['event']>>({
   'network.code_unknown': true,
   'alarm.raised': true,
   'alarm.cleared': true,
+  'deliveries.dropped': true,
+  'webhook.disabled': true,
   'storage.unavailable': true,
   fault: true,
 })

@@ -14,10 +14,21 @@ import {
   reportKinds,
   requestOutcomes,
   standings,
+  tryOutcomes,
 } from './label-values.ts'
 
 /** The rows of the dashboard, from top to bottom. */
-export const ROWS = ['Accepting', 'Lanes', 'Attempts', 'Callbacks', 'Media', 'Storage', 'Console', 'Process'] as const
+export const ROWS = [
+  'Accepting',
+  'Lanes',
+  'Attempts',
+  'Callbacks',
+  'Webhooks',
+  'Media',
+  'Storage',
+  'Console',
+  'Process',
+] as const
 export type Row = (typeof ROWS)[number]
 
 export interface MetricDefinition {
@@ -163,6 +174,18 @@ export const METRICS = {
     labels: { channel: channels, reason: ignoredReasons },
     row: 'Callbacks',
     title: 'Parts ignored',
+  }),
+
+  nuncio_webhook_tries_total: counter({
+    help: 'Tries to post a notice to a webhook, by outcome.',
+    labels: { outcome: tryOutcomes },
+    row: 'Webhooks',
+    title: 'Tries by outcome',
+  }),
+  nuncio_webhook_try_seconds: histogram('seconds', SECONDS, {
+    help: 'Length of one try to post a notice to a webhook.',
+    row: 'Webhooks',
+    title: 'Length of a try',
   }),
 
   nuncio_media_fetches_total: counter({

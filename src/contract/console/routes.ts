@@ -9,6 +9,7 @@ import { sandboxRoutes } from './sandbox.ts'
 import { sessionRoutes } from './session.ts'
 import { streamRoutes } from './stream.ts'
 import { tokenRoutes } from './tokens.ts'
+import { webhookRoutes } from './webhooks.ts'
 
 /** Everything that can be asked of the console's private API, by name. */
 export const CONSOLE_ROUTES = {
@@ -16,6 +17,7 @@ export const CONSOLE_ROUTES = {
   ...peopleRoutes,
   ...auditRoutes,
   ...tokenRoutes,
+  ...webhookRoutes,
   ...logRoutes,
   ...connectionRoutes,
   ...messageRoutes,

@@ -1,3 +1,4 @@
+import type { AddressRange } from '../../core/media-address/ip-address.ts'
 import type { ChannelDescription } from '../../core/ports/channel-description.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import type { Connecting } from '../../core/ports/connecting.ts'
@@ -27,4 +28,6 @@ export interface ConsoleDeps {
   readonly dataDir: string
   readonly sandbox: SandboxShow
   readonly version: string
+  /** Private ranges that the operator opened for webhooks. */
+  readonly webhookAllowedPrivate: readonly AddressRange[]
 }

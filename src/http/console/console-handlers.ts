@@ -10,6 +10,7 @@ import { peopleHandlers } from './people/people-handlers.ts'
 import { sandboxHandlers } from './sandbox/sandbox-handlers.ts'
 import { streamHandlers } from './stream/stream-handlers.ts'
 import { tokensHandlers } from './tokens/tokens-handlers.ts'
+import { webhookHandlers } from './webhooks/webhook-handlers.ts'
 
 /** A handler whose input has been read by its own route's shapes, and whose visit is what its access asks for. */
 export type AnyHandler = (input: unknown, visit: AnyVisit) => Promise<unknown>
@@ -19,6 +20,7 @@ export function createHandlers(parts: ConsoleParts): Readonly<Record<ConsoleRout
   const handlers: Handlers<ConsoleRoutes> = {
     ...peopleHandlers(parts),
     ...tokensHandlers(parts),
+    ...webhookHandlers(parts),
     ...logHandlers(parts),
     ...connectionHandlers(parts),
     ...messageHandlers(parts),

@@ -23,6 +23,7 @@ import {
   writeAudit,
 } from './store.ts'
 import type { Tables } from './tables.ts'
+import { announceConnection } from './webhooks/announce-connection.ts'
 
 export type WantedConnection = Parameters<Administration['addConnection']>[0]
 
@@ -57,6 +58,7 @@ export function addConnection(store: Store, wanted: WantedConnection, actor: Act
       .execute()
     await touchLane(making, id)
     await writeAudit(making, { action: 'connection.add', object: id, accountId, detail: { number, channel } })
+    await announceConnection(making, { kind: 'connection.added', accountId, id, number, channel })
     return view(making, id, at)
   })
 }
@@ -108,12 +110,16 @@ export async function writeState(
   state: 'active' | 'paused',
 ): Promise<void> {
   const { tables } = making
+  const before = await tables.selectFrom('connection').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
   await tables.updateTable('connection').set({ state }).where('id', '=', id).execute()
   // Whoever resumes has mended the cause, so the lane tries at once instead of sitting out its wait.
   if (state === 'active') await clearWait(tables, id)
   await touchLane(making, id)
   const action = state === 'active' ? 'connection.resume' : 'connection.pause'
   await writeAudit(making, { action, object: id, accountId })
+  if (before.state === state) return
+  const kind = state === 'active' ? 'connection.resumed' : 'connection.paused'
+  await announceConnection(making, { kind, accountId, id, number: before.number, channel: before.channel })
 }
 
 async function clearWait(tables: Reader, id: ConnectionId): Promise<void> {
@@ -168,6 +174,13 @@ export async function writeSettings(
     ...(link && { link: Object.keys(link) }),
   }
   await writeAudit(making, { action: 'connection.change', object: id, accountId, detail })
+  const { number, channel } = await tables
+    .selectFrom('connection')
+    .select(['number', 'channel'])
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+  const what = { kind: 'connection.changed', accountId, id, number, channel, changed: Object.keys(detail) } as const
+  await announceConnection(making, what)
 }
 
 interface OfAccount {

@@ -4,6 +4,7 @@ import { Refusal } from '../../core/refusals.ts'
 import { cancelSome, letOthersWrite, selectCancellable } from './cancel-waiting.ts'
 import { withoutSecrets } from './sealed-settings.ts'
 import { type Change, change, type Reader, type Store, touchLane, writeAudit } from './store.ts'
+import { announceConnection } from './webhooks/announce-connection.ts'
 
 export interface WantedRemoval {
   readonly id: ConnectionId
@@ -53,7 +54,9 @@ export async function removeStep(
     .where('id', '=', id)
     .execute()
   await touchLane(making, id)
-  await noteRemoval(making, { id, number: connection.number, accountId: connection.account_id, cancelled, removed })
+  const { number, channel, account_id: accountId } = connection
+  await noteRemoval(making, { id, number, accountId, cancelled, removed })
+  if (removed) await announceConnection(making, { kind: 'connection.removed', accountId, id, number, channel })
   return { cancelled, removed }
 }
 

@@ -25,9 +25,13 @@ CREATE UNIQUE INDEX connection_network_key on connection (channel, network_key)
 
 CREATE UNIQUE INDEX connection_number on connection (account_id, number) where state <> 'removed';
 
+CREATE INDEX delivery_claimed on delivery (account_id, webhook_id) where claim is not null;
+
 CREATE INDEX delivery_due on delivery (account_id, webhook_id, next_try_at) where state = 'waiting';
 
 CREATE INDEX delivery_of_notice on delivery (notice_position);
+
+CREATE INDEX delivery_waiting on delivery (account_id, webhook_id, notice_position) where state = 'waiting';
 
 CREATE INDEX idempotency_age on idempotency (accepted_at);
 
@@ -191,6 +195,8 @@ CREATE TABLE delivery (
   -- `waiting`, `delivered`, `failed`: no tries are left, `dropped`: too many waited.
   state text not null,
   tries integer not null default 0,
+  -- Those before it was replayed: its schedule began anew after them.
+  tries_before integer not null default 0,
   created_at integer not null,
   -- When it is due. While it is being tried: when it may be taken by another.
   next_try_at integer,
@@ -200,6 +206,8 @@ CREATE TABLE delivery (
   -- How the last try went, or why there was none.
   last_status integer,
   last_code text,
+  -- What is posted, byte for byte: the same at each try.
+  payload text not null,
   primary key (account_id, webhook_id, notice_position)
 ) strict, without rowid;
 
@@ -349,9 +357,7 @@ CREATE TABLE notice (
   message_sequence integer,
   data text not null,
   -- 1 until it has become deliveries.
-  is_new integer not null default 1,
-  -- What is posted, byte for byte. Null while nobody wanted it.
-  payload text
+  is_new integer not null default 1
 ) strict;
 
 CREATE TABLE notice_want (

@@ -169,6 +169,7 @@ export class ConsoleWorld extends AdministrationWorld {
         sandbox: { commands: [], openCopy: async () => null },
         version: '0.0.0',
         mayUsePlainHttp: false,
+        webhookAllowedPrivate: [],
         pagesFolder: '/nowhere',
         checksReplies: true,
         ...console,

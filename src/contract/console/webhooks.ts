@@ -1,0 +1,214 @@
+import { z } from 'zod'
+import { consoleRoute } from './route.ts'
+import { done, inAccount, instant, ofAccount, page } from './shapes.ts'
+
+export const WEBHOOK_STATES = ['enabled', 'disabled', 'failing'] as const
+export const DELIVERY_STATES = ['waiting', 'delivered', 'failed', 'dropped'] as const
+export type DeliveryState = (typeof DELIVERY_STATES)[number]
+const LONGEST_DESCRIPTION = 120
+const LONGEST_URL = 2048
+
+const url = z.string().trim().min(1, 'Give the address that notices are posted to.').max(LONGEST_URL)
+const description = z
+  .string()
+  .trim()
+  .refine(
+    (text) => Array.from(text).length <= LONGEST_DESCRIPTION,
+    `A description has at most ${LONGEST_DESCRIPTION} characters.`,
+  )
+  .refine(
+    (text) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text) && text.isWellFormed(),
+    'A description is one line of ordinary characters.',
+  )
+const kinds = z.array(z.string()).min(1, 'Choose at least one notice.').max(100)
+
+export const webhookForm = z.object({ url, description, kinds })
+export type WebhookForm = z.input<typeof webhookForm>
+
+const webhook = z.object({
+  id: z.string(),
+  url: z.string(),
+  description: z.string(),
+  kinds: z.array(z.string()),
+  /** `failing`: disabled by itself. */
+  state: z.enum(WEBHOOK_STATES),
+  stateReason: z.string().nullable(),
+  createdAt: instant,
+  createdBy: z.string(),
+  /** Since when every try has failed. */
+  failingSince: instant.nullable(),
+  lastDeliveredAt: instant.nullable(),
+  /** Until when the secret before this one signs too. */
+  oldSecretUntil: instant.nullable(),
+  /** Given up because too many waited, since it was made. */
+  dropped: z.int(),
+  /** Deliveries that were made in the last 24 hours, by how they stand; `isAtLeast`: there are more. */
+  lastDay: z.object({
+    waiting: z.int(),
+    delivered: z.int(),
+    failed: z.int(),
+    dropped: z.int(),
+    isAtLeast: z.boolean(),
+  }),
+})
+export type WebhookReply = z.output<typeof webhook>
+
+/** The secret is in no other reply. */
+const shownSecret = z.object({ secret: z.string(), details: webhook })
+export type ShownSecretReply = z.output<typeof shownSecret>
+
+const delivery = z.object({
+  /** Names it within its webhook. */
+  position: z.int(),
+  /** What the receiver gets as `webhook-id`. */
+  noticeId: z.string(),
+  kind: z.string(),
+  state: z.enum(DELIVERY_STATES),
+  tries: z.int(),
+  createdAt: instant,
+  nextTryAt: instant.nullable(),
+  endedAt: instant.nullable(),
+  lastStatus: z.int().nullable(),
+  lastCode: z.string().nullable(),
+})
+export type DeliveryRowReply = z.output<typeof delivery>
+
+const tryRow = z.object({
+  number: z.int(),
+  at: instant,
+  tookMs: z.int(),
+  status: z.int().nullable(),
+  code: z.string(),
+  /** What the code means, and what to do. */
+  sentence: z.string(),
+  nextStep: z.string(),
+  words: z.string().nullable(),
+  /** The beginning of what was answered. */
+  excerpt: z.string().nullable(),
+})
+export type TryReply = z.output<typeof tryRow>
+
+const wholeDelivery = delivery.extend({
+  /** What is posted, byte for byte. */
+  payload: z.string(),
+  tryRows: z.array(tryRow),
+})
+export type DeliveryReply = z.output<typeof wholeDelivery>
+
+const inWebhook = inAccount.extend({
+  position: z
+    .string()
+    .regex(/^\d{1,15}$/, 'This is no delivery.')
+    .transform(Number),
+})
+
+export const webhookRoutes = {
+  listWebhooks: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/webhooks',
+    access: 'viewer',
+    params: ofAccount,
+    reply: z.object({ items: z.array(webhook) }),
+  }),
+  /** What the form offers. */
+  describeNotices: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/notices',
+    access: 'viewer',
+    params: ofAccount,
+    reply: z.object({
+      kinds: z.array(z.object({ kind: z.string(), group: z.string(), sentence: z.string(), isWantable: z.boolean() })),
+    }),
+  }),
+  readWebhook: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/webhooks/:id',
+    access: 'viewer',
+    params: inAccount,
+    reply: webhook,
+  }),
+  createWebhook: consoleRoute({
+    method: 'POST',
+    path: '/accounts/:account/webhooks',
+    access: 'developer',
+    stepUp: true,
+    params: ofAccount,
+    body: webhookForm,
+    reply: shownSecret,
+  }),
+  changeWebhook: consoleRoute({
+    method: 'PUT',
+    path: '/accounts/:account/webhooks/:id',
+    access: 'developer',
+    stepUp: true,
+    params: inAccount,
+    body: webhookForm,
+    reply: webhook,
+  }),
+  /** The secret before it signs too for 24 hours. */
+  rotateWebhookSecret: consoleRoute({
+    method: 'POST',
+    path: '/accounts/:account/webhooks/:id/secret',
+    access: 'developer',
+    stepUp: true,
+    params: inAccount,
+    reply: shownSecret,
+  }),
+  setWebhookState: consoleRoute({
+    method: 'PUT',
+    path: '/accounts/:account/webhooks/:id/state',
+    access: 'developer',
+    params: inAccount,
+    body: z.object({ state: z.enum(['enabled', 'disabled']) }),
+    reply: webhook,
+  }),
+  deleteWebhook: consoleRoute({
+    method: 'POST',
+    path: '/accounts/:account/webhooks/:id/deletion',
+    access: 'developer',
+    stepUp: true,
+    params: inAccount,
+    reply: done,
+  }),
+  testWebhook: consoleRoute({
+    method: 'POST',
+    path: '/accounts/:account/webhooks/:id/test',
+    access: 'developer',
+    params: inAccount,
+    reply: z.object({ position: z.int() }),
+  }),
+  listDeliveries: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/webhooks/:id/deliveries',
+    access: 'viewer',
+    params: inAccount,
+    query: z.object({
+      state: z.enum(DELIVERY_STATES).optional(),
+      kind: z.string().max(100).optional(),
+      after: z.string().max(100).optional(),
+    }),
+    reply: page(delivery),
+  }),
+  readDelivery: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/webhooks/:id/deliveries/:position',
+    access: 'viewer',
+    params: inWebhook,
+    reply: wholeDelivery,
+  }),
+  replayDelivery: consoleRoute({
+    method: 'POST',
+    path: '/accounts/:account/webhooks/:id/deliveries/:position/replay',
+    access: 'developer',
+    params: inWebhook,
+    reply: wholeDelivery,
+  }),
+  replayFailed: consoleRoute({
+    method: 'POST',
+    path: '/accounts/:account/webhooks/:id/replay',
+    access: 'developer',
+    params: inAccount,
+    body: z.object({ since: instant }),
+    reply: z.object({ replayed: z.int() }),
+  }),
+} as const

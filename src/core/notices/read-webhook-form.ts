@@ -1,0 +1,23 @@
+import type { AddressRange } from '../media-address/ip-address.ts'
+import { judgeMediaUrl } from '../media-address/judge-url.ts'
+import { Refusal } from '../refusals.ts'
+import { isNoticeKind, type NoticeKind } from './notice-kinds.ts'
+
+/** The address in its canonical form. Refuses what could never be posted to, by the rules for media URLs. */
+export function readWebhookUrl(text: string, allowedPrivate: readonly AddressRange[]): string {
+  const judged = judgeMediaUrl(text, allowedPrivate)
+  if (!judged.ok) throw new Refusal('argument_invalid', judged.detail, 'url')
+  return judged.url
+}
+
+/** In the order of the table, each once. */
+export function readWebhookKinds(names: readonly string[]): readonly NoticeKind[] {
+  const kinds = [...new Set(names)].map((name) => {
+    if (!isNoticeKind(name)) throw new Refusal('argument_invalid', `There is no notice “${name}”.`, 'kinds')
+    if (name === 'webhook.test')
+      throw new Refusal('argument_invalid', 'A test is sent when somebody asks for it, and to any webhook.', 'kinds')
+    return name
+  })
+  if (kinds.length === 0) throw new Refusal('argument_invalid', 'Choose at least one notice.', 'kinds')
+  return kinds
+}

@@ -1,0 +1,453 @@
+import assert from 'node:assert/strict'
+import type { AccountId } from '../../src/core/ids.ts'
+import { judgeTry } from '../../src/core/notices/judge-try.ts'
+import type { NoticeKind } from '../../src/core/notices/notice-kinds.ts'
+import type { ClaimedDelivery, TriedDelivery } from '../../src/core/ports/deliveries.ts'
+import type { PostEnd } from '../../src/core/ports/guarded-post.ts'
+import type { OfWebhook } from '../../src/core/ports/webhooks.ts'
+import { createDeliveries } from '../../src/storage/shared/deliveries/deliveries.ts'
+import { createWebhooks } from '../../src/storage/shared/webhooks/webhooks.ts'
+import { accept, addSender, type NewWorld, type StorageWorld, type Suite } from './storage-world.ts'
+
+const DAY = 86_400_000
+const LEASE = 60_000
+const DONE: PostEnd = { kind: 'answered', status: 204, retryAfterMs: null, excerpt: '' }
+const DOWN: PostEnd = { kind: 'failed', code: 'unreachable', words: 'Nobody answered.' }
+const GONE: PostEnd = { kind: 'answered', status: 410, retryAfterMs: null, excerpt: 'gone' }
+
+/** What every engine promises of webhooks and of what is posted to them. */
+export function deliveriesKeepTheirPromises(suite: Suite, newWorld: NewWorld): void {
+  spreading(suite, newWorld)
+  trying(suite, newWorld)
+  changing(suite, newWorld)
+  telling(suite, newWorld)
+}
+
+function spreading({ it }: Suite, newWorld: NewWorld): void {
+  it('posts a notice to each webhook that wants it, once, with what the message says of itself', async () => {
+    const world = await open(newWorld)
+    const { account, work } = world
+    await hook(world, 'whk_a', ['message.cancelled'])
+    await hook(world, 'whk_b', ['message.cancelled', 'message.failed'])
+    await hook(world, 'whk_c', ['message.failed'])
+    const id = await accept(world.storage, world.sender)
+    await world.storage.administration.cancelMessage(id, 'test')
+
+    await work.spread()
+    const again = await work.spread()
+    const claimed = await work.claimDue({ room: 10, leaseMs: LEASE })
+
+    assert.deepEqual(claimed.map(({ webhookId }) => webhookId).toSorted(), ['whk_a', 'whk_b'])
+    assert.deepEqual(again, { notices: 0, dropped: 0 })
+    assert.equal(claimed[0]?.noticeId, claimed[1]?.noticeId)
+    const payload = JSON.parse(claimed[0]?.payload ?? '') as Record<string, Record<string, unknown>>
+    assert.equal(payload['type'], 'message.cancelled')
+    const { data } = payload
+    assert.deepEqual(
+      [data?.['messageId'], data?.['from'], data?.['to'], data?.['state']],
+      [id, world.sender.number, '15550100000', 'CANCELLED'],
+    )
+    assert.deepEqual(Object(data?.['reason'])['code'], 'cancelled_by_person')
+    assert.ok(!claimed[0]?.payload.includes('Hello'))
+    assert.equal(account, claimed[0]?.accountId)
+    await world.close()
+  })
+
+  it('gives up the oldest where too many wait, and counts them', async () => {
+    const world = await open(newWorld, 3)
+    const of = await hook(world, 'whk_a', ['token.expired'])
+    await announce(world, 5)
+
+    const spread = await world.work.spread()
+
+    assert.equal(spread.dropped, 2)
+    const { items } = await world.hooks.listDeliveries(of, { state: 'dropped', kind: null, after: null })
+    assert.equal(items.length, 2)
+    assert.equal((await world.hooks.readWebhook(of)).dropped, 2)
+    const waiting = await world.hooks.listDeliveries(of, { state: 'waiting', kind: null, after: null })
+    assert.ok((waiting.items.at(-1)?.position ?? 0) > (items[0]?.position ?? 0))
+    await world.close()
+  })
+}
+
+function trying({ it }: Suite, newWorld: NewWorld): void {
+  it('gives a delivery to one process at a time, and to another once its lease has ended', async () => {
+    const world = await open(newWorld)
+    await hook(world, 'whk_a', ['token.expired'])
+    await announce(world, 1)
+    await world.work.spread()
+
+    const both = await Promise.all([1, 2].map(() => world.work.claimDue({ room: 10, leaseMs: LEASE })))
+    await world.storage.clock.pass(LEASE - 1)
+    const early = await world.work.claimDue({ room: 10, leaseMs: LEASE })
+    await world.storage.clock.pass(1)
+    const [late] = await world.work.claimDue({ room: 10, leaseMs: LEASE })
+
+    const [first] = both.flat()
+    assert.equal(both.flat().length, 1)
+    assert.deepEqual(early, [])
+    assert.ok(first && late)
+    // The one of before is too late: what it came to is for the other to say. And the id stays the same.
+    await world.work.record([tried(world, first, DOWN)])
+    await world.work.record([tried(world, late, DONE)])
+    const view = await world.hooks.readDelivery({ accountId: world.account, id: 'whk_a' }, first.position)
+    assert.deepEqual([view.state, view.tries, view.tryRows.length], ['delivered', 1, 1])
+    assert.equal(late.noticeId, first.noticeId)
+    await world.close()
+  })
+
+  it('tries again on its schedule until none is left, then it has failed', async () => {
+    const world = await open(newWorld)
+    const of = await hook(world, 'whk_a', ['token.expired'])
+    await announce(world, 1)
+    await world.work.spread()
+
+    const waits: number[] = []
+    let position = 0
+    for (;;) {
+      const [claimed] = await world.work.claimDue({ room: 1, leaseMs: LEASE })
+      assert.ok(claimed)
+      position = claimed.position
+      await world.work.record([tried(world, claimed, DOWN)])
+      const view = await world.hooks.readDelivery(of, position)
+      if (view.nextTryAt === null) break
+      waits.push((view.nextTryAt - world.storage.clock.now()) / 1_000)
+      await world.storage.clock.pass(view.nextTryAt - world.storage.clock.now())
+    }
+
+    assert.deepEqual(waits, [5, 60, 300, 1_800, 7_200, 18_000, 36_000, 50_400])
+    const view = await world.hooks.readDelivery(of, position)
+    assert.deepEqual([view.state, view.tries, view.lastCode], ['failed', 9, 'unreachable'])
+    assert.deepEqual(view.tryRows[0]?.words, 'Nobody answered.')
+    await world.close()
+  })
+
+  it('G8: lets no account, and no dead webhook, keep others waiting', async () => {
+    const world = await open(newWorld)
+    await hook(world, 'whk_a', ['token.expired'])
+    await announce(world, 50)
+    const other = await addSender(world.storage, { number: '15550001009' })
+    await hook({ ...world, account: other.accountId }, 'whk_o', ['token.expired'])
+    await announce({ ...world, account: other.accountId }, 2)
+    await world.work.spread()
+
+    const claimed = await world.work.claimDue({ room: 8, leaseMs: LEASE })
+    const more = await world.work.claimDue({ room: 8, leaseMs: LEASE })
+
+    assert.equal(claimed.filter(({ webhookId }) => webhookId === 'whk_o').length, 2)
+    assert.equal(claimed.filter(({ webhookId }) => webhookId === 'whk_a').length, 4)
+    assert.deepEqual(more, [], 'no more than four of one webhook at once')
+    const mine = claimed.filter(({ webhookId }) => webhookId === 'whk_a')
+    await world.work.record(mine.map((one) => tried(world, one, DOWN)))
+    assert.equal((await world.work.claimDue({ room: 6, leaseMs: LEASE })).length, 1, 'one at a time while it fails')
+    await world.close()
+  })
+
+  it('disables a webhook whose every try of three days failed, and announces it to the others', async () => {
+    const world = await open(newWorld)
+    const of = await hook(world, 'whk_a', ['token.expired', 'webhook.disabled'])
+    await hook(world, 'whk_b', ['webhook.disabled'])
+    await announce(world, 1)
+    await world.work.spread()
+    const first = await claimOne(world)
+    await world.work.record([tried(world, first, DOWN)])
+    await world.storage.clock.pass(3 * DAY)
+
+    const second = await claimOne(world)
+    const disabled = await world.work.record([tried(world, second, DOWN)])
+
+    assert.deepEqual(
+      disabled.map(({ webhookId, code }) => [webhookId, code]),
+      [['whk_a', 'failing_for_days']],
+    )
+    const view = await world.hooks.readWebhook(of)
+    assert.deepEqual([view.state, view.stateReason], ['failing', 'Every try of the last 3 days failed.'])
+    await world.work.spread()
+    const told = await world.work.claimDue({ room: 10, leaseMs: LEASE })
+    assert.deepEqual(
+      told.map(({ webhookId, payload }) => [webhookId, (JSON.parse(payload) as { type: string }).type]),
+      [['whk_b', 'webhook.disabled']],
+    )
+    assert.ok((await world.storage.auditOf('whk_a' as never)).some(({ actor }) => actor === 'nuncio'))
+    await world.close()
+  })
+
+  it('does so at once when the receiver says that it is gone, and never while one try in three days went well', async () => {
+    const world = await open(newWorld)
+    const of = await hook(world, 'whk_a', ['token.expired'])
+    await announce(world, 3)
+    await world.work.spread()
+    await world.work.record([tried(world, await claimOne(world), DOWN)])
+    await world.storage.clock.pass(2 * DAY)
+    await world.work.record([tried(world, await claimOne(world), DONE)])
+    await world.storage.clock.pass(2 * DAY)
+    await world.work.record([tried(world, await claimOne(world), DOWN)])
+    const before = await world.hooks.readWebhook(of)
+
+    const [disabled] = await world.work.record([tried(world, await claimOne(world), GONE)])
+
+    assert.equal(before.state, 'enabled')
+    assert.equal(disabled?.code, 'gone')
+    assert.equal((await world.hooks.readWebhook(of)).state, 'failing')
+    await world.close()
+  })
+
+  it('forgets what is older than 30 days, and all of a webhook that was removed', async () => {
+    const world = await open(newWorld)
+    const of = await hook(world, 'whk_a', ['token.expired'])
+    await announce(world, 2)
+    await world.work.spread()
+    await world.work.record([tried(world, await claimOne(world), DOWN)])
+    await world.storage.clock.pass(29 * DAY)
+    while (await world.work.sweep());
+    assert.equal((await world.hooks.listDeliveries(of, ALL)).items.length, 2)
+    await world.storage.clock.pass(2 * DAY)
+    await announce(world, 1, 'later')
+    await world.work.spread()
+
+    while (await world.work.sweep());
+    const left = await world.hooks.listDeliveries(of, ALL)
+    await world.hooks.removeWebhook(of, 'test')
+    while (await world.work.sweep());
+
+    assert.equal(left.items.length, 1)
+    const { database } = world.storage.store
+    for (const table of ['webhook', 'delivery', 'delivery_try', 'notice_want'] as const)
+      assert.deepEqual(await database.selectFrom(table).selectAll().execute(), [], table)
+    await world.close()
+  })
+}
+
+const ALL = { state: null, kind: null, after: null } as const
+
+function changing({ it }: Suite, newWorld: NewWorld): void {
+  it('keeps nothing for a webhook that is disabled or removed, and goes on when it is enabled again', async () => {
+    const world = await open(newWorld)
+    const of = await hook(world, 'whk_a', ['token.expired'])
+    await announce(world, 1)
+    await world.work.spread()
+    await world.hooks.setWebhookState(of, 'disabled', 'test')
+
+    await announce(world, 1, 'unseen')
+    const spread = await world.work.spread()
+    const idle = await world.storage.notices.lookForDeliveries()
+    const none = await world.work.claimDue({ room: 5, leaseMs: LEASE })
+    await world.hooks.setWebhookState(of, 'enabled', 'test')
+    const due = await world.storage.notices.lookForDeliveries()
+
+    assert.equal(spread.notices, 0)
+    assert.deepEqual([idle.isListened, idle.isDue, due.isDue], [true, false, true])
+    assert.deepEqual(none, [])
+    assert.equal((await world.work.claimDue({ room: 5, leaseMs: LEASE })).length, 1)
+    await world.close()
+  })
+
+  it('signs with both secrets until the old one ends', async () => {
+    const world = await open(newWorld)
+    const of = await hook(world, 'whk_a', ['token.expired'])
+    await announce(world, 2)
+    await world.work.spread()
+    await world.hooks.rotateWebhookSecret(of, { secret: 'new', oldUntil: world.storage.clock.now() + DAY }, 'test')
+
+    const during = await claimOne(world)
+    await world.storage.clock.pass(DAY)
+    const after = await claimOne(world)
+
+    assert.deepEqual([during.secrets, after.secrets], [['new', 'sealed'], ['new']])
+    assert.equal((await world.hooks.readWebhook(of)).oldSecretUntil, null)
+    await world.close()
+  })
+
+  it('replays one, and all that failed since then, with a new schedule and the same id', async () => {
+    const world = await open(newWorld)
+    const of = await hook(world, 'whk_a', ['token.expired'])
+    await announce(world, 2)
+    await world.work.spread()
+    const failed = await claimOne(world)
+    await world.work.record([{ ...tried(world, failed, DOWN), judged: judgeTry(DOWN, { number: 9, now: 0, lot: 0 }) }])
+    const delivered = await claimOne(world)
+    await world.work.record([tried(world, delivered, DONE)])
+
+    const count = await world.hooks.replayFailed(of, 0, 'test')
+    await world.hooks.replayDelivery(of, delivered.position, 'test')
+    const again = await world.work.claimDue({ room: 5, leaseMs: LEASE })
+
+    assert.equal(count, 1)
+    assert.deepEqual(
+      new Set(again.map(({ noticeId, number, scheduled }) => `${noticeId} ${number} ${scheduled}`)),
+      new Set([`${delivered.noticeId} 2 1`, `${failed.noticeId} 2 1`]),
+    )
+    await world.close()
+  })
+
+  it('tests a webhook whatever it wants, and that one alone', async () => {
+    const world = await open(newWorld)
+    const of = await hook(world, 'whk_a', ['token.expired'])
+    await hook(world, 'whk_b', ['token.expired'])
+
+    const position = await world.hooks.testWebhook(of, 'anna')
+
+    const claimed = await world.work.claimDue({ room: 5, leaseMs: LEASE })
+    assert.deepEqual(
+      claimed.map((one) => [one.webhookId, one.position, (JSON.parse(one.payload) as { type: string }).type]),
+      [['whk_a', position, 'webhook.test']],
+    )
+    await world.close()
+  })
+
+  it('G8: shows and changes nothing of the webhooks of others', async () => {
+    const world = await open(newWorld)
+    await hook(world, 'whk_a', ['token.expired'])
+    const position = await world.hooks.testWebhook({ accountId: world.account, id: 'whk_a' }, 'test')
+    const other = await addSender(world.storage, { number: '15550001009' })
+    const foreign: OfWebhook = { accountId: other.accountId, id: 'whk_a' }
+    const { hooks } = world
+
+    assert.deepEqual(await hooks.listWebhooks(other.accountId), [])
+    for (const act of [
+      () => hooks.readWebhook(foreign),
+      () => hooks.changeWebhook(foreign, { description: 'mine' }, 'test'),
+      () => hooks.setWebhookState(foreign, 'disabled', 'test'),
+      () => hooks.rotateWebhookSecret(foreign, { secret: 'x', oldUntil: 0 }, 'test'),
+      () => hooks.removeWebhook(foreign, 'test'),
+      () => hooks.testWebhook(foreign, 'test'),
+      () => hooks.listDeliveries(foreign, ALL),
+      () => hooks.readDelivery(foreign, position),
+      () => hooks.replayDelivery(foreign, position, 'test'),
+      () => hooks.replayFailed(foreign, 0, 'test'),
+    ])
+      await assert.rejects(act, { code: 'webhook_unknown' })
+    await world.close()
+  })
+
+  it('lists deliveries newest first, page by page, and by what they came to', async () => {
+    const world = await open(newWorld)
+    const of = await hook(world, 'whk_a', ['token.expired'])
+    await announce(world, 60)
+    await world.work.spread()
+    await world.work.record([tried(world, await claimOne(world), DONE)])
+
+    const first = await world.hooks.listDeliveries(of, ALL)
+    const second = await world.hooks.listDeliveries(of, { ...ALL, after: first.next })
+    const delivered = await world.hooks.listDeliveries(of, { ...ALL, state: 'delivered' })
+    const none = await world.hooks.listDeliveries(of, { ...ALL, kind: 'message.failed' })
+
+    const positions = [...first.items, ...second.items].map(({ position }) => position)
+    assert.equal(positions.length, 60)
+    assert.deepEqual(
+      positions,
+      positions.toSorted((a, b) => b - a),
+    )
+    assert.equal(second.next, null)
+    assert.deepEqual([delivered.items.length, none.items.length], [1, 0])
+    await world.close()
+  })
+}
+
+function telling({ it }: Suite, newWorld: NewWorld): void {
+  it('tells of tokens 14, 7 and 1 days before they expire and once they have, each once', async () => {
+    const world = await open(newWorld)
+    await hook(world, 'whk_a', ['token.expiring', 'token.expired'])
+    const told: unknown[] = []
+    for (let day = 0; day <= 32; day++) {
+      await world.work.announceTokens()
+      await world.work.announceTokens()
+      await world.work.spread()
+      for (const { payload } of await world.work.claimDue({ room: 5, leaseMs: 400 * DAY })) {
+        const { type, data } = JSON.parse(payload) as { type: string; data: { daysLeft?: number } }
+        told.push([day, type, data.daysLeft])
+      }
+      await world.storage.clock.pass(DAY)
+    }
+
+    assert.deepEqual(told, [
+      [16, 'token.expiring', 14],
+      [23, 'token.expiring', 7],
+      [29, 'token.expiring', 1],
+      [30, 'token.expired', undefined],
+    ])
+    await world.close()
+  })
+
+  it('tells what is done to connections, and nothing that did not happen', async () => {
+    const world = await open(newWorld)
+    await hook(world, 'whk_a', [
+      'connection.added',
+      'connection.changed',
+      'connection.paused',
+      'connection.resumed',
+      'connection.removed',
+    ])
+    const { administration } = world.storage
+    const policy = (await administration.findConnection(world.sender.number, world.account)).policy
+    const added = { accountId: world.account, number: '15550001005', channel: 'sandbox', policy, channelSettings: {} }
+
+    const { id } = await administration.addConnection(added, 'anna')
+    await administration.setConnectionState(id, 'paused', 'anna')
+    await administration.setConnectionState(id, 'paused', 'anna')
+    await administration.setConnectionState(id, 'active', 'anna')
+    await administration.changeConnection(id, { policy }, 'anna')
+    await administration.removeConnection(id, true, 'anna')
+    await administration.addConnection(added, 'anna').catch(() => {})
+    await assert.rejects(administration.addConnection(added, 'anna'))
+
+    await world.work.spread()
+    const { items } = await world.hooks.listDeliveries({ accountId: world.account, id: 'whk_a' }, ALL)
+    assert.deepEqual(items.map(({ kind }) => kind).toReversed(), [
+      'connection.added',
+      'connection.paused',
+      'connection.resumed',
+      'connection.changed',
+      'connection.removed',
+      'connection.added',
+    ])
+    await world.close()
+  })
+}
+
+async function open(newWorld: NewWorld, mostWaiting = 1_000) {
+  const storage = await newWorld()
+  const sender = await addSender(storage)
+  return {
+    storage,
+    sender,
+    account: sender.accountId,
+    hooks: createWebhooks(storage.store),
+    work: createDeliveries(storage.store, { mostWaiting }),
+    close: () => storage.close(),
+  }
+}
+
+type World = Awaited<ReturnType<typeof open>>
+
+async function hook({ hooks, account }: World, id: string, kinds: readonly NoticeKind[]): Promise<OfWebhook> {
+  const of = { accountId: account, id }
+  const wanted = { ...of, url: 'https://shop.example/hook', description: '', kinds, secret: 'sealed' }
+  await hooks.addWebhook(wanted, 'test')
+  return of
+}
+
+async function announce({ storage, account }: World, count: number, prefix = 'key'): Promise<void> {
+  await storage.notices.announce(
+    Array.from({ length: count }, (_, at) => ({
+      accountId: account as AccountId,
+      kind: 'token.expired' as const,
+      at: storage.clock.now(),
+      key: `${prefix}-${at}`,
+      data: {},
+    })),
+  )
+}
+
+async function claimOne({ work }: World): Promise<ClaimedDelivery> {
+  const [claimed] = await work.claimDue({ room: 1, leaseMs: LEASE })
+  if (!claimed) throw new Error('nothing is due')
+  return claimed
+}
+
+function tried({ storage }: { readonly storage: StorageWorld }, claimed: ClaimedDelivery, end: PostEnd): TriedDelivery {
+  const { accountId, webhookId, position, claim, number, scheduled } = claimed
+  const now = storage.clock.now()
+  const judged = judgeTry(end, { number: scheduled, now, lot: 0.5 })
+  return { accountId, webhookId, position, claim, number, at: now, tookMs: 5, judged }
+}
