@@ -140,7 +140,12 @@ async function replaceOfBlockList(
   return numUpdatedRows === 1n
 }
 
-const LISTS = { connection: listOfConnections, 'second-factor': listOfPeople, 'block-list': listOfBlockLists, webhook: listOfWebhooks }
+const LISTS = {
+  connection: listOfConnections,
+  'second-factor': listOfPeople,
+  'block-list': listOfBlockLists,
+  webhook: listOfWebhooks,
+}
 const REPLACEMENTS = {
   connection: replaceOfConnection,
   'second-factor': replaceOfPerson,
