@@ -245,7 +245,6 @@ export class Nuncio {
     return { ...settings, checksReplies: this.#parts.checksConsoleReplies ?? false }
   }
 
-    this.#tls?.close()
   #createNotifying(storage: Storage, secrets: Secrets): Promise<Notifying> {
     const parts = { settings: this.#settings, storage, secrets, console: this.#console, journal: this.#journal }
     return createNotifying({ ...parts, onTrouble: (error) => this.#noteTrouble(error) })
@@ -259,7 +258,7 @@ export class Nuncio {
     )
   }
 
-  #createHttp(storage: Storage, served: Pick<HttpServerDeps, 'console' | 'callbacks'>): HttpServer {
+  #createHttp(storage: Storage, served: Pick<HttpServerDeps, 'console' | 'callbacks' | 'tls'>): HttpServer {
     const settings = this.#settings
     return createHttpServer({
       intake: this.#does('api') ? wakeOnAccept(storage.intake, (id, type) => this.#accepted(id, type)) : null,
