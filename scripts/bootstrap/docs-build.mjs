@@ -19,6 +19,7 @@ export async function buildDocs(root, node) {
       // The form that tries a call shows the examples of the contract.
       join('src', 'contract'),
       join('src', 'core', 'refusals.ts'),
+      join('src', 'http', 'refusal-replies.ts'),
     ],
     command: [join(root, 'site', 'build', 'main.ts'), '--out', 'ASIDE'],
     npmScript: 'build:docs',

@@ -1,6 +1,6 @@
 import { buildOpenApi } from '../../src/contract/openapi.ts'
 import { REPLIES } from '../../src/contract/replies.ts'
-import { REFUSALS } from '../../src/core/refusals.ts'
+import { documentedRefusals } from '../../src/http/refusal-replies.ts'
 import { codeBlock, markdownTable } from './markdown.ts'
 
 // What this page reads of the OpenAPI document, which is made of the very shapes that requests are checked with.
@@ -47,20 +47,29 @@ interface Document {
 }
 
 const JSON_TYPE = 'application/json'
+// A longer one says less to people than the words beside it.
+const MOST_PATTERN = 40
 const BASE_URL = 'http://127.0.0.1:8080'
 
 /** The text of docs/api.md. */
 export function makeApiPage(): string {
-  const document = buildOpenApi(BASE_URL, REFUSALS) as Document
+  const document = buildOpenApi(BASE_URL, documentedRefusals()) as Document
   const [path = '', item] = Object.entries(document.paths)[0] ?? []
   if (!item) throw new Error('The OpenAPI document has no path')
   const { post } = item
   return `# The endpoint
 
 \`POST ${path}\` is the whole public interface (version ${document.info.version}). A running service
-shows the same as an OpenAPI 3.1 document at \`/openapi.json\`.
+shows the same as an OpenAPI 3.1 document at \`/openapi.json\`, and this page at \`/docs/api\`, where you can try a call.
 
 ${document.info.description}
+
+## Try a call
+
+A running service has a form here: your token, one of five examples, and the answer with its headers. The first start prints a token and
+makes the sandbox number 15550001000, which delivers to every recipient.
+
+<!-- try-a-call -->
 
 ${request(document, post)}
 ${replies(document, post)}
@@ -72,6 +81,7 @@ ${replies(document, post)}
 | \`GET /health/ready\` | anybody | 200 while it accepts and dispatches, else 503 with the names of what does not work |
 | \`GET /metrics\` | see [metrics](metrics.md) | metrics for Prometheus |
 | \`GET /openapi.json\` | anybody | the description of the endpoint |
+| \`GET /docs/\` | anybody | the documents |
 `
 }
 
@@ -104,12 +114,13 @@ ${Object.values(requestBody.content[JSON_TYPE]?.examples ?? {})
 function replies({ components }: Document, { responses }: Operation): string {
   const rows = Object.values(REPLIES).map(({ status, code, name, when }) => [String(status), code, `\`${name}\``, when])
   const { RequestId, MessageId, RetryAfter } = components.headers
-  const examples = Object.values(responses).flatMap(({ content }) => Object.entries(content[JSON_TYPE]?.examples ?? {}))
+  const examples = Object.values(REPLIES).map((reply) => ({ reply, value: exampleOf(responses, reply) }))
   return `## Replies
 
 ${markdownTable(['HTTP', 'code', 'name', 'When'], rows)}
 
-What the HTTP parser itself refuses leaves with its own status (405, 408, 417, 431, 505) under the code HC-2. Every single
+What the HTTP parser itself refuses leaves with its own status (405, 408, 417, 431, 505) under the code HC-2. The OpenAPI document has
+an example of every single one. Every single
 error stands in [refusals](refusals.md). The order of the checks is 401, 403, 429, 400, 403 for a connection that the token
 is not bound to, 404; all errors of the fields are reported together.
 
@@ -126,12 +137,22 @@ ${fieldTable('A success', fieldsOf(components.schemas, 'SendMessageResponse'))}
 
 ${fieldTable('A refusal', fieldsOf(components.schemas, 'RefusalResponse'))}
 
-${examples.map(([kind, { value }]) => `### ${headingOf(kind)}\n\n${codeBlock('json', JSON.stringify(value))}\n`).join('\n')}`
+${examples.map(({ reply, value }) => `### ${headingOf(reply)}\n\n${codeBlock('json', JSON.stringify(value))}\n`).join('\n')}`
 }
 
-function headingOf(kind: string): string {
-  const { status, code, name } = REPLIES[kind as keyof typeof REPLIES]
+type ReplyLine = (typeof REPLIES)[keyof typeof REPLIES]
+
+function headingOf({ status, code, name }: ReplyLine): string {
   return `${status}, ${code}: \`${name}\``
+}
+
+// One of many, where the document has them all: the one that people meet first.
+const TELLING = ['number_malformed', 'event_missing', 'connection_backlog_full', 'commit_unknown']
+
+function exampleOf(responses: Operation['responses'], { status, code }: ReplyLine): unknown {
+  const examples = Object.entries(responses[status]?.content[JSON_TYPE]?.examples ?? {})
+  const fitting = examples.filter(([, { value }]) => (value as { readonly code?: string }).code === code)
+  return (fitting.find(([name]) => TELLING.includes(name)) ?? fitting[0])?.[1].value
 }
 
 function fieldTable(title: string, rows: readonly (readonly string[])[]): string {
@@ -164,7 +185,7 @@ function ruleOf(schema: Schema | undefined): string {
   return [
     valuesOf(schema),
     length && `Characters: ${length}.`,
-    schema.pattern && `Pattern: \`${schema.pattern}\`.`,
+    schema.pattern && schema.pattern.length <= MOST_PATTERN && `Pattern: \`${schema.pattern}\`.`,
     schema.description,
   ]
     .filter(Boolean)

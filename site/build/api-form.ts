@@ -1,5 +1,5 @@
 import { buildOpenApi } from '../../src/contract/openapi.ts'
-import { REFUSALS } from '../../src/core/refusals.ts'
+import { documentedRefusals } from '../../src/http/refusal-replies.ts'
 import { escapeHtml } from './escape-html.ts'
 
 interface Document {
@@ -28,7 +28,7 @@ const FIRST_NUMBERS = { from: '15550001000', to: '15551234567' }
 
 /** The form that tries a call, made of the examples in the OpenAPI document. */
 export function makeTryForm(): string {
-  const { paths } = buildOpenApi('', REFUSALS) as Document
+  const { paths } = buildOpenApi('', documentedRefusals()) as Document
   const [path = '', operation] = Object.entries(paths)[0] ?? []
   const examples = Object.entries(operation?.post.requestBody.content['application/json']?.examples ?? {})
   const options = examples.map(([type, { summary, value }]) => {

@@ -38,6 +38,16 @@ const UNFIT_FOR_NAME = /[/\\\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\
 const HAS_EXTENSION = /[^.\s][^.]*\.[^.\s]+$/
 const WEB_ADDRESS = /^https?:\/\//i
 
+// The same rules as patterns, for who reads the document and not this file. What a pattern cannot say (bytes, half
+// surrogates), the field's description does.
+const CONTROLS = CONTROL.source.slice(1, -1)
+const UNFIT = UNFIT_FOR_NAME.source.slice(1, -1)
+const WORDS = `[^${CONTROLS}]*[^\\s${CONTROLS}][^${CONTROLS}]*`
+export const TEXT_PATTERN = `^${WORDS}$`
+export const CAPTION_PATTERN = `^(?:${WORDS})?$`
+export const NAME_PATTERN = `^[^${UNFIT}]*[^.\\s${UNFIT}][^.${UNFIT}]*\\.[^.\\s${UNFIT}]+$`
+export const URL_PATTERN = '^[Hh][Tt][Tt][Pp][Ss]?://'
+
 export function judgeNumber(text: string): Finding | null {
   if (NUMBER.test(text)) return null
   const corrected = correctedNumber(text)

@@ -6,13 +6,20 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, it } from 'vitest'
 import { buildOpenApi } from './openapi.ts'
+import type { DocumentedRefusal } from './openapi-replies.ts'
 import { REPLIES } from './replies.ts'
 import { parseSendMessage } from './send-message.ts'
 
 const run = promisify(execFile)
-const sentences = { unauthorized: 'No.' }
+// One of each kind, and one whose status is its own. What the service really has, the contract test reads from it.
+const REFUSED: readonly DocumentedRefusal[] = [
+  ...Object.entries(REPLIES).flatMap(([kind, { status }]) =>
+    kind === 'success' ? [] : [refusal(`${kind}_code`, kind as DocumentedRefusal['kind'], status)],
+  ),
+  refusal('request_too_slow', 'bad_request', 408),
+]
 // biome-ignore lint/suspicious/noExplicitAny: the document is read as any client reads it
-const document = buildOpenApi('https://send.nuncio.org', sentences) as any
+const document = buildOpenApi('https://send.nuncio.org', REFUSED) as any
 const operation = document.paths['/chat/api/v1/public/message/send'].post
 
 describe('the OpenAPI document', () => {
@@ -52,21 +59,34 @@ describe('the OpenAPI document', () => {
   })
 
   it('has every reply with its headers and an example', () => {
-    const statuses = new Set(Object.values(REPLIES).map(({ status }) => String(status)))
+    const statuses = new Set(['200', ...REFUSED.map(({ status }) => String(status))])
     assert.deepEqual(new Set(Object.keys(operation.responses)), statuses)
 
-    for (const [kind, { status, code }] of Object.entries(REPLIES)) {
+    assert.deepEqual(Object.keys(operation.responses[200].headers), ['x-request-id', 'x-message-id'])
+    for (const { code, kind, status } of REFUSED) {
       const { headers, content } = operation.responses[status]
-      assert.equal(content['application/json'].examples[kind].value.code, code)
+      assert.equal(content['application/json'].examples[code].value.code, REPLIES[kind].code)
       assert.ok(headers['x-request-id'])
-      assert.equal('x-message-id' in headers, status === 200)
+      assert.equal('x-message-id' in headers, false)
       assert.equal('Retry-After' in headers, status === 429 || status === 503)
     }
+    for (const header of Object.values<{ required: boolean }>(document.components.headers)) assert.ok(header.required)
+  })
+
+  it('says of each status which codes it may carry', () => {
+    const [, narrowed] = operation.responses[404].content['application/json'].schema.allOf
+
+    assert.deepEqual(narrowed.properties.code.enum, ['HC-5', 'HC-6'])
   })
 
   it('says what it was told about refusals', () => {
-    const { value } = operation.responses[401].content['application/json'].examples.unauthorized
+    const { value } = operation.responses[401].content['application/json'].examples.unauthorized_code
 
-    assert.equal(value.data.errors[0].message, 'No.')
+    assert.equal(value.data.errors[0].message, 'The sentence of unauthorized_code.')
   })
 })
+
+function refusal(code: string, kind: DocumentedRefusal['kind'], status: number): DocumentedRefusal {
+  const saysWhen = kind === 'too_many_requests' || kind === 'unavailable'
+  return { code, kind, status, message: `The sentence of ${code}.`, saysWhen }
+}

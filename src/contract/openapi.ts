@@ -1,21 +1,11 @@
 import { z } from 'zod'
-import {
-  REPLIES,
-  type RefusalReplyKind,
-  type RefusalResponse,
-  type ReplyKind,
-  refusalBody,
-  refusalResponse,
-  type SendMessageResponse,
-  sendMessageResponse,
-  successBody,
-} from './replies.ts'
+import { buildResponses, type DocumentedRefusal } from './openapi-replies.ts'
+import { refusalResponse, sendMessageResponse } from './replies.ts'
 import {
   audioItem,
   audioMessage,
   mediaItem,
   mediaMessage,
-  parseSendMessage,
   type SendMessageRequest,
   sendMessageRequest,
   textMessage,
@@ -24,11 +14,8 @@ import {
 /** The version of the interface, which is not that of the software. */
 const INTERFACE_VERSION = '1.0.0'
 
-/** Refusal code → the sentence callers read. */
-type Sentences = Readonly<Record<string, string>>
-
 /** The OpenAPI 3.1 document of the public endpoint, made of the very shapes that requests are checked with. */
-export function buildOpenApi(publicUrl: string, sentences: Sentences): object {
+export function buildOpenApi(publicUrl: string, refusals: readonly DocumentedRefusal[]): object {
   return {
     openapi: '3.1.0',
     info: {
@@ -38,10 +25,11 @@ export function buildOpenApi(publicUrl: string, sentences: Sentences): object {
       description: DESCRIPTION,
       license: { name: 'MIT', identifier: 'MIT' },
     },
+    externalDocs: { url: `${publicUrl}/docs/`, description: 'Guides, concepts and what each refusal means' },
     servers: [{ url: publicUrl, description: 'This installation' }],
     tags: [{ name: 'Messages', description: 'Sending messages' }],
     security: [{ apiToken: [] }],
-    paths: { '/chat/api/v1/public/message/send': { post: sendOperation(sentences) } },
+    paths: { '/chat/api/v1/public/message/send': { post: sendOperation(refusals) } },
     components: {
       securitySchemes: {
         apiToken: {
@@ -49,7 +37,7 @@ export function buildOpenApi(publicUrl: string, sentences: Sentences): object {
           in: 'header',
           name: 'x-api-key',
           description:
-            'A personal access token with the event Messaging > Send Message. Keep it secret; never use it in a browser.',
+            'A personal access token with the event Messaging > Send Message, sent once. Keep it secret; never use it in client-side code.',
         },
       },
       headers: HEADERS,
@@ -61,7 +49,11 @@ export function buildOpenApi(publicUrl: string, sentences: Sentences): object {
 
 const DESCRIPTION = `A 200 means that the message is committed to durable storage and waits in the queue of its sender number.
 It says nothing about delivery: look into the API log for that. The messages of a number are sent one by one, in the
-order in which they were accepted.`
+order in which they were accepted.
+
+Limits: 64 KiB for a body, 4,096 characters for a text, 1,024 for a caption. The operator may limit how many messages of a number
+or an account wait, and how many of an account are taken in a second: beyond that a request is answered with 429 and the seconds
+to wait. The channel of a number may be narrower than this document; it then refuses with 400 what can be known at once.`
 
 const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
@@ -75,16 +67,19 @@ const IDEMPOTENCY_KEY = {
 
 const HEADERS = {
   RequestId: {
+    required: true,
     description: 'The id of this request; finds it in the API log.',
-    schema: { type: 'string' },
+    schema: { type: 'string', minLength: 1 },
     example: 'k3f9x2ab-1z',
   },
   MessageId: {
-    description: 'The id of the message.',
+    required: true,
+    description: 'The id of the message; a repeat under the same Idempotency-Key gets that of the first time.',
     schema: { type: 'string', format: 'uuid' },
     example: '0198c7a0-5f2e-7c3b-9d41-6b8a2f1e0c57',
   },
   RetryAfter: {
+    required: true,
     description: 'Seconds to wait before sending again.',
     schema: { type: 'integer', minimum: 1 },
     example: 5,
@@ -110,7 +105,7 @@ function media(name: string, caption?: string) {
   return caption === undefined ? { name, url } : { name, url, caption }
 }
 
-function sendOperation(sentences: Sentences) {
+function sendOperation(refusals: readonly DocumentedRefusal[]) {
   return {
     operationId: 'sendMessage',
     tags: ['Messages'],
@@ -125,73 +120,8 @@ function sendOperation(sentences: Sentences) {
         'application/json': { schema: { $ref: schemaRef('SendMessageRequest') }, examples: REQUEST_EXAMPLES },
       },
     },
-    responses: buildResponses(sentences),
+    responses: buildResponses(refusals),
   }
-}
-
-/** Two kinds of reply share the status 404, so replies are gathered by status. */
-function buildResponses(sentences: Sentences) {
-  const kinds = Object.keys(REPLIES) as ReplyKind[]
-  const byStatus = Map.groupBy(kinds, (kind) => REPLIES[kind].status)
-  return Object.fromEntries(
-    [...byStatus].map(([status, sharing]) => [String(status), buildResponse(sharing, sentences)]),
-  )
-}
-
-function buildResponse(kinds: readonly ReplyKind[], sentences: Sentences) {
-  const isSuccess = kinds.includes('success')
-  const mayRetry = kinds.some((kind) => kind === 'too_many_requests' || kind === 'unavailable')
-  return {
-    description: kinds
-      .map((kind) => `${REPLIES[kind].code} \`${REPLIES[kind].name}\`: ${REPLIES[kind].when}`)
-      .join('\n\n'),
-    headers: {
-      'x-request-id': { $ref: '#/components/headers/RequestId' },
-      ...(isSuccess && { 'x-message-id': { $ref: '#/components/headers/MessageId' } }),
-      ...(mayRetry && { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }),
-    },
-    content: {
-      'application/json': {
-        schema: { $ref: schemaRef(isSuccess ? 'SendMessageResponse' : 'RefusalResponse') },
-        examples: Object.fromEntries(kinds.map((kind) => [kind, { value: exampleBody(kind, sentences) }])),
-      },
-    },
-  }
-}
-
-/** What each kind of refusal may look like. The sentences are those of the service, handed in by it. */
-function exampleBody(kind: ReplyKind, sentences: Sentences): SendMessageResponse | RefusalResponse {
-  switch (kind) {
-    case 'success':
-      return successBody('QUEUED')
-    case 'bad_request': {
-      const [error] = refusedNumber()
-      return refusalBody(kind, error ? [error] : [])
-    }
-    default: {
-      const [field, code] = EXAMPLE_ERRORS[kind]
-      return refusalBody(kind, [{ field, code, message: sentences[code] ?? '' }])
-    }
-  }
-}
-
-function refusedNumber() {
-  const value = { ...REQUEST_EXAMPLES.message.value, to: '+1 415-555-0123' }
-  const parsed = parseSendMessage(value)
-  return parsed.ok ? [] : parsed.errors
-}
-
-const EXAMPLE_ERRORS: Record<
-  Exclude<RefusalReplyKind, 'bad_request'>,
-  readonly [field: string | null, code: string]
-> = {
-  unauthorized: ['x-api-key', 'unauthorized'],
-  access_denied: [null, 'event_missing'],
-  connection_not_found: ['from', 'connection_not_found'],
-  route_not_found: [null, 'route_not_found'],
-  too_many_requests: [null, 'connection_backlog_full'],
-  internal_error: [null, 'internal_error'],
-  unavailable: [null, 'commit_unknown'],
 }
 
 /** The schemas by name. zod names and links them; the discriminator is ours to add. */

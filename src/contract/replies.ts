@@ -79,11 +79,12 @@ export type SuccessState = (typeof SUCCESS_STATES)[number]
 
 const refusalKinds = Object.keys(REPLIES).filter((kind) => kind !== 'success') as RefusalReplyKind[]
 
-export const sendMessageResponse = z.object({
+// Strict: callers know the body of a success byte for byte, so nothing is ever added to it.
+export const sendMessageResponse = z.strictObject({
   success: z.literal(true),
   code: z.literal(REPLIES.success.code),
   name: z.literal(REPLIES.success.name),
-  data: z.object({
+  data: z.strictObject({
     state: z.enum(SUCCESS_STATES).meta({
       description: '`PUBLISHED` only for a repeat under the same Idempotency-Key whose message has left by then.',
     }),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import {
   CAPTION_MAX_CHARACTERS,
+  CAPTION_PATTERN,
   type FieldErrorCode,
   type Finding,
   judgeCaption,
@@ -8,9 +9,13 @@ import {
   judgeNumber,
   judgeText,
   judgeUrlForm,
+  NAME_MAX_BYTES,
+  NAME_PATTERN,
   NUMBER_PATTERN,
   TEXT_MAX_CHARACTERS,
+  TEXT_PATTERN,
   URL_MAX_CHARACTERS,
+  URL_PATTERN,
 } from './field-rules.ts'
 
 /** One thing that is wrong with a request. */
@@ -42,12 +47,16 @@ const recipientNumber = ruled(judgeNumber).meta({
 const text = ruled(judgeText).meta({
   minLength: 1,
   maxLength: TEXT_MAX_CHARACTERS,
+  pattern: TEXT_PATTERN,
   description: 'What the recipient reads. Not only white space; no control characters but tab and line breaks.',
   examples: ['Your parcel arrives tomorrow between 9 and 11.'],
 })
 
 const fileName = ruled(judgeName).meta({
   minLength: 1,
+  // No name of so many bytes has more characters.
+  maxLength: NAME_MAX_BYTES,
+  pattern: NAME_PATTERN,
   description:
     'File name shown to the recipient, with extension. At most 255 bytes; no slash, backslash or control character.',
   examples: ['invoice.pdf'],
@@ -56,13 +65,15 @@ const fileName = ruled(judgeName).meta({
 const mediaUrl = ruled(judgeUrlForm).meta({
   format: 'uri',
   maxLength: URL_MAX_CHARACTERS,
+  pattern: URL_PATTERN,
   description:
-    'Public http or https URL, reachable without authentication. The file is downloaded from it before sending.',
+    'Public http or https URL, reachable without authentication. The file is downloaded from it before sending. Without user name and password; port 80, 443, 8080 or 8443; not an address inside a network.',
   examples: ['https://files.example.com/invoice.pdf'],
 })
 
 const caption = ruled(judgeCaption).nullish().meta({
   maxLength: CAPTION_MAX_CHARACTERS,
+  pattern: CAPTION_PATTERN,
   description: 'Text shown beneath the media. Empty, null or absent means none.',
 })
 

@@ -1,5 +1,6 @@
+import type { DocumentedRefusal } from '../contract/openapi-replies.ts'
 import { REPLIES, type RefusalReplyKind } from '../contract/replies.ts'
-import type { RefusalCode } from '../core/refusals.ts'
+import { REFUSALS, type RefusalCode } from '../core/refusals.ts'
 
 interface Reply {
   readonly kind: RefusalReplyKind
@@ -175,6 +176,19 @@ const REPLY_OF: Record<RefusalCode, Reply | InConsole | null> = {
 export function replyOf(code: RefusalCode): Reply {
   const reply = REPLY_OF[code]
   return reply && 'kind' in reply ? reply : leavesAs('internal_error')
+}
+
+// They leave as replies of other surfaces, or to other methods.
+const NEVER_OF_SENDING: readonly RefusalCode[] = ['metrics_not_allowed', 'method_unsupported']
+
+/** Every refusal that whoever sends a message can meet, for the description of the endpoint. */
+export function documentedRefusals(): readonly DocumentedRefusal[] {
+  return (Object.keys(REPLY_OF) as RefusalCode[]).flatMap((code) => {
+    const reply = REPLY_OF[code]
+    if (!reply || !('kind' in reply) || NEVER_OF_SENDING.includes(code)) return []
+    const { kind, status, retryAfterSeconds } = reply
+    return [{ code, kind, status, message: REFUSALS[code], saysWhen: retryAfterSeconds !== null }]
+  })
 }
 
 // Of a refusal that only the command line knows: it is explained all the same, so it is no fault.

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import { buildOpenApi } from '../../contract/openapi.ts'
-import { REFUSALS } from '../../core/refusals.ts'
 import { JSON_TYPE } from '../exchange.ts'
+import { documentedRefusals } from '../refusal-replies.ts'
 import { takeOver } from '../take-over.ts'
 
 /** The description of the API, for tools and for the reference in the console. */
 export function addOpenApiPage(app: FastifyInstance, publicUrl: string): void {
-  const text = JSON.stringify(buildOpenApi(publicUrl, REFUSALS))
+  const text = JSON.stringify(buildOpenApi(publicUrl, documentedRefusals()))
   const length = String(Buffer.byteLength(text))
   app.get('/openapi.json', (_request, reply) =>
     takeOver(reply).reply(200, ['content-type', JSON_TYPE, 'content-length', length], text),
