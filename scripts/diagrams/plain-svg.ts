@@ -54,6 +54,8 @@ export const PLAIN_SVG = `async ({ source, theme, hash, title }) => {
       const style = getComputedStyle(element)
       for (const [name, usual] of Object.entries(LOOKS)) {
         const value = style.getPropertyValue(name)
+        // Words on a line are to be read, not crossed out by it.
+        if (name === 'opacity' && element.closest('.edgeLabel')) continue
         const belongs = isText ? TEXT.has(name) || name === 'fill' : !TEXT.has(name)
         // Groups keep nothing, so that only the text around a part of it hands anything down.
         const handedDown = tag === 'tspan' ? getComputedStyle(element.parentElement).getPropertyValue(name) : usual

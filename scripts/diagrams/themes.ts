@@ -40,7 +40,7 @@ export function themeOf(scheme: Scheme): object {
     look: 'classic',
     // Text as text: HTML in a picture is not shown everywhere.
     htmlLabels: false,
-    flowchart: { htmlLabels: false, padding: 14, wrappingWidth: 220 },
+    flowchart: { htmlLabels: false, padding: 12, wrappingWidth: 220, rankSpacing: 36 },
     state: { htmlLabels: false },
     sequence: { useMaxWidth: false, mirrorActors: false },
     themeVariables: {

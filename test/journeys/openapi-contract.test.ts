@@ -1,0 +1,311 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import { CliOn } from '../support/journey/cli-on.ts'
+import { ENGINES, openStranger } from '../support/journey/engines.ts'
+import { type Journey, SENDER } from '../support/journey/start-nuncio.ts'
+import { ApiCaller, type HeaderLine } from '../support/openapi/api-caller.ts'
+import { type ApiDocument, operationOf, type Parameter, resolve } from '../support/openapi/api-document.ts'
+import { RequestMaker } from '../support/openapi/make-requests.ts'
+import { type Replied, ReplyJudge } from '../support/openapi/reply-judge.ts'
+import { RawConnection } from './raw-http/raw-connection.ts'
+
+const GOOD = 40
+
+/** The document as the running service hands it out. Everything below is made from it alone. */
+async function readDocument(url: string): Promise<ApiDocument> {
+  const response = await fetch(`${url}/openapi.json`)
+  return (await response.json()) as ApiDocument
+}
+
+interface Answered {
+  readonly what: string
+  readonly reply: Replied
+}
+
+async function callAll(caller: ApiCaller, made: readonly { what: string; body: unknown }[]): Promise<Answered[]> {
+  const answered: Answered[] = []
+  for (const { what, body } of made) answered.push({ what, reply: await caller.call({ body }) })
+  return answered
+}
+
+/** Those that were answered otherwise than expected, and what the document does not say. */
+function findingsIn(document: ApiDocument, status: number, answered: readonly Answered[]): string[] {
+  const judge = new ReplyJudge(document)
+  return answered.flatMap(({ what, reply }) => [
+    ...(reply.status === status ? [] : [`${what || 'a good request'}: ${reply.status} ${reply.text}`]),
+    ...judge.judge(reply),
+  ])
+}
+
+describe.each(ENGINES)('the endpoint, driven by its document, on $name', (engine) => {
+  let journey: Journey
+  let document: ApiDocument
+  let maker: RequestMaker
+  let caller: ApiCaller
+
+  beforeEach(async () => {
+    journey = await engine.start()
+    document = await readDocument(journey.url)
+    maker = new RequestMaker(document, { from: SENDER })
+    caller = new ApiCaller(document, journey)
+  })
+
+  it('accepts every request that the document allows', async () => {
+    const answered = await callAll(caller, [...maker.examples(), ...maker.good(GOOD)])
+
+    assert.deepEqual(findingsIn(document, 200, answered), [])
+  })
+
+  it('refuses every request that breaks a rule of the document, one at a time', async () => {
+    const bad = maker.bad()
+    const answered = await callAll(caller, bad)
+
+    assert.ok(bad.length > 150, `only ${bad.length} were made`)
+    assert.deepEqual(findingsIn(document, 400, answered), [])
+  })
+
+  it('refuses what is no JSON of one meaning', async () => {
+    const [good] = maker.examples()
+    const text = JSON.stringify(good?.body)
+    const spoilt = ['', '{', text.slice(0, -1), `${text},`, text.replace('"to"', '"from":"1","to"'), `[${text}]`]
+    const answered = await Promise.all(
+      [...spoilt, `${' '.repeat(65_536)}${text}`].map(async (bytes) => ({
+        what: bytes.slice(0, 40),
+        reply: await caller.call({ bytes }),
+      })),
+    )
+
+    assert.deepEqual(findingsIn(document, 400, answered), [])
+  })
+
+  it('takes an Idempotency-Key that the document allows, and no other', async () => {
+    const [good] = maker.examples()
+    const name = 'idempotency-key'
+    const parameter = resolve<Parameter>(document, operationOf(document).post.parameters[0] ?? { $ref: '' })
+    const { maxLength = 0 } = parameter.schema
+    const call = async (key: string) => ({
+      what: `the key ${key.slice(0, 20)}`,
+      reply: await caller.call({ body: good?.body, headers: caller.headers([name, key]) }),
+    })
+
+    const fine = [await call('order-1'), await call('order-1'), await call('k'.repeat(maxLength))]
+    const wrong = [await call(''), await call('k'.repeat(maxLength + 1)), await call('clé'), await call('a\tb')]
+    const [, other] = maker.examples()
+    const reused = await caller.call({ body: other?.body, headers: caller.headers([name, 'order-1']) })
+
+    assert.equal(parameter.name.toLowerCase(), name)
+    assert.deepEqual(findingsIn(document, 200, fine), [])
+    assert.equal(fine[0]?.reply.headers['x-message-id'], fine[1]?.reply.headers['x-message-id'])
+    assert.deepEqual(findingsIn(document, 400, [...wrong, { what: 'another body', reply: reused }]), [])
+  })
+
+  it('refuses headers that the document does not allow, and tokens that are none', async () => {
+    const [good] = maker.examples()
+    const answer = async (...headers: HeaderLine[]) => ({
+      what: JSON.stringify(headers),
+      reply: await caller.call({ body: good?.body, headers: caller.headers(...headers) }),
+    })
+    const json = ['content-type', 'application/json'] as const
+    const types = ['', 'text/plain', 'application/xml', 'application/json; charset=latin1']
+
+    const wrongTypes = await Promise.all([
+      ...types.map((type) => answer(['content-type', type])),
+      answer(json, json),
+      answer(['content-encoding', 'gzip']),
+    ])
+    const token = [['x-api-key', journey.token]] as const
+    const noTokens = await Promise.all([
+      answer(['x-api-key', '']),
+      answer(['x-api-key', `${journey.token}x`]),
+      answer(['x-api-key', `nco_${'0'.repeat(38)}`]),
+      answer(...token, ...token),
+      caller.call({ body: good?.body, headers: [json] }).then((reply) => ({ what: 'no token', reply })),
+    ])
+
+    assert.deepEqual(findingsIn(document, 400, wrongTypes), [])
+    assert.deepEqual(findingsIn(document, 401, noTokens), [])
+  })
+
+  it('answers with every status of the document but that of a fault, as the document says', async () => {
+    const [good] = maker.examples()
+    const body = good?.body as object
+    const accepted = await caller.call({ body })
+    const refused = await caller.call({ body: {} })
+    const unknown = await caller.call({ body, headers: [['content-type', 'application/json']] })
+    // The examples of the document come from a number that nobody has connected.
+    const { content } = operationOf(document).post.requestBody
+    const notConnected = await caller.call({ body: content['application/json']?.examples['message']?.value })
+    const elsewhere = await caller.call({ body, path: `${operationOf(document).path}/elsewhere` })
+    const tooLarge = await caller.call({ body, headers: caller.headers(['x-much', 'a'.repeat(9_000)]) })
+    const unexpected = await caller.call({ body, headers: caller.headers(['expect', 'the-unexpected']) })
+    const version = await caller.call({ body, version: 'HTTP/2.0' })
+    const [slow, denied, limited, unavailable] = await Promise.all([
+      askSlowly(journey.url),
+      askWithoutEvent(journey, document, body),
+      askTooOften(engine, body),
+      askWhileBlocked(engine, body),
+    ])
+
+    const replies = [accepted, refused, unknown, notConnected, elsewhere, tooLarge, unexpected, version]
+    const all = [...replies, slow, denied, limited, unavailable]
+    const judge = new ReplyJudge(document)
+    assert.deepEqual(
+      all.flatMap((reply) => judge.judge(reply)),
+      [],
+    )
+    const met = new Set(all.map(({ status }) => String(status)))
+    assert.deepEqual(
+      Object.keys(operationOf(document).post.responses).filter((status) => !met.has(status)),
+      ['500'],
+    )
+  }, 30_000)
+
+  it('is found out when it differs from the document: a rule or a reply changed', async () => {
+    const replies = (await callAll(caller, [...maker.examples(), ...maker.bad().slice(0, 30)])).map(
+      ({ reply }) => reply,
+    )
+    const judged = (changed: ApiDocument) => {
+      const judge = new ReplyJudge(changed)
+      return replies.flatMap((reply) => judge.judge(reply)).length
+    }
+
+    assert.equal(judged(document), 0)
+    for (const [what, changed] of changedReplies(document)) assert.notEqual(judged(changed), 0, what)
+    for (const [what, { at, changed }] of changedRules(document)) {
+      const made = new RequestMaker(changed, { from: SENDER })
+      const asBad = made.bad().filter(({ what: field }) => field.startsWith(at))
+      const found = [
+        ...findingsIn(changed, 200, await callAll(caller, made.good(GOOD))),
+        ...findingsIn(changed, 400, await callAll(caller, asBad)),
+      ]
+      assert.notEqual(found.length, 0, what)
+    }
+  }, 60_000)
+})
+
+/** Waits until the service has had enough of a request that does not come. */
+async function askSlowly(url: string): Promise<Replied> {
+  const connection = await RawConnection.open(Number(new URL(url).port))
+  connection.send('POST /chat/api/v1/public/message/send HTTP/1.1\r\nHost: a\r\n')
+  const reply = await connection.nextReply()
+  connection.close()
+  assert.ok(reply)
+  return reply
+}
+
+async function askWithoutEvent(journey: Journey, document: ApiDocument, body: object): Promise<Replied> {
+  const { database } = journey
+  const settings = database.engine === 'postgres' ? { NUNCIO_DATABASE_URL: database.url } : {}
+  const cli = new CliOn(journey.dataDir, settings)
+  const { token } = await cli.json<{ token: string }>(
+    'token',
+    'create',
+    '--name',
+    'mute',
+    '--expires',
+    '7d',
+    '--no-events',
+  )
+  return await new ApiCaller(document, { url: journey.url, token }).call({ body })
+}
+
+async function askTooOften(engine: (typeof ENGINES)[number], body: object): Promise<Replied> {
+  const limited = await engine.start({ settings: { NUNCIO_ACCEPT_RATE_PER_ACCOUNT: '1' } })
+  const caller = new ApiCaller(await readDocument(limited.url), limited)
+  const deadline = performance.now() + 10_000
+  for (;;) {
+    const reply = await caller.call({ body })
+    if (reply.status !== 200) return reply
+    assert.ok(performance.now() < deadline, 'nothing was limited')
+  }
+}
+
+/** Somebody else keeps the database from being written to, for longer than a request waits. */
+async function askWhileBlocked(engine: (typeof ENGINES)[number], body: object): Promise<Replied> {
+  const blocked = await engine.start()
+  const caller = new ApiCaller(await readDocument(blocked.url), blocked)
+  const stranger = await openStranger(blocked.database)
+  const isSqlite = blocked.database.engine === 'sqlite'
+  await stranger.run(isSqlite ? 'begin immediate' : 'begin; lock table message in access exclusive mode')
+  try {
+    return await caller.call({ body })
+  } finally {
+    await stranger.run('rollback')
+    await stranger.close()
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: what is changed has no shape that could be relied on
+type Change = (document: any) => void
+const SEND = '/chat/api/v1/public/message/send'
+const JSON_TYPE = 'application/json'
+
+/** The document with one reply changed: the replies of the service must no longer fit it. */
+function changedReplies(document: ApiDocument): (readonly [what: string, changed: ApiDocument])[] {
+  const responsesOf = (changed: Parameters<Change>[0]) => changed.paths[SEND].post.responses
+  const changes: Readonly<Record<string, Change>> = {
+    'a status that occurs is left out': (changed) => delete responsesOf(changed)[400],
+    'another code of success': (changed) => {
+      changed.components.schemas.SendMessageResponse.properties.code.const = 'HC-0'
+    },
+    'a field more than there is': (changed) => changed.components.schemas.SendMessageResponse.required.push('id'),
+    'a field less than there is': (changed) => delete changed.components.schemas.SendMessageResponse.properties.message,
+    'a header that is not named': (changed) => delete responsesOf(changed)[200].headers['x-message-id'],
+    'a header that does not come': (changed) => {
+      responsesOf(changed)[400].headers['Retry-After'] = { $ref: '#/components/headers/RetryAfter' }
+    },
+    'another form of a header': (changed) => {
+      changed.components.headers.MessageId.schema = { type: 'string', pattern: '^[0-9]+$' }
+    },
+    'the code of another refusal': (changed) => {
+      responsesOf(changed)[400].content[JSON_TYPE].schema.allOf[1].properties.code.enum = ['HC-3']
+    },
+    'a refusal without an example': (changed) =>
+      delete responsesOf(changed)[400].content[JSON_TYPE].examples.field_required,
+  }
+  return Object.entries(changes).map(([what, change]) => [what, changedBy(document, change)] as const)
+}
+
+/** The document with one rule of the request changed: what is made from it must be answered otherwise than it says. */
+function changedRules(document: ApiDocument) {
+  const fieldOf = (changed: Parameters<Change>[0], schema: string, field: string) =>
+    changed.components.schemas[schema].properties[field]
+  const changes: Readonly<Record<string, readonly [at: string, change: Change]>> = {
+    'a pattern is left out': ['to', (changed) => delete fieldOf(changed, 'SendMessageRequest', 'to').pattern],
+    'a shorter text': [
+      'message.message',
+      (changed) => {
+        fieldOf(changed, 'TextMessage', 'message').maxLength = 100
+      },
+    ],
+    'a longer text': [
+      'message.message',
+      (changed) => {
+        fieldOf(changed, 'TextMessage', 'message').maxLength = 5_000
+      },
+    ],
+    'a field that need not be sent': [
+      'message.media',
+      (changed) => {
+        changed.components.schemas.MediaItem.required = ['url']
+      },
+    ],
+    'a field that must be sent': [
+      'message.media',
+      (changed) => changed.components.schemas.MediaItem.required.push('caption'),
+    ],
+    'a type that there is not': [
+      'message.type',
+      (changed) => fieldOf(changed, 'MediaMessage', 'type').enum.push('sticker'),
+    ],
+  }
+  return Object.entries(changes).map(
+    ([what, [at, change]]) => [what, { at, changed: changedBy(document, change) }] as const,
+  )
+}
+
+function changedBy(document: ApiDocument, change: Change): ApiDocument {
+  const copy = structuredClone(document)
+  change(copy)
+  return copy
+}
