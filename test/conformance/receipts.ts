@@ -280,6 +280,42 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
+  for (const [kind, state] of [
+    ['sent', 'PUBLISHED'],
+    ['delivered', 'DELIVERED'],
+    ['read', 'READ'],
+  ] as const) {
+    it(`G5: ends a message that waits to be sent once more when the network says ${kind}`, async () => {
+      const { world, id, about, sender, lane } = await ended(newWorld, [SENT_ONCE_MORE])
+      const next = await accept(world, sender)
+      const [first] = await world.lanes.loadRun(about.connectionId, 1)
+      assert.ok(first)
+
+      const answers = [
+        await world.lanes.applyReceipt(report(world, { ...about, attemptNumber: 1, networkId: 'wamid.late', kind })),
+        await world.lanes.applyReceipt(report(world, { ...about, attemptNumber: 1, networkId: 'wamid.late', kind })),
+      ]
+      const opened = await open(world, lane, first)
+
+      const { message, timeline } = await world.administration.explainMessage(id)
+      assert.deepEqual([answers, opened], [['applied', 'applied'], { fenced: false, opened: false }])
+      assert.deepEqual([message.state, message.reason], [state, 'evidence_found'])
+      assert.equal(timeline.filter((moment) => moment.kind === `receipt-${kind}`).length, 1)
+      assert.equal((await head(world, about.connectionId)).id, next)
+      await world.close()
+    })
+  }
+
+  it('G5: lets it wait when the network says only that the attempt failed', async () => {
+    const { world, id, about } = await ended(newWorld, [SENT_ONCE_MORE])
+
+    await world.lanes.applyReceipt(report(world, { ...about, attemptNumber: 1, kind: 'failed' }))
+
+    assert.equal(await stateOf(world, id), 'QUEUED')
+    assert.deepEqual(await receiptsOf(world, id), ['receipt-contrary'])
+    await world.close()
+  })
+
   it('shows what was sent after all as PUBLISHED, with a flag, unless the network itself said that it failed', async () => {
     const { world, id, about } = await ended(newWorld, [REFUSED])
     const later = await published(newWorld)
@@ -345,7 +381,7 @@ async function ended(newWorld: NewWorld, ends: readonly End[]) {
     const made = { ...attempt(world, message, outcome), networkId }
     await world.lanes.record(step(world, lane, { close: { attempt: made, disposition } }))
   }
-  return { world, id, about: { connectionId: sender.connectionId, messageId: id } }
+  return { world, id, sender, lane, about: { connectionId: sender.connectionId, messageId: id } }
 }
 
 async function receiptsOf(world: StorageWorld, id: MessageId): Promise<string[]> {

@@ -57,6 +57,16 @@ describe('a report of the network', () => {
     assert.deepEqual(after.map(inWords), ['UNCONFIRMED', STAYS])
   })
 
+  it('G5: ends what waits to be handed over once more, but not because an attempt of it failed', () => {
+    const waiting = { ...known('QUEUED'), waitsToBeRepeated: true }
+    const after = (['sent', 'delivered', 'read', 'failed'] as const).map((kind) =>
+      judge(waiting, { kind, code: null, attemptNumber: 1 }),
+    )
+
+    assert.deepEqual(after.map(inWords), ['PUBLISHED', 'DELIVERED', 'READ', CONTRARY])
+    assert.equal(after[1]?.reason, 'evidence_found')
+  })
+
   it('counts a message as arrived whichever of its attempts it was', () => {
     const arrived = (['sent', 'delivered', 'read'] as const).map((kind) =>
       judge({ ...known('UNCONFIRMED'), attempts: 2 }, { kind, code: null, attemptNumber: 1 }),
@@ -90,7 +100,14 @@ describe('a report of the network', () => {
 })
 
 function known(state: MessageState): KnownMessage {
-  return { state, attempts: 1, wasReportedFailed: false, networkId: null, mayHaveArrivedBefore: false }
+  return {
+    state,
+    attempts: 1,
+    wasReportedFailed: false,
+    networkId: null,
+    mayHaveArrivedBefore: false,
+    waitsToBeRepeated: false,
+  }
 }
 
 function inWords({ to, contrary, isTold }: ReceiptEffect): string {

@@ -12,6 +12,8 @@ export interface KnownMessage {
   readonly networkId: string | null
   /** An attempt before the last one, and not the reported one, is of unknown fate: the message was sent once more all the same. */
   readonly mayHaveArrivedBefore: boolean
+  /** Only for QUEUED: an attempt of it is of unknown fate, and it waits to be handed over once more all the same. */
+  readonly waitsToBeRepeated: boolean
 }
 
 export interface ReceiptEffect {
@@ -51,15 +53,15 @@ export function applyReceipt(
     case 'sent':
       return afterSent(known)
     case 'delivered':
-      return afterArrival(known.state, 'DELIVERED')
+      return afterArrival(known, 'DELIVERED')
     case 'read':
-      return afterArrival(known.state, 'READ')
+      return afterArrival(known, 'READ')
   }
 }
 
 /** Whichever attempt it was: it arrived. */
-function afterArrival(state: MessageState, wanted: 'DELIVERED' | 'READ'): ReceiptEffect {
-  switch (state) {
+function afterArrival(known: KnownMessage, wanted: 'DELIVERED' | 'READ'): ReceiptEffect {
+  switch (known.state) {
     case 'PUBLISHED':
     case 'UNCONFIRMED':
       return move(wanted, null)
@@ -71,17 +73,25 @@ function afterArrival(state: MessageState, wanted: 'DELIVERED' | 'READ'): Receip
       // Late evidence of delivery weighs more than an early report of failure, and people must see both.
       return { ...move('PUBLISHED', 'evidence_found'), contrary: true }
     case 'QUEUED':
+      return whileWaiting(known, wanted)
     case 'SENDING':
     case 'EXPIRED':
     case 'CANCELLED':
-      // Of one that waits, its attempt was believed not to have been sent. It is not held back for that: the network
-      // contradicts itself, and which of the two is wrong is for a person to see.
       return CONTRARY
   }
 }
 
-function afterSent({ state, wasReportedFailed }: KnownMessage): ReceiptEffect {
-  switch (state) {
+/**
+ * One that would be sent once more because nobody knew whether it had arrived, has: that is its end, and nothing is sent
+ * again (G5). Of any other that waits, its attempts were believed not to have been sent. It is not held back for that:
+ * the network contradicts itself, and which of the two is wrong is for a person to see.
+ */
+function whileWaiting({ waitsToBeRepeated }: KnownMessage, to: 'PUBLISHED' | 'DELIVERED' | 'READ'): ReceiptEffect {
+  return waitsToBeRepeated ? move(to, 'evidence_found') : CONTRARY
+}
+
+function afterSent(known: KnownMessage): ReceiptEffect {
+  switch (known.state) {
     case 'PUBLISHED':
     case 'DELIVERED':
     case 'READ':
@@ -91,8 +101,9 @@ function afterSent({ state, wasReportedFailed }: KnownMessage): ReceiptEffect {
     case 'FAILED':
       // What the network reports to have failed it had taken before. Reports overtake each other, so that the earlier
       // one contradicts nothing when it comes last.
-      return wasReportedFailed ? SAYS_NOTHING : { ...move('PUBLISHED', 'evidence_found'), contrary: true }
+      return known.wasReportedFailed ? SAYS_NOTHING : { ...move('PUBLISHED', 'evidence_found'), contrary: true }
     case 'QUEUED':
+      return whileWaiting(known, 'PUBLISHED')
     case 'SENDING':
     case 'EXPIRED':
     case 'CANCELLED':

@@ -72,7 +72,8 @@ export class ReceiptWriter {
     }
     const judged = await this.#judge([...first.values()])
     for (const { at, effect } of judged) if (!effect.isTold) answers[at] = 'applied'
-    for (const group of byPeriod(judged.filter(({ effect }) => effect.isTold))) {
+    for (const one of judged.filter(leavesItsLane)) if (await this.#settle(one)) answers[one.at] = 'applied'
+    for (const group of byPeriod(judged.filter((one) => one.effect.isTold && !leavesItsLane(one)))) {
       const letters = await this.#write(group)
       for (const [i, { at }] of group.entries()) if (letters[i] === 'a') answers[at] = 'applied'
     }
@@ -124,12 +125,18 @@ export class ReceiptWriter {
     const reported = await this.#reportedFailed(
       found.filter(({ receipt, target }) => receipt.kind === 'sent' && target.state === 'FAILED'),
     )
-    const doubted = await this.#withUnknownBefore(
+    const doubted = await this.#withUnknown(
       found.filter(({ receipt, target }) => receipt.kind === 'failed' && target.attempts > 1),
+    )
+    const repeated = await this.#withUnknown(
+      found.filter(
+        ({ receipt, target }) => receipt.kind !== 'failed' && target.state === 'QUEUED' && target.attempts > 0,
+      ),
     )
     return found.map(({ at, receipt, target }) => {
       const { sequence } = target
       const known = {
+        waitsToBeRepeated: repeated.has(sequence),
         ...target,
         networkId: target.network_id,
         wasReportedFailed: reported.has(sequence),
@@ -150,20 +157,39 @@ export class ReceiptWriter {
     return new Set(rows.map((row) => row['message_sequence'] as Sequence))
   }
 
-  /** Those of which an attempt before the last one, and not the reported one, is of unknown fate. */
-  async #withUnknownBefore(found: readonly Found[]): Promise<ReadonlySet<Sequence>> {
+  /** Those of which an attempt is of unknown fate, but for the last of what failed, and the reported one. */
+  async #withUnknown(found: readonly Found[]): Promise<ReadonlySet<Sequence>> {
     if (found.length === 0) return new Set()
+    const isFailure = ({ receipt }: Found) => receipt.kind === 'failed'
     const rows = await this.#link.ask(
-      `select distinct a.message_sequence from unnest($1::bigint[], $2::bigint[], $3::bigint[]) s (sequence, attempts, reported)
-         join ended_attempt a on a.message_sequence = s.sequence and a.number < s.attempts
+      `select distinct a.message_sequence from unnest($1::bigint[], $2::bigint[], $3::bigint[]) s (sequence, before, reported)
+         join ended_attempt a on a.message_sequence = s.sequence and a.number < s.before
            and a.number is distinct from s.reported and a.outcome = 'unknown'`,
       [
         bigintArray(found.map(({ target }) => target.sequence)),
-        bigintArray(found.map(({ target }) => target.attempts)),
-        bigintArray(found.map(({ receipt }) => receipt.attemptNumber)),
+        bigintArray(found.map((one) => one.target.attempts + (isFailure(one) ? 0 : 1))),
+        bigintArray(found.map((one) => (isFailure(one) ? one.receipt.attemptNumber : null))),
       ],
     )
     return new Set(rows.map((row) => row['message_sequence'] as Sequence))
+  }
+
+  /** False when it is being handed over, or waits no longer. Rare, so one at a time. */
+  async #settle({ receipt, target, effect }: Judged): Promise<boolean> {
+    const { kind, words } = momentOf(receipt, effect.contrary)
+    const stateWords = clean(receipt.words)
+    const [row] = await this.#link.ask('select settle_found($1, $2, $3, $4, $5, $6, $7, $8, $9) as is_settled', [
+      target.sequence,
+      effect.to,
+      effect.reason,
+      stateWords,
+      receipt.at,
+      clean(receipt.code),
+      kind,
+      words,
+      clean(receipt.networkId),
+    ])
+    return row?.['is_settled'] === true
   }
 
   async #write(group: readonly Judged[]): Promise<string> {
@@ -193,6 +219,10 @@ export class ReceiptWriter {
     )
     return row?.['letters'] as string
   }
+}
+
+function leavesItsLane({ target, effect }: Judged): boolean {
+  return target.state === 'QUEUED' && effect.to !== null
 }
 
 /** An id of ours holds no line break. */

@@ -88,6 +88,11 @@ export class Directory {
     setImmediate(() => this.#onLanesChanged(ids))
   }
 
+  /** Something of this process has changed a lane behind the back of whoever runs it. */
+  laneChanged(id: ConnectionId): void {
+    setImmediate(() => this.#onLanesChanged([id]))
+  }
+
   /** As `refresh`, at most once in a turn of the event loop: for looks that are judged again before they count. */
   refreshOncePerTurn(): void {
     if (this.#freshThisTurn) return

@@ -27,6 +27,7 @@ interface LanesParts {
 /** Dispatching on SQLite: what all lanes do in one turn of the event loop shares one commit. */
 export class SqliteLanes implements Lanes {
   readonly #commits: GroupCommit
+  readonly #directory: Directory
   readonly #counts: WaitingCounts
   readonly #clock: Clock
   readonly #messages: QueuedMessages
@@ -41,6 +42,7 @@ export class SqliteLanes implements Lanes {
   constructor({ database, commits, directory, counts, tail, clock }: LanesParts) {
     const trim = new LaneTrim(database, tail)
     this.#commits = commits
+    this.#directory = directory
     this.#counts = counts
     this.#clock = clock
     this.#messages = new QueuedMessages(database, tail)
@@ -96,7 +98,12 @@ export class SqliteLanes implements Lanes {
     return expired.reduce((sum, lane) => sum + lane.count, 0)
   }
 
-  applyReceipt(receipt: Receipt): Promise<'applied' | 'too-early' | 'message-unknown'> {
-    return this.#commits.submit(() => this.#receipts.apply(receipt))
+  async applyReceipt(receipt: Receipt): Promise<'applied' | 'too-early' | 'message-unknown'> {
+    const { end, wasWaiting } = await this.#commits.submit(() => this.#receipts.apply(receipt))
+    if (wasWaiting) {
+      this.#counts.settled(receipt.connectionId)
+      this.#directory.laneChanged(receipt.connectionId)
+    }
+    return end
   }
 }

@@ -38,6 +38,7 @@ export class ReceiptWriter {
   readonly #isOpen: StatementSync
   readonly #lookAtStory: StatementSync
   readonly #hasUnknownBefore: StatementSync
+  readonly #wasUnknown: StatementSync
   readonly #move: StatementSync
   readonly #note: StatementSync
 
@@ -49,8 +50,11 @@ export class ReceiptWriter {
     this.#hasUnknownBefore = database.prepare(
       `select 1 from attempt where message_sequence = ? and number < ? and number is not ? and outcome = 'unknown' limit 1`,
     )
+    this.#wasUnknown = database.prepare(
+      `select 1 from attempt where message_sequence = ? and outcome = 'unknown' limit 1`,
+    )
     this.#move = database.prepare(
-      `update message set state = ?, reason = ?, words = ?, published_at = coalesce(published_at, ?),
+      `update message set state = ?, reason = ?, words = ?, published_at = coalesce(published_at, ?), settled_at = coalesce(settled_at, ?),
            network_id = coalesce(network_id, ?), resolved_at = coalesce(resolved_at, ?)
          where sequence = ?`,
     )
@@ -60,31 +64,34 @@ export class ReceiptWriter {
     )
   }
 
-  apply(receipt: Receipt): ReceiptEnd {
+  /** `wasWaiting`: it has left its lane by this. */
+  apply(receipt: Receipt): { readonly end: ReceiptEnd; readonly wasWaiting: boolean } {
     const target = this.#find(receipt)
-    if (!target || target.connection_id !== receipt.connectionId) return 'message-unknown'
+    if (!target || target.connection_id !== receipt.connectionId) return end('message-unknown')
     const { sequence, state, attempts } = target
-    if (this.#isOpen.get(target.connection_id, sequence)) return 'too-early'
+    if (this.#isOpen.get(target.connection_id, sequence)) return end('too-early')
     const story = this.#storyOf(sequence, receipt)
-    if (story.wasBrought) return 'applied'
+    if (story.wasBrought) return end('applied')
     const wasReportedFailed = state === 'FAILED' && story.wasReportedFailed === 1
     const mayHaveArrivedBefore =
       receipt.kind === 'failed' &&
       attempts > 1 &&
       this.#hasUnknownBefore.get(sequence, attempts, receipt.attemptNumber) !== undefined
-    const known = { state, attempts, networkId: target.network_id, wasReportedFailed, mayHaveArrivedBefore }
+    const waitsToBeRepeated = state === 'QUEUED' && this.#wasUnknown.get(sequence) !== undefined
+    const { network_id: networkId } = target
+    const known = { state, attempts, networkId, wasReportedFailed, mayHaveArrivedBefore, waitsToBeRepeated }
     const effect = applyReceipt(known, receipt)
-    if (!effect.isTold || (effect.mostTold !== null && story.told >= effect.mostTold)) return 'applied'
+    if (!effect.isTold || (effect.mostTold !== null && story.told >= effect.mostTold)) return end('applied')
     if (effect.to) {
       const { words, networkId, at } = receipt
       const publishedAt = isDoubtful(effect.to) ? null : at
       const resolvedAt = effect.to === 'UNCONFIRMED' ? null : at
-      this.#move.run(effect.to, effect.reason, words, publishedAt, networkId, resolvedAt, sequence)
+      this.#move.run(effect.to, effect.reason, words, publishedAt, at, networkId, resolvedAt, sequence)
     }
     const { at, code } = receipt
     const { kind, words } = receiptMoment(receipt, effect.contrary)
     this.#note.run(sequence, at, kind, code, words, sequence)
-    return 'applied'
+    return { end: 'applied', wasWaiting: effect.to !== null && state === 'QUEUED' }
   }
 
   #find({ messageId, networkId, connectionId }: Receipt): Target | undefined {
@@ -106,4 +113,8 @@ export class ReceiptWriter {
       sequence,
     ) as unknown as Story
   }
+}
+
+function end(as: ReceiptEnd) {
+  return { end: as, wasWaiting: false }
 }
