@@ -125,6 +125,11 @@ const people = createRoute({
   path: '/settings/people',
   component: screen(() => import('./screens/settings/people.tsx'), 'People'),
 })
+const alarms = createRoute({
+  getParentRoute: () => account,
+  path: '/alarms',
+  component: screen(() => import('./screens/alarms/alarms.tsx'), 'Alarms'),
+})
 const retention = createRoute({
   getParentRoute: () => account,
   path: '/settings/retention',
@@ -138,6 +143,7 @@ const audit = createRoute({
 
 const ofAccount = account.addChildren([
   overview,
+  alarms,
   connections,
   addConnection,
   connection,

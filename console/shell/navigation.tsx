@@ -2,6 +2,7 @@ import { Text } from '@mantine/core'
 import {
   Activity,
   Archive,
+  BellRing,
   BookOpen,
   Braces,
   Inbox,
@@ -14,20 +15,24 @@ import {
   Smartphone,
   Users,
 } from 'lucide-react'
+import type { ComponentType } from 'react'
 import type { Role } from '../../src/contract/console/route.ts'
 import { NavItem, ServiceItem } from '../parts/links.tsx'
+import { AlarmCount } from './alarm-count.tsx'
 
 interface Place {
   readonly to: string
   readonly label: string
   readonly icon: LucideIcon
   readonly isExact?: boolean
+  readonly count?: ComponentType<{ readonly account: string }>
 }
 
 const WORK: readonly Place[] = [
   { to: '/a/$account', label: 'Overview', icon: LayoutDashboard, isExact: true },
   { to: '/a/$account/sandbox', label: 'Sandbox inbox', icon: Inbox },
   { to: '/a/$account/connections', label: 'Connections', icon: Smartphone },
+  { to: '/a/$account/alarms', label: 'Alarms', icon: BellRing, count: AlarmCount },
 ]
 const DEVELOPER: readonly Place[] = [
   { to: '/a/$account/developer/tokens', label: 'API tokens', icon: KeyRound },
@@ -66,7 +71,7 @@ function Heading({ children }: { readonly children: string }) {
 }
 
 function Places({ account, places }: { readonly account: string; readonly places: readonly Place[] }) {
-  return places.map(({ to, label, icon: Icon, isExact = false }) => (
+  return places.map(({ to, label, icon: Icon, isExact = false, count: Count }) => (
     <NavItem
       key={to}
       to={to as '/a/$account'}
@@ -75,6 +80,7 @@ function Places({ account, places }: { readonly account: string; readonly places
       activeProps={{ active: true, 'aria-current': 'page' }}
       label={label}
       leftSection={<Icon size={18} aria-hidden />}
+      rightSection={Count ? <Count account={account} /> : null}
     />
   ))
 }

@@ -4,10 +4,12 @@ import type { AccountId, Instant } from '../core/ids.ts'
 import type { Administration } from '../core/ports/administration.ts'
 import type { ChannelDescription } from '../core/ports/channel-description.ts'
 import type { Connecting } from '../core/ports/connecting.ts'
+import type { Alarms } from '../core/ports/console/alarms.ts'
 import type { LaneViews } from '../core/ports/console/lanes.ts'
 import type { People } from '../core/ports/console/people.ts'
 import type { BlockLists, RecipientEntries } from '../core/ports/recipients.ts'
 import type { SecretStore, Secrets } from '../core/ports/secrets.ts'
+import { createAlarms } from '../storage/shared/alarms/alarms.ts'
 import { createLaneViews } from '../storage/shared/lane-views/lane-views.ts'
 import type { RememberedEntry } from '../storage/shared/list-channel-memory.ts'
 import { createPeople } from '../storage/shared/people/people.ts'
@@ -50,6 +52,8 @@ export interface AdministrationSession {
   readonly lanes: LaneViews
   readonly blockLists: BlockLists
   readonly recipientEntries: RecipientEntries
+  /** What the watchdog of the running service has found. */
+  readonly alarms: Alarms
   /** For a password that is set without the console. */
   readonly hashPassword: (password: string) => Promise<string>
   /** Those by which a connection can be added. */
@@ -86,6 +90,7 @@ export async function openAdministration(
     lanes: createLaneViews(storage.store),
     blockLists,
     recipientEntries: createRecipientEntries({ lists: blockLists, openSecrets: openSecretsOnce }),
+    alarms: createAlarms(storage.store),
     async hashPassword(password) {
       const { PasswordHasher } = await import('../http/console/people/password-hasher.ts')
       return new PasswordHasher().hash(password)

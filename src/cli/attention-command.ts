@@ -1,40 +1,49 @@
 import type { ConnectionView, HoldView, MessageView, TokenView } from '../core/ports/administration.ts'
+import type { AlarmView } from '../core/ports/console/alarms.ts'
 import { explainReason } from '../core/reasons.ts'
+import type { AlarmKind } from '../core/watchdog/alarm-kinds.ts'
 import type { Cli } from './cli.ts'
 import { holdInWords } from './hold-command.ts'
-import { messageJson } from './json-shapes.ts'
+import { alarmJson, messageJson } from './json-shapes.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
 import { findAccountOrAll } from './parse/find-account.ts'
 import { goesOn } from './print/goes-on.ts'
 import { printable } from './print/printable.ts'
 import { isoTime, relativeTime } from './print/times.ts'
 
+// In more detail than an alarm does.
+const TOLD_BELOW: ReadonlySet<string> = new Set<AlarmKind>(['lanes_held', 'unconfirmed', 'token_expiring'])
+
 export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
   program
     .command('attention')
     .description(
-      'show everything that wants a person: that all lanes are held, unconfirmed messages, lanes that stand still and why, tokens about to expire',
+      'show everything that wants a person: alarms of the watchdog, that all lanes are held, unconfirmed messages, lanes that stand still and why, tokens about to expire',
     )
+    .option('--check', 'exit with 1 when a critical alarm is open, for a scheduled job')
     .withAccount('only what concerns this account')
-    .withJson('{hold, unconfirmed, lanes, tokens}')
-    .withExamples('nuncio attention', 'nuncio attention --json')
-    .action((options: CommonOptions) =>
-      cli.withAdministration(async ({ administration }) => {
+    .withJson('{alarms, hold, unconfirmed, lanes, tokens}')
+    .withExamples('nuncio attention', 'nuncio attention --json', 'nuncio attention --check || echo "look at Nuncio"')
+    .action((options: CommonOptions & { readonly check?: boolean }) =>
+      cli.withAdministration(async ({ administration, alarms: found }) => {
         const account = await findAccountOrAll(administration, options.account)
         const accountId = account?.id ?? null
         const now = cli.surroundings.now()
         const { findAttention } = await import('../app/find-attention.ts')
         const { hold, unconfirmed, standing, tokens } = await findAttention(administration, accountId, now)
         const lanes = standing.map(toLane)
+        const alarms = await found.readOpen({ accountId, seesInstallation: true })
+        if (options.check && alarms.some(({ severity }) => severity === 'critical')) cli.exitCode = 1
         if (options.json) {
           return cli.json({
+            alarms: alarms.map(alarmJson),
             hold: hold && { since: isoTime(hold.since), reason: hold.reason },
             unconfirmed: unconfirmed.map(messageJson),
             lanes: lanes.map(laneJson),
             tokens: tokens.map(tokenJson),
           })
         }
-        await cli.say(inWords({ hold, unconfirmed, lanes, tokens }, now))
+        await cli.say(inWords({ alarms, hold, unconfirmed, lanes, tokens }, now))
       }),
     )
 }
@@ -65,14 +74,16 @@ function tokenJson({ id, name, account, expiresAt }: TokenView) {
 }
 
 interface Findings {
+  readonly alarms: readonly AlarmView[]
   readonly hold: HoldView | null
   readonly unconfirmed: readonly MessageView[]
   readonly lanes: readonly Lane[]
   readonly tokens: readonly TokenView[]
 }
 
-function inWords({ hold, unconfirmed, lanes, tokens }: Findings, now: number): string {
+function inWords({ alarms, hold, unconfirmed, lanes, tokens }: Findings, now: number): string {
   const parts = [
+    part('Alarms', alarms.filter(({ kind }) => !TOLD_BELOW.has(kind)).map(alarmLine)),
     hold ? holdInWords(hold, now) : '',
     part(
       'Unconfirmed: nobody knows whether these arrived. Ask the recipient, then: nuncio message resolve ID --arrived or --send-again',
@@ -92,6 +103,10 @@ function inWords({ hold, unconfirmed, lanes, tokens }: Findings, now: number): s
 
 function part(title: string, lines: readonly string[]): string {
   return lines.length === 0 ? '' : [title, ...lines.map((line) => `  ${printable(line)}`)].join('\n')
+}
+
+function alarmLine({ severity, account, cause, nextStep }: AlarmView): string {
+  return `${severity}${account === null ? '' : ` (${account})`}: ${cause} → ${nextStep}`
 }
 
 function messageLine({ id, connection, to, reason, acceptedAt }: MessageView, now: number): string {

@@ -15,6 +15,7 @@ import type {
 } from '../core/ports/administration.ts'
 import type { ConnectionFact, TemplateView } from '../core/ports/channel-set-up.ts'
 import type { CallbackAddress } from '../core/ports/connecting.ts'
+import type { AlarmView } from '../core/ports/console/alarms.ts'
 import type { Block } from '../core/ports/recipients.ts'
 import { explainReason } from '../core/reasons.ts'
 import { isoTime } from './print/times.ts'
@@ -61,6 +62,12 @@ export function tokenJson(view: TokenView) {
     lastUsedAt: isoTime(lastUsedAt),
     deletedAt: isoTime(deletedAt),
   }
+}
+
+export function alarmJson(view: AlarmView) {
+  const { id, kind, severity, of, object, name, account, since, raisedAt, cause, nextStep } = view
+  const times = { since: isoTime(since), raisedAt: isoTime(raisedAt) }
+  return { id, kind, severity, of, object, name, account, ...times, cause, nextStep }
 }
 
 export function messageJson(view: MessageView) {

@@ -10,6 +10,7 @@ const obstacle = whyNoBrowser()
 const PAGES = [
   '',
   '/sandbox',
+  '/alarms',
   '/connections',
   '/connections/new',
   '/developer/tokens',

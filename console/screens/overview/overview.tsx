@@ -8,6 +8,7 @@ import { ProblemNote } from '../../parts/problem-note.tsx'
 import { useSearchState } from '../../parts/search-state.ts'
 import { Attention, EndingTokens, HoldBanner } from './attention.tsx'
 import { FirstSteps } from './first-steps.tsx'
+import { OpenAlarms } from './open-alarms.tsx'
 import { ResultChart } from './result-chart.tsx'
 import { RANGES } from './results.ts'
 import { Tiles } from './tiles.tsx'
@@ -63,6 +64,7 @@ export function Overview() {
       {seen ? (
         <>
           <HoldBanner hold={seen.hold} />
+          <OpenAlarms />
           <FirstSteps steps={seen.firstSteps} />
           <EndingTokens seen={seen} />
           <Tiles seen={seen} />

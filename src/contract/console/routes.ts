@@ -1,3 +1,4 @@
+import { alarmRoutes } from './alarms.ts'
 import { auditRoutes } from './audit.ts'
 import { connectionRoutes } from './connections.ts'
 import { logRoutes } from './log.ts'
@@ -22,6 +23,7 @@ export const CONSOLE_ROUTES = {
   ...connectionRoutes,
   ...messageRoutes,
   ...overviewRoutes,
+  ...alarmRoutes,
   ...sandboxRoutes,
   ...streamRoutes,
 } as const satisfies Readonly<Record<string, ConsoleRoute>>

@@ -1,5 +1,6 @@
 import type { ConsoleRouteName, ConsoleRoutes } from '../../contract/console/routes.ts'
 import type { AnyVisit } from './admission.ts'
+import { alarmHandlers } from './alarms/alarm-handlers.ts'
 import { connectionHandlers } from './connections/connection-handlers.ts'
 import { messageHandlers } from './connections/message-handlers.ts'
 import type { ConsoleParts } from './console-parts.ts'
@@ -25,6 +26,7 @@ export function createHandlers(parts: ConsoleParts): Readonly<Record<ConsoleRout
     ...connectionHandlers(parts),
     ...messageHandlers(parts),
     ...overviewHandlers(parts),
+    ...alarmHandlers(parts),
     ...sandboxHandlers(parts),
     ...streamHandlers(parts),
   }

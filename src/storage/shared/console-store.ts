@@ -1,6 +1,7 @@
 import type { Changes } from '../../core/ports/console/changes.ts'
 import type { ConsoleStore } from '../../core/ports/console/console-store.ts'
 import { createAdministration } from './administration.ts'
+import { createAlarms } from './alarms/alarms.ts'
 import { createApiLog } from './api-log/api-log.ts'
 import { createAuditLog } from './audit/audit-log.ts'
 import { createDeliveries } from './deliveries/deliveries.ts'
@@ -43,6 +44,7 @@ export function createConsoleStore(store: Store, { look, onTrouble }: ConsoleSto
       tokens: createTokenViews(store),
       lanes: createLaneViews(store),
       overview: createOverview(store, counter),
+      alarms: createAlarms(store),
       inbox: createInboxViews(store),
       audit: createAuditLog(store),
       changes: { look, lookAt: (accountId) => lookAtAccount(store, apiLog, accountId) },

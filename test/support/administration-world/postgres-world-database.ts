@@ -99,6 +99,7 @@ const EMPTIED = [
   'tally',
   'tally_reason',
   'tally_hour',
+  'alarm',
 ]
 
 function numbered(sql: string): string {

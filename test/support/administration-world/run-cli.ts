@@ -7,6 +7,7 @@ import { createRecipientEntries } from '../../../src/app/recipient-entries.ts'
 import { run } from '../../../src/cli/run.ts'
 import type { Surroundings } from '../../../src/cli/surroundings.ts'
 import { readSettings, type Settings } from '../../../src/config/read-settings.ts'
+import { createAlarms } from '../../../src/storage/shared/alarms/alarms.ts'
 import { createLaneViews } from '../../../src/storage/shared/lane-views/lane-views.ts'
 import { createPeople } from '../../../src/storage/shared/people/people.ts'
 import { createBlockLists } from '../../../src/storage/shared/recipients/block-lists.ts'
@@ -111,6 +112,7 @@ export class CliWorld extends AdministrationWorld {
       lanes: createLaneViews(this.store),
       blockLists,
       recipientEntries: createRecipientEntries({ lists: blockLists, openSecrets: async () => testSecrets() }),
+      alarms: createAlarms(this.store),
       hashPassword: async (password: string) => `hash of ${password}`,
       channels: CHANNELS,
       connecting: createConnecting({

@@ -9,6 +9,7 @@ export const CONSOLE_AREAS = [
   'lanes',
   'tokens',
   'overview',
+  'alarms',
   'inbox',
   'audit',
   'changes',

@@ -1,6 +1,7 @@
 import type { Administration } from '../administration.ts'
 import type { Deliveries } from '../deliveries.ts'
 import type { Webhooks } from '../webhooks.ts'
+import type { Alarms } from './alarms.ts'
 import type { ApiLog } from './api-log.ts'
 import type { AuditLog } from './audit.ts'
 import type { Changes } from './changes.ts'
@@ -26,6 +27,7 @@ export interface ConsoleStore {
   readonly lanes: LaneViews
   readonly tokens: TokenViews
   readonly overview: Overview
+  readonly alarms: Alarms
   readonly inbox: InboxViews
   readonly audit: AuditLog
   readonly changes: Changes

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import { ENGINES } from '../../test/support/administration-world/open-administration-world.ts'
+import { CliWorld } from '../../test/support/administration-world/run-cli.ts'
+
+const GB = 1_073_741_824
+
+describe.each(ENGINES)('the alarms in attention, on %s', (engine) => {
+  let world: CliWorld
+
+  beforeEach(async () => {
+    world = new CliWorld()
+    const close = await world.open(engine)
+    await world.account()
+    return close
+  })
+
+  function raise(severity: string): Promise<void> {
+    const facts = { host: 'mail-2', folder: '/data', freeBytes: 0.5 * GB, totalBytes: 100 * GB }
+    return world.run(
+      `insert into alarm (account_id, kind, object, severity, facts, since, raised_at, changed_at, is_told)
+        values (null, 'disk_filling', 'mail-2:/data', ?, ?, ?, ?, ?, 1)`,
+      ...[severity, JSON.stringify(facts), world.now, world.now, world.now],
+    )
+  }
+
+  it('say what is wrong and what to do', async () => {
+    await raise('warning')
+
+    const { stdout } = await world.cli('attention')
+    const { alarms } = (await world.json('attention')) as { alarms: object[] }
+
+    assert.match(
+      stdout,
+      /^Alarms\n {2}warning: The disk under \/data on mail-2 has 0.5 GB of 100.0 GB left. → Make room on it/,
+    )
+    assert.deepEqual(
+      alarms.map((alarm) => Object.keys(alarm)),
+      [['id', 'kind', 'severity', 'of', 'object', 'name', 'account', 'since', 'raisedAt', 'cause', 'nextStep']],
+    )
+  })
+
+  it('make it exit with 1 when it is asked to check and one is critical', async () => {
+    const nothing = await world.cli('attention', '--check')
+    await raise('warning')
+    const warning = await world.cli('attention', '--check')
+    await world.run(`update alarm set severity = 'critical'`)
+    const critical = await world.cli('attention', '--check')
+    const unasked = await world.cli('attention')
+
+    assert.deepEqual(
+      [nothing, warning, critical, unasked].map(({ code }) => code),
+      [0, 0, 1, 0],
+    )
+  })
+})

@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { consoleRoute } from './route.ts'
+import { instant, ofAccount, page } from './shapes.ts'
+
+const alarm = z.object({
+  id: z.string(),
+  /** One of docs/alarms.md. */
+  kind: z.string(),
+  severity: z.enum(['critical', 'warning', 'info']),
+  /** What it is about, its id, and what people call it. */
+  of: z.enum(['connection', 'token', 'account', 'installation']),
+  object: z.string(),
+  name: z.string(),
+  since: instant,
+  raisedAt: instant,
+  /** Null while it is open. */
+  clearedAt: instant.nullable(),
+  cause: z.string(),
+  nextStep: z.string(),
+})
+export type AlarmReply = z.output<typeof alarm>
+
+/** Owners are shown those of the whole installation too, where their account is the only one in it. */
+export const alarmRoutes = {
+  /** Those that are open, the worst first. */
+  readOpenAlarms: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/alarms/open',
+    access: 'viewer',
+    params: ofAccount,
+    reply: z.object({ items: z.array(alarm) }),
+  }),
+  /** Open ones and those of the last 90 days, newest first. */
+  listAlarms: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/alarms',
+    access: 'viewer',
+    params: ofAccount,
+    query: z.object({
+      before: z
+        .string()
+        .regex(/^\d{1,15}$/, 'This is no place in the list of alarms.')
+        .optional(),
+    }),
+    reply: page(alarm),
+  }),
+} as const

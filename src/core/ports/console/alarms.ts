@@ -1,0 +1,40 @@
+import type { AccountId, Instant } from '../../ids.ts'
+import type { AlarmKind, AlarmSeverity } from '../../watchdog/alarm-kinds.ts'
+
+/** An alarm as people read it. */
+export interface AlarmView {
+  readonly id: number
+  readonly kind: AlarmKind
+  readonly severity: AlarmSeverity
+  /** What it is about. */
+  readonly of: 'connection' | 'token' | 'account' | 'installation'
+  /** The id of that. */
+  readonly object: string
+  /** What people call it: a number, the name of a token, a folder; empty where there is no more to say. */
+  readonly name: string
+  /** The account's name; null: it is the whole installation's. */
+  readonly account: string | null
+  readonly since: Instant
+  readonly raisedAt: Instant
+  /** Null while it is open. */
+  readonly clearedAt: Instant | null
+  readonly cause: string
+  readonly nextStep: string
+}
+
+/**
+ * Whose alarms. Null: all there are, for the operator. `seesInstallation`: those of the whole installation too, if this
+ * account is the only one in it (G8).
+ */
+export interface WhoseAlarms {
+  readonly accountId: AccountId | null
+  readonly seesInstallation: boolean
+}
+
+/** What the watchdog has found. Only reads. */
+export interface Alarms {
+  /** Those that are open, the worst first, at most some hundred. */
+  readOpen(whose: WhoseAlarms): Promise<readonly AlarmView[]>
+  /** Open ones and those that were cleared within 90 days, the newest first, of those before that id. */
+  list(wanted: WhoseAlarms & { readonly before: number | null; readonly limit: number }): Promise<readonly AlarmView[]>
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import type { Finding, OpenAlarm } from './alarm.ts'
+import { ALARM_KIND_NAMES, ALARM_KINDS, type AlarmKind } from './alarm-kinds.ts'
+import { NO_ALARM_MEMORY, settleAlarms } from './settle-alarms.ts'
+
+const LOOK_MS = 15_000
+
+function finding(kind: AlarmKind, given: Partial<Finding> = {}): Finding {
+  return { kind, accountId: null, object: 'it', severity: 'warning', since: 0, facts: {}, raises: true, ...given }
+}
+
+/** What happens when these are found one look after the other: `+` raised, `-` cleared, `!` told again. */
+function run(looks: readonly (Finding | null)[]): { readonly at: number; readonly what: string }[] {
+  let open: OpenAlarm[] = []
+  let memory = NO_ALARM_MEMORY
+  const moves: { at: number; what: string }[] = []
+  looks.forEach((found, look) => {
+    const now = 1_000_000 + look * LOOK_MS
+    const settled = settleAlarms({ open, findings: found ? [found] : [], memory, now })
+    memory = settled.memory
+    for (const raised of settled.raise) {
+      moves.push({ at: look, what: '+' })
+      open.push({ ...raised, id: look, raisedAt: now, changedAt: now })
+    }
+    for (const { alarm, finding: after, isWorse } of settled.change) {
+      if (isWorse) moves.push({ at: look, what: '!' })
+      open = open.map((one) => (one === alarm ? { ...one, ...after, changedAt: now } : one))
+    }
+    for (const cleared of settled.clear) {
+      moves.push({ at: look, what: '-' })
+      open = open.filter((one) => one !== cleared)
+    }
+  })
+  return moves
+}
+
+const told = (looks: readonly (Finding | null)[]) => run(looks).map(({ at, what }) => `${at}${what}`)
+const times = <Item>(count: number, item: Item) => Array.from({ length: count }, () => item)
+
+describe('what becomes of alarms', () => {
+  const offline = finding('connection_offline')
+
+  it('raises one only when it was found for as long as its kind wants, without a break', () => {
+    assert.deepEqual(told([offline, offline, null, offline, offline]), [])
+    assert.deepEqual(told([offline, offline, offline, offline]), ['2+'])
+    assert.deepEqual(told([finding('lane_stalled')]), ['0+'])
+  })
+
+  it('clears one only when it was gone for as long', () => {
+    assert.deepEqual(told([...times(3, offline), null, null, offline, null, null, null]), ['2+', '8-'])
+  })
+
+  it('leaves things as they are between the two limits', () => {
+    const between = { ...offline, raises: false }
+
+    assert.deepEqual(told(times(20, between)), [])
+    assert.deepEqual(told([...times(3, offline), ...times(20, between)]), ['2+'])
+  })
+
+  it('tells again when it gets worse or comes to another stage, and never that it is milder', () => {
+    const critical = { ...offline, severity: 'critical' as const }
+    const later = { ...critical, facts: { stage: 2 } }
+
+    assert.deepEqual(told([...times(3, offline), critical, offline, critical, later, later]), ['2+', '3!', '6!'])
+  })
+
+  it('writes other facts once in a minute', () => {
+    const open = { ...offline, id: 1, raisedAt: 0, changedAt: 0 }
+    const at = (now: number, facts: object) =>
+      settleAlarms({ open: [open], findings: [{ ...offline, ...facts }], memory: NO_ALARM_MEMORY, now }).change.length
+
+    assert.deepEqual([at(59_999, { facts: { a: 1 } }), at(60_000, { facts: { a: 1 } }), at(60_000, {})], [0, 1, 0])
+  })
+
+  it('does not wait for ever when the clock is set back', () => {
+    const { memory } = settleAlarms({ open: [], findings: [offline], memory: NO_ALARM_MEMORY, now: 10_000_000 })
+    const after = settleAlarms({ open: [], findings: [offline], memory, now: 1_000 })
+    const later = settleAlarms({ open: [], findings: [offline], memory: after.memory, now: 31_000 })
+
+    assert.equal(later.raise.length, 1)
+  })
+
+  it.each(ALARM_KIND_NAMES)('never flaps, whatever is found: %s', (kind) => {
+    const { raisedAfterMs, clearedAfterMs } = ALARM_KINDS[kind]
+    for (let seed = 1; seed <= 60; seed++) {
+      const lot = lots(seed)
+      const looks = times(400, null).map(() =>
+        lot() < 0.5 ? null : finding(kind, { raises: lot() < 0.7, facts: { n: Math.floor(lot() * 3) } }),
+      )
+      const moves = run(looks).filter(({ what }) => what !== '!')
+
+      moves.forEach(({ at, what }, index) => {
+        // Always in turn, and each only after as long as its kind wants of the same.
+        assert.equal(what, index % 2 === 0 ? '+' : '-')
+        const needed = Math.ceil((what === '+' ? raisedAfterMs : clearedAfterMs) / LOOK_MS) + 1
+        const before = looks.slice(Math.max(0, at - needed + 1), at + 1)
+        assert.ok(before.length === needed && before.every((found) => (what === '+' ? found?.raises : found === null)))
+      })
+      assert.equal(moves.length > 0 || raisedAfterMs > 30_000, true)
+    }
+  })
+})
+
+/** The same row of lots for the same seed, each in [0, 1). */
+function lots(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+}

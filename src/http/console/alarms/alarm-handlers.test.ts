@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import { ENGINES } from '../../../../test/support/administration-world/open-administration-world.ts'
+import { ConsoleWorld } from '../../../../test/support/console-world/console-world.ts'
+import type { AccountId } from '../../../core/ids.ts'
+import type { AlarmKind, AlarmSeverity } from '../../../core/watchdog/alarm-kinds.ts'
+
+const MINUTE_MS = 60_000
+
+let world: ConsoleWorld
+let acme: AccountId
+
+describe.each(ENGINES)('alarms in the console, on %s', (engine) => {
+  beforeEach(async () => {
+    world = new ConsoleWorld()
+    const close = await world.openConsole(engine)
+    acme = await world.account()
+    return close
+  })
+
+  interface Given {
+    readonly kind: AlarmKind
+    readonly severity: AlarmSeverity
+    readonly object: string
+    readonly facts?: object
+    readonly clearedAt?: number
+  }
+
+  function raise(accountId: AccountId | null, { kind, severity, object, facts = {}, clearedAt }: Given): Promise<void> {
+    const at = world.now - 10 * MINUTE_MS
+    return world.run(
+      `insert into alarm (account_id, kind, object, severity, facts, since, raised_at, changed_at, cleared_at, is_told)
+        values (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`,
+      ...[accountId, kind, object, severity, JSON.stringify(facts), at, at, at, clearedAt ?? null],
+    )
+  }
+
+  const OFFLINE = {
+    kind: 'connection_offline',
+    severity: 'critical',
+    object: 'con_1',
+    facts: { number: '15550001000', reason: 'credentials_refused', waiting: 41, oldestAt: 0 },
+  } as const
+
+  it('are shown with their cause and the next step, the worst first, and those that are over in the list alone', async () => {
+    const viewer = await world.visitor(acme, 'viewer')
+    await raise(acme, { kind: 'unconfirmed', severity: 'warning', object: acme, facts: { count: 2, oldestAt: 0 } })
+    await raise(acme, { ...OFFLINE, facts: { ...OFFLINE.facts, oldestAt: world.now - 6 * MINUTE_MS } })
+    await raise(acme, { kind: 'lane_stalled', severity: 'critical', object: 'con_2', clearedAt: world.now })
+
+    const asked = { as: viewer, params: { account: acme } }
+    const open = await world.call('readOpenAlarms', asked)
+    const all = await world.call('listAlarms', { ...asked, query: {} })
+
+    assert.deepEqual(
+      open.items.map(({ kind, of, name }) => [kind, of, name]),
+      [
+        ['connection_offline', 'connection', '15550001000'],
+        ['unconfirmed', 'account', ''],
+      ],
+    )
+    assert.equal(
+      open.items[0]?.cause,
+      '15550001000 has sent nothing for 10 min. The network refuses the credentials of the connection. 41 messages wait on 15550001000, the oldest for 6 min.',
+    )
+    assert.equal(
+      open.items[0]?.nextStep,
+      'Give the connection valid credentials, then resume it. Then: nuncio connection check 15550001000',
+    )
+    assert.deepEqual(
+      all.items.map(({ kind, clearedAt }) => [kind, clearedAt === null]),
+      [
+        ['lane_stalled', false],
+        ['connection_offline', true],
+        ['unconfirmed', true],
+      ],
+    )
+  })
+
+  it('G8: are shown to nobody else; those of the installation to owners alone, and only of its one account', async () => {
+    await raise(acme, OFFLINE)
+    await raise(null, { kind: 'disk_filling', severity: 'warning', object: 'here:/data', facts: { folder: '/data' } })
+    const [owner, developer] = [await world.visitor(acme), await world.visitor(acme, 'developer')]
+    const seen = async (account: AccountId, as: Awaited<ReturnType<ConsoleWorld['visitor']>>) => {
+      const params = { as, params: { account } }
+      const open = (await world.call('readOpenAlarms', params)).items.map(({ kind }) => kind)
+      const all = (await world.call('listAlarms', { ...params, query: {} })).items.map(({ kind }) => kind)
+      assert.deepEqual(all.toSorted(), open.toSorted())
+      return open
+    }
+
+    const alone = [await seen(acme, owner), await seen(acme, developer)]
+    const others = await world.account('Others')
+    const together = [await seen(acme, owner), await seen(others, await world.visitor(others))]
+
+    assert.deepEqual(alone, [['connection_offline', 'disk_filling'], ['connection_offline']])
+    assert.deepEqual(together, [['connection_offline'], []])
+  })
+
+  it('come by pages', async () => {
+    const owner = await world.visitor(acme)
+    for (let count = 0; count < 30; count++) await raise(acme, { ...OFFLINE, object: `con_${count}` })
+
+    const asked = { as: owner, params: { account: acme } }
+    const first = await world.call('listAlarms', { ...asked, query: {} })
+    const second = await world.call('listAlarms', { ...asked, query: { before: first.next ?? '' } })
+
+    assert.deepEqual([first.items.length, second.items.length, second.next], [25, 5, null])
+    assert.equal(new Set([...first.items, ...second.items].map(({ id }) => id)).size, 30)
+  })
+
+  it('of a kind that this version does not know are left out', async () => {
+    await raise(acme, { ...OFFLINE, kind: 'of_tomorrow' as AlarmKind })
+
+    const open = await world.call('readOpenAlarms', { as: await world.visitor(acme), params: { account: acme } })
+
+    assert.deepEqual(open.items, [])
+  })
+})
