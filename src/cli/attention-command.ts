@@ -23,7 +23,7 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
     .option('--check', 'exit with 1 when a critical alarm is open, for a scheduled job')
     .withAccount('only what concerns this account')
     .withJson('{alarms, hold, unconfirmed, lanes, tokens}')
-    .withExamples('nuncio attention', 'nuncio attention --json', 'nuncio attention --check || echo "look at Nuncio"')
+    .withExamples('nuncio attention', 'nuncio attention --json', 'nuncio attention --check')
     .action((options: CommonOptions & { readonly check?: boolean }) =>
       cli.withAdministration(async ({ administration, alarms: found }) => {
         const account = await findAccountOrAll(administration, options.account)
