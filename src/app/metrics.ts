@@ -199,7 +199,7 @@ export class Metrics implements HttpObserver {
   }
 
   #gauge(name: NameOf<'gauge'> | 'nuncio_database_connections_made_total', read: () => number): void {
-    const line = this.#tally(name, {} as LabelsOf<typeof name>)
+    const line = this.#tally(name, {})
     this.#counted(name).collectWith(() => {
       line.value = read()
     })

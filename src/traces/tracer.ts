@@ -73,6 +73,8 @@ export class Tracer {
       case 'attempt.recovered':
         if (this.#wants(event.messageId)) this.#parts.onSpan(spanOfRecovery(event, this.#parts.now()))
         break
+      default:
+      // All else is not of one message.
     }
   }
 
