@@ -1,14 +1,10 @@
 import { resolve, sep } from 'node:path'
 import type { DatabaseSettings, Settings } from '../config/read-settings.ts'
 import { Refusal } from '../core/refusals.ts'
+import { TOLD_BEFORE_MS } from '../core/retention/retention-keeper.ts'
 import type { CopyTarget } from '../storage/postgres/copy-target.ts'
-import {
-  COPIED_TABLES,
-  type CopiedRow,
-  type CopiedTable,
-  RowDigest,
-  type TableDigest,
-} from '../storage/shared/copied-tables.ts'
+import { COPIED_TABLES, type CopiedRow, type CopiedTable } from '../storage/shared/copied-tables.ts'
+import { RowDigest, type TableDigest } from '../storage/shared/row-digest.ts'
 import type { CopySource } from '../storage/sqlite/copy-source.ts'
 import { spoolFolder } from './spool-folder.ts'
 
@@ -94,6 +90,7 @@ async function copyTables(source: CopySource, target: CopyTarget, { onProgress }
   }
   for (const table of ['audit', 'channel_memory', 'notice'] as const)
     await target.advance(table, source.highestNumber(table))
+  await target.waitWithRetention(TOLD_BEFORE_MS)
   return Array.from(written, ([table, digest]) => ({ table: table.name, ...digest }))
 }
 

@@ -24,11 +24,14 @@ function levelOf(event: JournalEvent): Level {
     case 'messages.expired':
     case 'media.failed':
     case 'alarm.cleared':
+    case 'retention.swept':
       return 'info'
     case 'attempt.recovered':
     case 'claim.expired':
     case 'media.stalled':
     case 'media.lost':
+    // Old data will go: whoever did not expect that has until then to say so.
+    case 'retention.waiting':
     case 'network.code_unknown':
     case 'alarm.raised':
     case 'deliveries.dropped':

@@ -157,6 +157,12 @@ export class Metrics implements HttpObserver {
       case 'callback.ignored':
         this.count('nuncio_callback_parts_ignored_total', { channel: event.channel, reason: event.reason }, event.count)
         break
+      case 'retention.swept':
+        for (const [kind, count] of Object.entries(event.removed))
+          this.count('nuncio_retention_removed_total', { kind }, count)
+        this.count('nuncio_retention_seconds_total', {}, event.tookMs / 1000)
+        this.set('nuncio_retention_last_sweep_timestamp_seconds', {}, event.endedAt / 1000)
+        break
       default:
         this.count('nuncio_events_total', { event: event.event })
     }

@@ -11,6 +11,7 @@ import type { Channel } from '../core/ports/channel.ts'
 import type { Journal } from '../core/ports/journal.ts'
 import type { Secrets } from '../core/ports/secrets.ts'
 import { Refusal } from '../core/refusals.ts'
+import type { RetentionKeeper } from '../core/retention/retention-keeper.ts'
 import type { Watchdog } from '../core/watchdog/watchdog.ts'
 import type { ConsoleSettings } from '../http/console/console-parts.ts'
 import { createHttpServer, type HttpServer } from '../http/http-server.ts'
@@ -19,6 +20,7 @@ import { createChannels } from './create-channels.ts'
 import { Dispatching } from './dispatching.ts'
 import type { FirstStart } from './first-start.ts'
 import { createJournal } from './journal.ts'
+import { keepByAge } from './keep-by-age.ts'
 import { countLook } from './metrics/watch-metrics.ts'
 import { Metrics, type MetricsReport } from './metrics.ts'
 import { createNotifying, type Notifying } from './notifying.ts'
@@ -73,6 +75,7 @@ export class Nuncio {
   #watchdog: Watchdog | null = null
   #console: ConsoleStorage | null = null
   #notifying: Notifying | null = null
+  #retention: RetentionKeeper | null = null
   #http: HttpServer | null = null
   #secrets: Secrets | null = null
   #tls: TlsWatch | null = null
@@ -166,6 +169,8 @@ export class Nuncio {
     this.#watchdog = this.#createWatchdog(storage, channels)
     this.#watchdog.start()
     this.#notifying?.start()
+    this.#retention = this.#keepByAge(storage)
+    this.#retention.start()
     // Last: its token is printed once. A start that failed after it, say for a taken port, would have swallowed it. Until
     // then every call meets no account, and is refused.
     const first = await this.#prepareFirst(storage)
@@ -176,7 +181,13 @@ export class Nuncio {
     // What is only half open cannot be closed.
     await this.#started?.catch(() => {})
     this.#tls?.close()
-    await Promise.all([this.#http?.close(), this.#dispatching?.stop(), this.#notifying?.stop(), this.#watchdog?.stop()])
+    await Promise.all([
+      this.#http?.close(),
+      this.#dispatching?.stop(),
+      this.#notifying?.stop(),
+      this.#watchdog?.stop(),
+      this.#retention?.stop(),
+    ])
     await this.#console?.close()
     await this.#storage?.close()
     await this.#traces?.stop()
@@ -256,6 +267,17 @@ export class Nuncio {
         ? { event: 'storage.unavailable', error }
         : { event: 'fault', where: 'the console', error },
     )
+  }
+
+  #keepByAge(storage: Storage): RetentionKeeper {
+    const { store = null } = this.#console ?? {}
+    return keepByAge({
+      settings: this.#settings,
+      worker: this.#worker,
+      journal: this.#journal,
+      storage,
+      console: store,
+    })
   }
 
   #createHttp(storage: Storage, served: Pick<HttpServerDeps, 'console' | 'callbacks' | 'tls'>): HttpServer {

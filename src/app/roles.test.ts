@@ -54,6 +54,7 @@ class SharedStorage {
       mediaQueue: sqlite.mediaQueue,
       notices: sqlite.notices,
       watch: sqlite.watch,
+      retention: sqlite.retention,
       clock: sqlite.clock,
       // So that nothing moves by itself, but only because somebody told of it.
       pollEveryMs: 3_600_000,

@@ -11,6 +11,7 @@ import type { Lanes } from '../core/ports/lanes.ts'
 import type { MediaQueue } from '../core/ports/media-queue.ts'
 import type { Notices } from '../core/ports/notices.ts'
 import type { HashRecipient } from '../core/ports/recipients.ts'
+import type { Retention } from '../core/ports/retention.ts'
 import type { KeyFacts } from '../core/ports/secrets.ts'
 import type { Watch } from '../core/ports/watch.ts'
 import type { RefusalCode } from '../core/refusals.ts'
@@ -74,6 +75,8 @@ export interface Storage {
   /** What the watchdog reads and writes. */
   readonly watch: Watch
   readonly blocked: BlockedRecipients
+  /** What deletes by age. */
+  readonly retention: Retention
   /** Time as all processes on this database agree on it. */
   readonly clock: Clock
   /** How often to look for lanes that nobody told of, in milliseconds. */

@@ -2,6 +2,7 @@ import { repeatText } from '../core/message/timeline.ts'
 import type { MessageStory, TimelineEntry } from '../core/ports/administration.ts'
 import { explainReason } from '../core/reasons.ts'
 import { momentText } from './json-shapes.ts'
+import { deletedInWords } from './print/deleted-in-words.ts'
 import { goesOn } from './print/goes-on.ts'
 import { printable } from './print/printable.ts'
 import { plainTime, relativeTime } from './print/times.ts'
@@ -15,6 +16,7 @@ export function explainInWords(story: MessageStory, now: number): string {
     '',
     ...standing(story, now),
     ...links(story),
+    ...content(story),
     '',
     ...timeline.map((entry, index) => momentLine(entry, timeline[index - 1], message.acceptedAt)),
   ].join('\n')
@@ -49,6 +51,10 @@ function links({ resendOf, resentAs, connectionState }: MessageStory): readonly 
   if (resentAs) lines.push(`It was sent again as the message ${resentAs}.`)
   if (connectionState === 'removed') lines.push('Its connection was removed since.')
   return lines
+}
+
+function content({ bodyDeletedAt, message }: MessageStory): readonly string[] {
+  return bodyDeletedAt === null ? [] : [deletedInWords(bodyDeletedAt, message.acceptedAt)]
 }
 
 function momentLine(entry: TimelineEntry, before: TimelineEntry | undefined, acceptedAt: number): string {

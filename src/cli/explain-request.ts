@@ -1,5 +1,6 @@
 import { REPLIES } from '../contract/replies.ts'
 import type { RequestError, RequestStory } from '../core/ports/administration.ts'
+import { deletedInWords } from './print/deleted-in-words.ts'
 import { printable } from './print/printable.ts'
 import { plainTime, relativeTime } from './print/times.ts'
 
@@ -16,7 +17,7 @@ export function explainRequest(story: RequestStory, now: number): string {
     ...errors.map(errorLine),
     ...message(story),
     '',
-    ...bodyLines(story.body),
+    ...bodyLines(story),
   ].join('\n')
 }
 
@@ -48,7 +49,8 @@ function message({ messageId, state, connection, to }: RequestStory): readonly s
   ]
 }
 
-function bodyLines(body: string | null): readonly string[] {
+function bodyLines({ body, bodyDeletedAt, receivedAt }: RequestStory): readonly string[] {
+  if (bodyDeletedAt !== null) return [deletedInWords(bodyDeletedAt, receivedAt)]
   if (body === null) return ['Body: not kept, because it was not read or is no text']
   return ['Body:', ...body.split('\n').map(printable)]
 }

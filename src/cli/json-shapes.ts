@@ -104,6 +104,7 @@ export function storyJson(story: MessageStory) {
     laneWait: laneWait && { ...laneWait, until: isoTime(laneWait.until) },
     connectionState,
     expiresAt: isoTime(story.expiresAt),
+    bodyDeletedAt: isoTime(story.bodyDeletedAt),
     resendOf,
     resentAs,
     timeline: story.timeline.map(momentJson),
@@ -134,7 +135,7 @@ export function requestJson(view: RequestView) {
 }
 
 export function requestStoryJson(story: RequestStory) {
-  return { ...requestJson(story), body: story.body }
+  return { ...requestJson(story), body: story.body, bodyDeletedAt: isoTime(story.bodyDeletedAt) }
 }
 
 export function workerJson(view: WorkerView) {

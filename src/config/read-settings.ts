@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { RefusalCode } from '../core/refusals.ts'
+import { daysInWords, isLonger } from '../core/retention/retention-times.ts'
 import type { DatabaseChoice } from './database-url.ts'
 import { nearestName } from './nearest-name.ts'
 import { ROLES } from './setting-kinds.ts'
@@ -124,9 +125,12 @@ function findText(entry: Setting<unknown>, texts: SettingTexts): FoundText {
 
 /** Mistakes that no setting shows alone. */
 function findCrossing(values: Partial<SettingValues>): SettingProblem[] {
-  return [findSmallSpool(values), ...findHalfTls(values), ...findNeedsOfPostgres(values)].filter(
-    (problem) => problem !== null,
-  )
+  return [
+    findSmallSpool(values),
+    findLongBodies(values),
+    ...findHalfTls(values),
+    ...findNeedsOfPostgres(values),
+  ].filter((problem) => problem !== null)
 }
 
 function findSmallSpool(values: Partial<SettingValues>): SettingProblem | null {
@@ -153,6 +157,17 @@ function findHalfTls({ tlsCertFile, tlsKeyFile, publicUrl }: Partial<SettingValu
   if (tlsCertFile === null || !publicUrl?.startsWith('http://')) return []
   const sentence = `NUNCIO_PUBLIC_URL begins with http://, but ${cert} makes the service speak https: write https://, or take the certificate away.`
   return [{ setting: 'NUNCIO_PUBLIC_URL', code: 'setting_invalid', sentence }]
+}
+
+/** What belongs to a message goes with it at the latest. */
+function findLongBodies({
+  keepBodiesDays: bodies,
+  keepMessagesDays: messages,
+}: Partial<SettingValues>): SettingProblem | null {
+  if (bodies === undefined || messages === undefined || !isLonger(bodies, messages)) return null
+  const { name } = SETTINGS.keepBodiesDays
+  const sentence = `${name} (${daysInWords(bodies)}) is longer than ${SETTINGS.keepMessagesDays.name} (${daysInWords(messages)}), but texts go with their messages at the latest. Lower the first or raise the second.`
+  return { setting: name, code: 'setting_invalid', sentence }
 }
 
 /** On SQLite one process serves and does everything. */

@@ -33,6 +33,14 @@ export function wholeNumber(least: number, most: number): SettingKind<number> {
   })
 }
 
+export function daysOrForEver(least: number, most: number): SettingKind<number> {
+  const days = wholeNumber(least, most)
+  return kind(`${days.rule}, or 0 for ever`, (text) => {
+    const parsed = days.parse(text)
+    return 'value' in parsed ? parsed.value : text === '0' ? 0 : null
+  })
+}
+
 /** Written in MB, kept in bytes. */
 export function megabytes(least: number, most: number): SettingKind<number> {
   const whole = wholeNumber(least, most)

@@ -1,7 +1,9 @@
+import { LEAST_BODIES_DAYS, LEAST_MESSAGES_DAYS, MOST_DAYS } from '../core/retention/retention-times.ts'
 import { databaseUrl, postgresUrl } from './database-url.ts'
 import {
   baseUrl,
   cidrList,
+  daysOrForEver,
   dnsServerList,
   file,
   folder,
@@ -233,6 +235,26 @@ export const SETTINGS = {
     default: '0',
     purpose:
       'How many messages one account may send in a second before further ones are answered with 429; processes that accept on one database share it evenly; 0 means no limit.',
+  }),
+  keepBodiesDays: setting({
+    name: 'NUNCIO_KEEP_BODIES_DAYS',
+    kind: daysOrForEver(LEAST_BODIES_DAYS, MOST_DAYS),
+    default: '30',
+    purpose:
+      'How many days texts, captions, media URLs and file names are kept; 0 keeps them for ever. What has not ended keeps them.',
+  }),
+  keepMessagesDays: setting({
+    name: 'NUNCIO_KEEP_MESSAGES_DAYS',
+    kind: daysOrForEver(LEAST_MESSAGES_DAYS, MOST_DAYS),
+    default: '90',
+    purpose:
+      'How many days messages with their attempts and timelines, and the API log, are kept; 0 keeps them for ever. What has not ended stays.',
+  }),
+  keepAuditDays: setting({
+    name: 'NUNCIO_KEEP_AUDIT_DAYS',
+    kind: daysOrForEver(1, MOST_DAYS),
+    default: '400',
+    purpose: 'How many days the audit log is kept; 0 keeps it for ever.',
   }),
   whatsappCloudUrl: setting({
     name: 'NUNCIO_WHATSAPP_CLOUD_URL',

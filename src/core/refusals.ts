@@ -144,6 +144,8 @@ export const REFUSALS = {
   message_not_waiting: 'This message is no longer waiting, so it cannot be cancelled.',
   message_not_ended: 'This message has not failed, expired or been cancelled, so there is nothing to retry.',
   message_sent_again: 'This message was sent again already: look at the new message instead.',
+  message_body_deleted:
+    'The content of this message was deleted because its time was over, so it cannot be sent again.',
   message_not_unconfirmed: 'This message is not UNCONFIRMED, so there is nothing to resolve.',
   request_unknown: 'There is no request with this id in the API log.',
   database_newer:

@@ -136,6 +136,7 @@ const REPLY_OF: Record<RefusalCode, Reply | InConsole | null> = {
   message_not_waiting: inConsole(409),
   message_not_ended: inConsole(409),
   message_sent_again: inConsole(409),
+  message_body_deleted: inConsole(409),
   message_not_unconfirmed: inConsole(409),
   request_unknown: inConsole(404),
   database_newer: null,

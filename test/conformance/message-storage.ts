@@ -7,6 +7,7 @@ import { lanesKeepTheirPromises } from './lanes.ts'
 import { mediaQueueKeepsItsPromises } from './media-queue.ts'
 import { noticesKeepTheirPromises } from './notices.ts'
 import { receiptsKeepTheirPromises } from './receipts.ts'
+import { retentionKeepsItsPromises } from './retention.ts'
 import { sendingAgainKeepsItsPromises } from './send-again.ts'
 import type { NewWorld, Suite } from './storage-world.ts'
 
@@ -22,4 +23,5 @@ export function messageStorageKeepsItsPromises(suite: Suite, newWorld: NewWorld)
   noticesKeepTheirPromises(suite, newWorld)
   blockedRecipientsKeepTheirPromises(suite, newWorld)
   deliveriesKeepTheirPromises(suite, newWorld)
+  retentionKeepsItsPromises(suite, newWorld)
 }

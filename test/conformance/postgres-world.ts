@@ -32,7 +32,8 @@ async function prepare(url: string): Promise<void> {
     await client.query(
       `create table hand_clock (now bigint not null);
        insert into hand_clock values (${new HandClock().now()});
-       create or replace function now_ms() returns bigint language sql volatile as $$ select now from hand_clock $$`,
+       create or replace function now_ms() returns bigint language sql volatile as $$ select now from hand_clock $$;
+       update period set starts_at = now_ms();`,
     )
   })
 }
@@ -92,6 +93,11 @@ export async function newPostgresWorld({
     notices: storage.notices,
     watch: storage.watch,
     blocked: storage.blocked,
+    retention: storage.retention,
+    openDay: async () => {
+      await chores.query('select open_period()')
+    },
+    sql: async (text) => (await chores.query(text)).rows,
     channelMemory: (channel) => storage.channelMemory(channel),
     channelConnections: (channel) => storage.channelConnections(channel),
     sendAgain: (failed) => storage.sendAgain(failed),

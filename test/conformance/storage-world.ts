@@ -12,6 +12,7 @@ import type { AttemptRecord, ClaimedLane, Lanes, Step, StepResult } from '../../
 import type { MediaQueue } from '../../src/core/ports/media-queue.ts'
 import type { Notices } from '../../src/core/ports/notices.ts'
 import type { BlockLists } from '../../src/core/ports/recipients.ts'
+import type { Retention } from '../../src/core/ports/retention.ts'
 import type { Watch } from '../../src/core/ports/watch.ts'
 import type { Store } from '../../src/storage/shared/store.ts'
 import type { HandClock } from './hand-clock.ts'
@@ -25,6 +26,7 @@ export interface StorageWorld {
   readonly notices: Notices & DeliveryWatch
   readonly watch: Watch
   readonly blocked: BlockedRecipients
+  readonly retention: Retention
   /** One more process that dispatches on the same database. Absent where one process serves it alone. */
   processOf?(worker: WorkerId, spool: SpoolId): DispatchingProcess
   channelMemory(channel: string): ChannelMemory
@@ -36,6 +38,10 @@ export interface StorageWorld {
   /** The same, as the parts of the console are built upon it. */
   readonly store: Store
   readonly blockLists: BlockLists
+  /** The day that has begun gets its place where storage keeps days apart. The service does it by itself. */
+  openDay(): Promise<void>
+  /** Past everything of ours. Names of tables as both engines have them. */
+  sql(text: string): Promise<readonly Record<string, unknown>[]>
   /** What was done to a message, and by whom, the first first. */
   auditOf(id: MessageId): Promise<readonly { readonly actor: string; readonly action: string }[]>
   readonly clock: HandClock
@@ -85,7 +91,7 @@ let made = 0
 /** An account with one connection and one token. */
 export async function addSender(
   world: StorageWorld,
-  given: { number?: string; policy?: Partial<LanePolicy> } = {},
+  given: { number?: string; policy?: Partial<LanePolicy>; tokenLastsDays?: number } = {},
 ): Promise<Sender> {
   made += 1
   const { administration } = world
@@ -99,7 +105,7 @@ export async function addSender(
       accountId: account.id,
       name: 'token',
       events: ['messaging.send_message'],
-      expiresAt: world.clock.now() + 30 * 24 * 3_600_000,
+      expiresAt: world.clock.now() + (given.tokenLastsDays ?? 30) * 24 * 3_600_000,
       connectionIds: null,
       sourceRanges: null,
       sha256,

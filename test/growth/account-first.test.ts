@@ -34,6 +34,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   hold: 'one row, of all lanes',
   remembrance: 'one row, of the whole database',
   key_ring: 'as remembrance: by it a ring of keys is known to be the right one',
+  retention_state: 'one row, of the whole database',
   migration: 'of the schema',
 }
 

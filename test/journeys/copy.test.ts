@@ -89,6 +89,7 @@ function leaveTraces(dataDir: string): void {
      insert into membership (account_id, person_id, role, joined_at) select id, 'per_1', 'owner', 1700000000000 from account;
      insert into person_link (id, sha256, kind, created_at, created_by, expires_at)
        values ('lnk_1', x'00ff', 'set-up', 1700000000000, 'cli', 1700000000001);
+     insert into account_retention (account_id, bodies_days) select id, 7 from account;
      insert into totp (person_id, secret, confirmed_at, last_step) values ('per_1', x'00ff01', 1700000000000, 56666666);
      insert into passkey (id, person_id, credential_id, public_key, sign_count, transports, name, created_at)
        values ('key_1', 'per_1', 'abc', x'a501', 3, '["internal"]', 'Laptop', 1700000000000);

@@ -72,7 +72,7 @@ export function MediaFacts({ media }: { readonly media: NonNullable<LogDetail['m
         <Fact name="Fetching took">{media.tookMs === null ? '–' : `${media.tookMs} ms`}</Fact>
         <Fact name="Failed tries">{media.tries}</Fact>
         <Fact name="URL">
-          <Code style={{ overflowWrap: 'anywhere', whiteSpace: 'normal' }}>{media.url}</Code>
+          <Code style={{ overflowWrap: 'anywhere', whiteSpace: 'normal' }}>{media.url || 'deleted with the text'}</Code>
         </Fact>
         {media.sha256 === null ? null : (
           <Fact name="SHA-256">

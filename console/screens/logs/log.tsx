@@ -129,7 +129,7 @@ function Detail({ detail }: { readonly detail: LogDetail }) {
           <LogTimeline moments={detail.timeline} />
         </Tabs.Panel>
         <Tabs.Panel value="request" pt="md">
-          {detail.request ? <RequestPanel request={detail.request} /> : null}
+          {detail.request ? <RequestPanel request={detail.request} deletedAt={detail.bodyDeletedAt} /> : null}
         </Tabs.Panel>
         <Tabs.Panel value="reply" pt="md">
           {detail.reply ? <ReplyPanel reply={detail.reply} /> : null}
@@ -185,7 +185,13 @@ function Reasons({ detail: { entry, message } }: { readonly detail: LogDetail })
   )
 }
 
-function RequestPanel({ request }: { readonly request: NonNullable<LogDetail['request']> }) {
+function RequestPanel({
+  request,
+  deletedAt,
+}: {
+  readonly request: NonNullable<LogDetail['request']>
+  readonly deletedAt: number | null
+}) {
   return (
     <Stack>
       <CodeBlock
@@ -193,7 +199,15 @@ function RequestPanel({ request }: { readonly request: NonNullable<LogDetail['re
         label="Request line and headers that are kept"
       />
       {request.body === null ? (
-        <Text size="sm">The body is not kept, because it was not read or is no text.</Text>
+        <Text size="sm">
+          {deletedAt === null ? (
+            'The body is not kept, because it was not read or is no text.'
+          ) : (
+            <>
+              Its content was deleted <TimeAgo at={deletedAt} />, because its time was over. What became of it stays.
+            </>
+          )}
+        </Text>
       ) : (
         <CodeBlock code={request.body} language="json" label="Body as it came" maxHeight={480} />
       )}

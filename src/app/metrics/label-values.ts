@@ -19,6 +19,7 @@ type Counted = Exclude<
   | 'media.failed'
   | 'message.prepared'
   | 'delivery.tried'
+  | 'retention.swept'
 >
 type Received = Extract<CallbackEvent, { event: 'callback.received' }>
 type Applied = Extract<CallbackEvent, { event: 'callback.applied' }>
@@ -41,6 +42,7 @@ export const otherEvents = allOf<Exclude<Counted, CallbackEvent['event']>>({
   'media.stalled': true,
   'media.lost': true,
   'network.code_unknown': true,
+  'retention.waiting': true,
   'alarm.raised': true,
   'alarm.cleared': true,
   'deliveries.dropped': true,

@@ -1,3 +1,4 @@
+import { REMOVED_KINDS } from '../../core/ports/retention.ts'
 import { ALARM_KIND_NAMES, ALARM_SEVERITIES } from '../../core/watchdog/alarm-kinds.ts'
 import {
   attemptOutcomes,
@@ -287,6 +288,27 @@ export const METRICS = {
     together: 'max',
     row: 'Storage',
     title: 'Room on the disk',
+  }),
+
+  nuncio_retention_removed_total: counter({
+    help: 'What was deleted because its time was over, by kind; `days` are whole days that were dropped at once.',
+    labels: { kind: REMOVED_KINDS },
+    row: 'Storage',
+    title: 'Deleted by age',
+  }),
+  nuncio_retention_seconds_total: counter(
+    {
+      help: 'How long deleting what is old has taken, without its rests.',
+      row: 'Storage',
+      title: 'Time spent on deleting by age',
+    },
+    'seconds',
+  ),
+  nuncio_retention_last_sweep_timestamp_seconds: gauge('seconds', {
+    help: 'When this process last came to the end of a sweep for what is old, in seconds since 1970; 0: not yet.',
+    together: 'max',
+    row: 'Storage',
+    title: 'Last sweep for what is old',
   }),
 
   nuncio_trace_spans_total: counter({

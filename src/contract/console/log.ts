@@ -112,12 +112,14 @@ export const logDetail = z.object({
   isMasked: z.boolean(),
   /** What became of it, in one sentence. */
   sentence: z.string(),
+  /** When texts, captions, URLs and file names were deleted, because their time was over; null while they are there. */
+  bodyDeletedAt: instant.nullable(),
   request: z
     .object({
       method: z.string(),
       url: z.string(),
       headers: z.array(header),
-      /** As it came; null when it was not read, or is no text. */
+      /** As it came; null when it was not read, is no text, or was deleted. */
       body: z.string().nullable(),
       remoteAddress: z.string().nullable(),
       userAgent: z.string().nullable(),

@@ -105,6 +105,8 @@ export interface MessageStory {
   readonly laneWait: { readonly reason: string; readonly words: string | null; readonly until: Instant | null } | null
   readonly connectionState: ConnectionState
   readonly expiresAt: Instant | null
+  /** When its content was deleted, because its time was over; null while it is there. */
+  readonly bodyDeletedAt: Instant | null
   readonly resendOf: MessageId | null
   readonly resentAs: MessageId | null
   readonly timeline: readonly TimelineEntry[]
@@ -178,8 +180,10 @@ export interface RequestView {
 }
 
 export interface RequestStory extends RequestView {
-  /** As it came; null when it was not read or is no text. */
+  /** As it came; null when it was not read, is no text, or was deleted. */
   readonly body: string | null
+  /** When its body was deleted, because its time was over. */
+  readonly bodyDeletedAt: Instant | null
 }
 
 /** A null filters nothing. */

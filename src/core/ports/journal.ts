@@ -1,6 +1,7 @@
 import type { AccountId, ConnectionId, Instant, MessageId } from '../ids.ts'
 import type { TryCode } from '../notices/try-codes.ts'
 import type { AlarmKind, AlarmSeverity } from '../watchdog/alarm-kinds.ts'
+import type { Removed } from './retention.ts'
 
 /** What a channel tells of the callbacks of its network. Every word in it comes from a list of ours. */
 export type CallbackEvent =
@@ -134,6 +135,15 @@ export type JournalEvent =
       readonly webhookId: string
       readonly code: 'failing_for_days' | 'gone'
     }
+  /** A sweep has come to its end, with what it deleted by kind. */
+  | {
+      readonly event: 'retention.swept'
+      readonly endedAt: Instant
+      readonly tookMs: number
+      readonly removed: Removed
+    }
+  /** Nothing is deleted before `until`. */
+  | { readonly event: 'retention.waiting'; readonly why: 'upgrade' | 'pause'; readonly until: Instant }
   | { readonly event: 'storage.unavailable'; readonly error: unknown }
   | { readonly event: 'fault'; readonly where: string; readonly error: unknown }
 

@@ -108,6 +108,11 @@ export class CopyTarget {
     await this.#ask('select setval(pg_get_serial_sequence($1, $2), $3)', [table, column, highest])
   }
 
+  /** What came along may be old: people are told a day before anything of it goes. */
+  async waitWithRetention(forMs: number): Promise<void> {
+    await this.#ask(`update retention_state set begins_at = now_ms() + $1::bigint, waits_for = 'upgrade'`, [forMs])
+  }
+
   /** From here on it is the one that is served. Throws when it is not there; returns why when nobody knows. */
   async commit(): Promise<Refusal | null> {
     this.#warned = false

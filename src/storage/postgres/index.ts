@@ -27,6 +27,7 @@ import { Listener } from './listener.ts'
 import { PostgresMediaQueue } from './media-queue.ts'
 import { PostgresNotices } from './notices.ts'
 import { checkServer, migrateDatabase } from './open-database.ts'
+import { PostgresRetention } from './retention.ts'
 import { SendAgainConnection } from './send-again.ts'
 import { Slot } from './slot.ts'
 import { countWaiting } from './waiting-count.ts'
@@ -94,6 +95,7 @@ export class PostgresStorage {
   readonly notices: PostgresNotices
   readonly watch: Watch
   readonly blocked: PostgresBlockedRecipients
+  readonly retention: PostgresRetention
   readonly clock: DatabaseClock
   readonly pollEveryMs = POLL_EVERY_MS
   readonly #options: PostgresStorageOptions
@@ -156,6 +158,8 @@ export class PostgresStorage {
       link: this.#newLink('blocks'),
       hash: options.hashRecipient ?? noHash,
     })
+    const retention = this.#newLink('retention')
+    this.retention = new PostgresRetention((sql, values) => retention.ask(sql, values))
     this.mediaQueue = new PostgresMediaQueue({
       link: this.#newLink('media'),
       worker: options.worker.id,

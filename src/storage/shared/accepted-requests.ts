@@ -51,6 +51,7 @@ function selectAccepted(tables: Reader, wanted: WantedRequests, stretch: Message
       'm.recipient',
       'm.type',
       'm.body',
+      'm.body_deleted_at',
       'm.remote_address',
       'm.user_agent',
       'm.took_us',
@@ -102,6 +103,7 @@ function toEntry(row: AcceptedRow): RequestStory {
     remoteAddress: row.remote_address,
     userAgent: row.user_agent,
     tookMs: acceptanceTookMs(row),
-    body: row.body,
+    body: row.body_deleted_at === null ? row.body : null,
+    bodyDeletedAt: row.body_deleted_at,
   }
 }

@@ -87,6 +87,7 @@ export function sendFailedAgain(
     if (message?.connection_id !== connectionId || message.connection_state === 'removed') return null
     if (message.state !== 'FAILED' || message.reason !== reason || message.resent_as !== null) return null
     if (await findBlock(tables, message.account_id, [message.recipient])) return null
+    if (message.body_deleted_at !== null) return null
     const resent = await sendAgain(making, message)
     await finish(making, message, { action: 'message.retry', detail: { resent } })
     return resent

@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto'
-
 export type ColumnKind = 'text' | 'number' | 'bytes'
 export type CopiedValue = string | number | Uint8Array | null
 /** The values of a row, in the order of the table's columns. */
@@ -17,7 +15,7 @@ const number = 'number'
 
 /**
  * What an installation takes along when it moves to another engine, in the order in which it must be written. Not: what
- * is made anew by itself (lane entries, marks, tallies), what tells of processes that run no more (workers, owners of lanes), and
+ * is made anew by itself (lane entries, marks, tallies, how far a sweep has come), what tells of processes that run no more (workers, owners of lanes), and
  * sessions: people sign in again.
  */
 export const COPIED_TABLES: readonly CopiedTable[] = [
@@ -42,6 +40,11 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
       created_at: number,
       removed_at: number,
     },
+  },
+  {
+    name: 'account_retention',
+    key: ['account_id'],
+    columns: { account_id: text, bodies_days: number, messages_days: number },
   },
   {
     name: 'token',
@@ -91,6 +94,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
       resend_of: number,
       resent_as: number,
       resolved_at: number,
+      body_deleted_at: number,
     },
   },
   {
@@ -128,6 +132,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
       message_id: text,
       remote_address: text,
       user_agent: text,
+      body_deleted_at: number,
     },
   },
   {
@@ -377,31 +382,3 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   { name: 'key_ring', key: ['only'], columns: { only: number, key_id: text, canary: text } },
   { name: 'hold', key: ['only'], columns: { only: number, since: number, reason: text } },
 ]
-
-export interface TableDigest {
-  readonly rows: number
-  readonly sha256: string
-}
-
-/** Counts rows and makes one checksum of them all, in their order: from the same text on both sides. */
-export class RowDigest {
-  readonly #hash = createHash('sha256')
-  #rows = 0
-
-  get rows(): number {
-    return this.#rows
-  }
-
-  add(rows: readonly CopiedRow[]): void {
-    for (const row of rows) this.#hash.update(`${JSON.stringify(row.map(toText))}\n`)
-    this.#rows += rows.length
-  }
-
-  finish(): TableDigest {
-    return { rows: this.#rows, sha256: this.#hash.digest('hex') }
-  }
-}
-
-function toText(value: CopiedValue): string | number | null {
-  return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value
-}

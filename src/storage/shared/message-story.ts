@@ -29,6 +29,7 @@ export function explainMessage(store: Store, id: MessageId): Promise<MessageStor
       laneWait: lane,
       connectionState: row.connection_state,
       expiresAt: isWaiting ? row.accepted_at + timeToLiveMs(row.policy) : null,
+      bodyDeletedAt: row.body_deleted_at,
       resendOf: await idOf(tables, row.resend_of),
       resentAs: await idOf(tables, row.resent_as),
       timeline: await readTimeline({ tables, engine: store.engine }, row),

@@ -33,6 +33,7 @@ export function selectRows(tables: Reader) {
       'resend_of',
       'resent_as',
       'resolved_at',
+      'body_deleted_at',
     ])
 }
 
@@ -67,6 +68,7 @@ export function selectMessages(tables: Reader, rows = selectRows(tables)) {
       'm.resend_of',
       'm.resent_as',
       'm.resolved_at',
+      'm.body_deleted_at',
       'a.name as account_name',
       'c.number',
       ...LANE_FACTS,

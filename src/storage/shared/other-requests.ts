@@ -37,6 +37,7 @@ function selectOthers({ tables, engine }: Reading, wanted: WantedRequests, stret
       'r.code',
       'r.errors',
       'r.body',
+      'r.body_deleted_at',
       'r.message_id',
       'r.remote_address',
       'r.user_agent',
@@ -90,6 +91,7 @@ function toEntry(row: OtherRow): RequestStory {
     userAgent: row.user_agent,
     tookMs: toMs(row.took_us),
     body: row.body,
+    bodyDeletedAt: row.body_deleted_at,
   }
 }
 

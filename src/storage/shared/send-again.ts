@@ -19,6 +19,7 @@ export async function sendAgain(making: Change, old: MessageRow): Promise<Messag
     .selectAll()
     .where('sequence', '=', old.sequence)
     .executeTakeFirstOrThrow()
+  refuseWithoutBody(stored)
   const id = newMessageId()
   const { sequence } = await tables
     .insertInto('message')
@@ -39,6 +40,15 @@ export async function sendAgain(making: Change, old: MessageRow): Promise<Messag
   await addMoment(making, { sequence, kind: 'sent-again', ...why, facts: { oldMessage: old.id, by } })
   await touchLane(making, connectionId)
   return id
+}
+
+function refuseWithoutBody({ body_deleted_at: at }: Selectable<Tables['message']>): void {
+  if (at === null) return
+  const day = new Date(at).toISOString().slice(0, 10)
+  throw new Refusal(
+    'message_body_deleted',
+    `The content of this message was deleted on ${day}, because its time was over. Ask the sender of the request to send it anew.`,
+  )
 }
 
 /** What a copy shares with the message it repeats: what is sent to whom, but nothing of the request or of what became of it. */

@@ -64,6 +64,7 @@ export interface Tables {
     resend_of: Sequence | null
     resent_as: Sequence | null
     resolved_at: Instant | null
+    body_deleted_at: Instant | null
   }
   lane_entry: { connection_id: ConnectionId; sequence: Sequence }
   /** A view: what is unfinished. */
@@ -83,6 +84,7 @@ export interface Tables {
     message_id: MessageId | null
     remote_address: string | null
     user_agent: string | null
+    body_deleted_at: Instant | null
   }
   worker: {
     id: WorkerId
@@ -325,4 +327,16 @@ export interface Tables {
     excerpt: string | null
   }
   tally_hour: { hour: Instant; counted_at: Instant }
+  account_retention: { account_id: AccountId; bodies_days: number | null; messages_days: number | null }
+  retention_state: {
+    only: 1
+    begins_at: Instant
+    waits_for: string | null
+    swept_by: string | null
+    swept_until: Instant
+    begun_at: Instant | null
+    ended_at: Instant | null
+    took_ms: number | null
+    counts: string | null
+  }
 }

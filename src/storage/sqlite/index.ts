@@ -29,6 +29,7 @@ import { NoticeTrigger } from './notice-trigger.ts'
 import { SqliteNotices } from './notices.ts'
 import { openDatabase } from './open-database.ts'
 import { pragma } from './pragma.ts'
+import { SqliteRetention } from './retention.ts'
 import { SendAgainVisits } from './send-again.ts'
 import { takeServiceLock } from './service-lock.ts'
 import { translateOpenError } from './sqlite-errors.ts'
@@ -89,6 +90,7 @@ export class SqliteStorage {
   readonly notices: SqliteNotices
   readonly watch: Watch
   readonly blocked: SqliteBlockedRecipients
+  readonly retention: SqliteRetention
   readonly clock: Clock
   readonly pollEveryMs = POLL_EVERY_MS
   readonly #counts: WaitingCounts
@@ -159,6 +161,7 @@ export class SqliteStorage {
       now: () => this.clock.now(),
       limits: options.limits,
     })
+    this.retention = new SqliteRetention(database, (run) => this.#commits.submit(run))
     this.#visits = new SendAgainVisits({ path: options.path, now: () => options.clock.now() })
   }
 

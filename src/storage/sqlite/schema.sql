@@ -101,6 +101,12 @@ CREATE TABLE account (
   created_at integer not null
 , requires_second_factor integer not null default 0) strict, without rowid;
 
+CREATE TABLE account_retention (
+  account_id text primary key references account (id),
+  bodies_days integer,
+  messages_days integer
+) strict, without rowid;
+
 CREATE TABLE alarm (
   id integer primary key autoincrement,
   -- Null: it is the whole installation's.
@@ -341,7 +347,7 @@ CREATE TABLE message (
   resent_as integer,
   -- When a person dealt with an UNCONFIRMED message.
   resolved_at integer
-) strict;
+, body_deleted_at integer) strict;
 
 CREATE TABLE migration (number integer primary key, name text not null, breaking integer not null) strict;
 
@@ -450,6 +456,35 @@ CREATE TABLE request (
   message_id text,
   remote_address text,
   user_agent text
+, body_deleted_at integer) strict;
+
+CREATE TABLE retention_kept (
+  account_id text not null,
+  message_sequence integer not null,
+  what text not null,
+  primary key (account_id, message_sequence, what)
+) strict, without rowid;
+
+CREATE TABLE retention_mark (
+  account_id text not null,
+  what text not null,
+  position integer not null,
+  primary key (account_id, what)
+) strict, without rowid;
+
+CREATE TABLE retention_state (
+  only integer primary key check (only = 1),
+  -- Nothing is deleted before, and why not.
+  begins_at integer not null,
+  waits_for text,
+  -- Who sweeps, and until when nobody else does.
+  swept_by text,
+  swept_until integer not null default 0,
+  -- Of the last sweep that came to its end. `counts` is JSON.
+  begun_at integer,
+  ended_at integer,
+  took_ms integer,
+  counts text
 ) strict;
 
 CREATE TABLE session (

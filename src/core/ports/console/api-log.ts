@@ -82,8 +82,10 @@ export interface LogMedia {
 
 export interface LogStory {
   readonly entry: LogEntryView
-  /** What the request carried, as it came; null when it was not read or is no text. */
+  /** What the request carried, as it came; null when it was not read, is no text, or was deleted. */
   readonly body: string | null
+  /** When its content was deleted, because its time was over. */
+  readonly bodyDeletedAt: Instant | null
   /** Null where the request made no message. Of a repeat: the message that was made before. */
   readonly message: MessageStory | null
   readonly connection: {

@@ -26,6 +26,7 @@ export function tellStory(story: LogStory, { publicUrl, role }: How): LogDetail 
     entry: tellEntry(story.entry, isMasked),
     isMasked,
     sentence: tellSentence(story, isMasked),
+    bodyDeletedAt: story.bodyDeletedAt,
     request: tellRequest(story, { publicUrl, isMasked }),
     reply: tellReply(story, isMasked),
     message: tellMessage(story, role),
@@ -33,7 +34,7 @@ export function tellStory(story: LogStory, { publicUrl, role }: How): LogDetail 
     media: media && {
       ...media,
       name: media.name !== null && isMasked ? maskFileName(media.name) : media.name,
-      url: isMasked ? maskUrl(media.url) : media.url,
+      url: isMasked && media.url !== '' ? maskUrl(media.url) : media.url,
       // By its sum a known file would be recognised.
       sha256: isMasked ? null : media.sha256,
     },
@@ -61,12 +62,14 @@ function tellMessage(story: LogStory, role: Role): LogDetail['message'] {
   }
 }
 
-function actionsOf({ message, isUnresolved }: LogStory): ('cancel' | 'retry' | 'resolve')[] {
+function actionsOf({ message, isUnresolved, bodyDeletedAt }: LogStory): ('cancel' | 'retry' | 'resolve')[] {
   const { state } = message?.message ?? {}
   if (state === 'QUEUED') return ['cancel']
   if (isUnresolved) return ['resolve']
   const isOver = state === 'FAILED' || state === 'EXPIRED' || state === 'CANCELLED'
-  return isOver && message?.resentAs === null && message.connectionState !== 'removed' ? ['retry'] : []
+  // Without its content there is nothing to send again.
+  const isWhole = bodyDeletedAt === null && message?.connectionState !== 'removed'
+  return isOver && message?.resentAs === null && isWhole ? ['retry'] : []
 }
 
 function tellSentence(story: LogStory, isMasked: boolean): string {

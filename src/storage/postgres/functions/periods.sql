@@ -29,48 +29,6 @@ begin
 end
 $$;
 
--- Drops a period with all that happened in it. Refuses the current one, one with anything unfinished, and one that ended
--- less than an hour ago: whoever has taken a number of it may not have committed yet.
---
--- Whoever reads or writes these tables waits while partitions go. So what is deleted row by row goes before, and the locks
--- are given up when they are not to be had soon: then nothing was dropped, and the caller may try again.
-create function drop_period(dropped integer) returns boolean language plpgsql security definer set search_path from current
-  set enable_seqscan = off
-as $$
-declare
-  patience constant interval := '300 ms';
-  grace_ms constant bigint := 3600000;
-  first constant bigint := dropped::bigint << 40;
-  past constant bigint := (dropped + 1)::bigint << 40;
-  gives_up_at timestamptz;
-  parent text;
-begin
-  perform set_config('lock_timeout', '500', true);
-  perform pg_advisory_xact_lock(4, 0);
-  if not exists (select from period where number = dropped)
-    or not exists (select from period where number > dropped having min(starts_at) <= now_ms() - grace_ms)
-    or exists (select from queued where sequence >= first and sequence < past)
-    or exists (select from open_attempt where message_sequence >= first and message_sequence < past)
-  then
-    return false;
-  end if;
-  delete from media where message_sequence >= first and message_sequence < past;
-  delete from stray_file where message_sequence >= first and message_sequence < past;
-  delete from idempotency where message_sequence >= first and message_sequence < past;
-  delete from period where number = dropped;
-  gives_up_at := clock_timestamp() + patience;
-  foreach parent in array array['settled', 'ended_attempt', 'accept_commit', 'request', 'timeline'] loop
-    -- Never 0, which would mean for ever.
-    perform set_config('lock_timeout', greatest(1, extract(epoch from gives_up_at - clock_timestamp()) * 1000)::integer::text, true);
-    execute format('lock table only %I, only %I in access exclusive mode', parent, parent || '_p' || dropped);
-  end loop;
-  foreach parent in array array['settled', 'ended_attempt', 'accept_commit', 'request', 'timeline'] loop
-    execute format('drop table %I', parent || '_p' || dropped);
-  end loop;
-  return true;
-end
-$$;
-
 create function next_request_sequence() returns bigint language sql volatile as $$
   select (number::bigint << 40) + nextval('request_number') - request_base from period order by number desc limit 1
 $$;

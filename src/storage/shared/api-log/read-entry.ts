@@ -26,15 +26,20 @@ async function ofMessage(store: Store, accountId: AccountId, id: string): Promis
   const sequence = await engine.locate(database, id as MessageId)
   const entry = sequence === null ? null : await readMessageEntry(database, accountId, sequence)
   if (!entry || sequence === null) return null
-  const { body, resolved_at: resolvedAt } = await database
+  const {
+    body,
+    resolved_at: resolvedAt,
+    body_deleted_at: bodyDeletedAt,
+  } = await database
     .selectFrom('message')
-    .select(['body', 'resolved_at'])
+    .select(['body', 'resolved_at', 'body_deleted_at'])
     .where('account_id', '=', accountId)
     .where('sequence', '=', sequence)
     .executeTakeFirstOrThrow()
   return {
     entry: withoutSequence(entry),
-    body,
+    body: bodyDeletedAt === null ? body : null,
+    bodyDeletedAt,
     ...(await around(store, entry)),
     isUnresolved: entry.state === 'UNCONFIRMED' && resolvedAt === null,
     media: await readMedia(database, { sequence, body }),
@@ -44,12 +49,13 @@ async function ofMessage(store: Store, accountId: AccountId, id: string): Promis
 async function ofRequest(store: Store, accountId: AccountId, id: string): Promise<LogStory | null> {
   const found = await readRequestEntry(readingOf(store), accountId, id)
   if (!found) return null
-  const { entry, body } = found
+  const { entry, body, bodyDeletedAt } = found
   const repeated = entry.messageId === null ? null : await ofMessage(store, accountId, entry.messageId)
   return {
     entry: withoutSequence(entry),
     // A repeat carried the same fields, if not to the letter, so its own text is not kept.
     body: body ?? repeated?.body ?? null,
+    bodyDeletedAt: bodyDeletedAt ?? repeated?.bodyDeletedAt ?? null,
     message: repeated?.message ?? null,
     connection: repeated?.connection ?? null,
     isUnresolved: repeated?.isUnresolved ?? false,

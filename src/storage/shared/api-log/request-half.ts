@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { AccountId, MessageId } from '../../../core/ids.ts'
+import type { AccountId, Instant, MessageId } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { RequestError } from '../../../core/ports/administration.ts'
 import type { LogFilter } from '../../../core/ports/console/api-log.ts'
@@ -161,6 +161,7 @@ function withNeighbours(
       'r.code',
       'r.errors',
       'r.body',
+      'r.body_deleted_at',
       'r.message_id',
       'r.remote_address',
       'r.user_agent',
@@ -197,7 +198,11 @@ export async function readRequestEntry(
   reading: Reading,
   accountId: AccountId,
   requestId: string,
-): Promise<{ readonly entry: FoundEntry; readonly body: string | null } | null> {
+): Promise<{
+  readonly entry: FoundEntry
+  readonly body: string | null
+  readonly bodyDeletedAt: Instant | null
+} | null> {
   const found = await selectOf(reading, accountId)
     .select('sequence')
     .where('request_id', '=', requestId)
@@ -207,7 +212,7 @@ export async function readRequestEntry(
   const { sequence } = found
   const rows = selectOf(reading, accountId).selectAll().where('sequence', '=', sequence)
   const row = await withNeighbours(reading, rows, { from: sequence, before: sequence + 1 }).executeTakeFirst()
-  return row ? { entry: toEntry(row), body: row.body } : null
+  return row ? { entry: toEntry(row), body: row.body, bodyDeletedAt: row.body_deleted_at } : null
 }
 
 type RequestEntryRow = Awaited<ReturnType<ReturnType<typeof withNeighbours>['execute']>>[number]

@@ -34,12 +34,12 @@ async function readTimes(reading: Reading, id: MessageId): Promise<Times> {
   if (sequence === null) return NOTHING_KEPT
   const row = await tables
     .selectFrom('message')
-    .select(['body', 'accepted_at', 'published_at'])
+    .select(['body', 'accepted_at', 'published_at', 'body_deleted_at'])
     .where('sequence', '=', sequence)
     .executeTakeFirst()
   if (!row) return NOTHING_KEPT
   return {
-    body: row.body,
+    body: row.body_deleted_at === null ? row.body : null,
     acceptedAt: row.accepted_at,
     publishedAt: row.published_at,
     ...(await receiptTimes(reading, sequence)),

@@ -1,0 +1,81 @@
+import type { AccountId, Instant } from '../ids.ts'
+import type { OwnTimes } from '../retention/retention-times.ts'
+
+/** What a sweep removes, as it is counted. `days` are whole days that were dropped at once, where storage keeps days apart. */
+export const REMOVED_KINDS = ['bodies', 'messages', 'requests', 'inbox', 'audit', 'tallies', 'days'] as const
+export type RemovedKind = (typeof REMOVED_KINDS)[number]
+export type Removed = Readonly<Partial<Record<RemovedKind, number>>>
+
+export const WALKS = ['message.body', 'request.body', 'message', 'request'] as const
+export type WalkOf = (typeof WALKS)[number]
+
+export type RetentionTask =
+  /** Goes on from where the last walk of this kind came to, in the order of acceptance. `accountId` null: of all accounts. */
+  | { readonly do: 'walk'; readonly what: WalkOf; readonly accountId: AccountId | null; readonly before: Instant }
+  /** Looks again at what walks have kept back. */
+  | {
+      readonly do: 'look-again'
+      readonly what: 'message.body' | 'message'
+      readonly before: (accountId: AccountId) => Instant | null
+    }
+  /** Drops whole days that are old enough, where storage keeps days apart. */
+  | { readonly do: 'drop-days'; readonly before: Instant }
+  /** What the sandbox has delivered; all accounts but those named. */
+  | {
+      readonly do: 'trim-inbox'
+      readonly before: (accountId: AccountId) => Instant | null
+    }
+  | { readonly do: 'trim'; readonly table: 'audit' | 'tallies'; readonly before: Instant }
+
+export interface RetentionStep {
+  readonly removed: Removed
+  /** Nothing is left to do of this task. */
+  readonly isThrough: boolean
+  /** How long others may have waited for it. */
+  readonly tookMs: number
+  /** Where the next step of the same task goes on; null at its beginning. */
+  readonly cursor: string | null
+  /** The ids of messages whose delivery went from the sandbox's inbox. */
+  readonly deliveries?: readonly string[]
+}
+
+export interface RetentionState {
+  /** Nothing is deleted before. */
+  readonly beginsAt: Instant
+  readonly waitsFor: 'upgrade' | 'pause' | null
+  /** Whoever sweeps at the moment; null when nobody does. */
+  readonly sweptBy: string | null
+  /** The last sweep that came to its end; null before the first. */
+  readonly last: {
+    readonly begunAt: Instant
+    readonly endedAt: Instant
+    readonly tookMs: number
+    readonly removed: Removed
+  } | null
+}
+
+/** What deletes by age, a little at a time. */
+export interface Retention {
+  /** A step should take no longer than this: others wait for it. */
+  readonly aimMs: number
+  /** How many rows one step looks at, at most. */
+  readonly mostRows: number
+  read(now: Instant): Promise<RetentionState>
+  /** Accounts that want shorter times. */
+  readOwnTimes(): Promise<ReadonlyMap<AccountId, OwnTimes>>
+  /**
+   * Keeps others from sweeping for `forMs`, or for longer where it is ours already. False: somebody else sweeps. Two that
+   * sweep at once do no harm, and no good.
+   */
+  takeTurn(who: string, now: Instant, forMs: number): Promise<boolean>
+  giveTurnBack(who: string): Promise<void>
+  /** Lets nothing be deleted before a moment. */
+  postpone(until: Instant, why: RetentionState['waitsFor']): Promise<void>
+  /** One short transaction: all of it or nothing. A step that was done again does no harm. */
+  step(
+    task: RetentionTask,
+    given: { readonly now: Instant; readonly limit: number; readonly cursor: string | null },
+  ): Promise<RetentionStep>
+  /** Keeps what a sweep has come to. */
+  finish(who: string, last: NonNullable<RetentionState['last']>): Promise<void>
+}

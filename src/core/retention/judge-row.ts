@@ -1,0 +1,35 @@
+import type { Instant } from '../ids.ts'
+
+const DAY_MS = 86_400_000
+// Whoever has not resolved it in that time will not.
+const UNRESOLVED_KEPT_MS = 365 * DAY_MS
+// So much time there is to look at what has just ended, however long it had waited before.
+const KEPT_AFTER_END_MS = DAY_MS
+// What claims to come from later than this was accepted while the clock was wrong: nobody knows how old it is.
+const CLOCK_SLACK_MS = DAY_MS
+
+/** A message or a request, as far as its age goes. */
+export interface AgingRow {
+  readonly at: Instant
+  /** Null while it is not finished. */
+  readonly endedAt: Instant | null
+  /** UNCONFIRMED, and nobody has said what became of it. */
+  readonly isUnresolved: boolean
+  /** Something of it lies elsewhere and must go first. */
+  readonly isInUse: boolean
+}
+
+/**
+ * `remove`: its time is over. `keep-back`: its time is over or unknown, but it must not go yet. `too-young`: neither it
+ * nor what came after it is old enough.
+ */
+export type Verdict = 'remove' | 'keep-back' | 'too-young'
+
+/** Whether a row goes. Pure. What is not finished never does. */
+export function judgeRow(row: AgingRow, { before, now }: { readonly before: Instant; readonly now: Instant }): Verdict {
+  if (row.at > now + CLOCK_SLACK_MS) return 'keep-back'
+  if (row.at >= before) return 'too-young'
+  if (row.endedAt === null || row.endedAt > now - KEPT_AFTER_END_MS || row.isInUse) return 'keep-back'
+  if (row.isUnresolved && row.at >= before - UNRESOLVED_KEPT_MS) return 'keep-back'
+  return 'remove'
+}

@@ -1,0 +1,134 @@
+import type { Clock } from '../ports/clock.ts'
+import type { Journal } from '../ports/journal.ts'
+import { StorageUnavailable } from '../ports/lanes.ts'
+import type { Retention } from '../ports/retention.ts'
+import type { SweepTimes } from './plan-sweep.ts'
+import { runSweep, type Swept } from './run-sweep.ts'
+
+const HOUR_MS = 3_600_000
+// A day's work in small pieces: then there is never much to do at once.
+const SWEEP_EVERY_MS = HOUR_MS
+const FIRST_AFTER_MS = 60_000
+// So it takes at most a tenth of what one processor, or the database, can do, however much there is to delete.
+const REST_TIMES = 10
+const LEAST_REST_MS = 5
+/** After so long without a sweep people are told a day before the next one: or a clock that leapt would delete everything. */
+export const LONG_PAUSE_MS = 7 * 24 * HOUR_MS
+export const TOLD_BEFORE_MS = 24 * HOUR_MS
+
+export interface KeeperParts {
+  readonly storage: Retention
+  readonly times: SweepTimes
+  readonly who: string
+  readonly clock: Clock
+  readonly journal: Journal
+  /** What went from the sandbox's inbox, by message. */
+  readonly onDeliveriesGone: (messageIds: readonly string[]) => Promise<void>
+  /** Done before each sweep that may delete something; what goes wrong in it keeps nothing from being deleted. */
+  readonly prepare: () => Promise<void>
+}
+
+/**
+ * Sweeps what is old, once an hour, in whichever process comes first.
+ *
+ *   IDLE ── an hour is over ──▶ LOOKING ── nobody else sweeps ──▶ SWEEPING ──▶ IDLE
+ *                                  └── too early after an upgrade or a long pause ──▶ IDLE
+ *
+ * - Nothing is lost with the process: how far it came is in the database.
+ * - A sweep that fails is tried again an hour later.
+ */
+export class RetentionKeeper {
+  readonly #parts: KeeperParts
+  #isRunning = false
+  #cancel: (() => void) | null = null
+  #giveUp: (() => void) | null = null
+  #current: Promise<void> = Promise.resolve()
+  #saidWaiting = false
+
+  constructor(parts: KeeperParts) {
+    this.#parts = parts
+  }
+
+  start(): void {
+    this.#isRunning = true
+    this.#lookAfter(FIRST_AFTER_MS)
+  }
+
+  /** Resolves when nothing is deleted any more. Harmless twice, and before the start. */
+  async stop(): Promise<void> {
+    this.#isRunning = false
+    this.#cancel?.()
+    this.#giveUp?.()
+    await this.#current
+  }
+
+  #lookAfter(delayMs: number): void {
+    if (!this.#isRunning) return
+    const { clock } = this.#parts
+    // Jittered, so that workers which started together do not all look at once.
+    this.#cancel = clock.after(delayMs * (0.75 + clock.random() / 2), () => {
+      this.#current = this.#look().finally(() => this.#lookAfter(SWEEP_EVERY_MS))
+    })
+  }
+
+  async #look(): Promise<void> {
+    const { journal } = this.#parts
+    try {
+      if (!(await this.#mayBegin())) return
+      await this.#parts.prepare().catch(() => {})
+      const swept = await this.#sweep()
+      if (swept)
+        journal.record({
+          event: 'retention.swept',
+          endedAt: swept.endedAt,
+          tookMs: swept.tookMs,
+          removed: swept.removed,
+        })
+    } catch (error) {
+      if (error instanceof StorageUnavailable) journal.record({ event: 'storage.unavailable', error })
+      else journal.record({ event: 'fault', where: 'retention', error })
+    }
+  }
+
+  async #mayBegin(): Promise<boolean> {
+    const { storage, clock, journal } = this.#parts
+    const now = clock.now()
+    const state = await storage.read(now)
+    let { beginsAt, waitsFor } = state
+    if (state.last && now - Math.max(state.last.endedAt, beginsAt) > LONG_PAUSE_MS) {
+      beginsAt = now + TOLD_BEFORE_MS
+      waitsFor = 'pause'
+      this.#saidWaiting = false
+      await storage.postpone(beginsAt, waitsFor)
+    }
+    if (now >= beginsAt) return true
+    if (!this.#saidWaiting) journal.record({ event: 'retention.waiting', why: waitsFor ?? 'pause', until: beginsAt })
+    this.#saidWaiting = true
+    return false
+  }
+
+  #sweep(): Promise<Swept | null> {
+    const { storage, times, who, clock, onDeliveriesGone } = this.#parts
+    return runSweep({
+      storage,
+      times,
+      who,
+      now: () => clock.now(),
+      rest: (tookMs) => this.#rest(tookMs),
+      onDeliveriesGone,
+    })
+  }
+
+  #rest(tookMs: number): Promise<boolean> {
+    if (!this.#isRunning) return Promise.resolve(false)
+    return new Promise((resolve) => {
+      const cancel = this.#parts.clock.after(Math.max(LEAST_REST_MS, tookMs * REST_TIMES), () =>
+        resolve(this.#isRunning),
+      )
+      this.#giveUp = () => {
+        cancel()
+        resolve(false)
+      }
+    })
+  }
+}

@@ -1,0 +1,65 @@
+/** Days; 0 keeps for ever. */
+export interface RetentionTimes {
+  /** Texts, captions, URLs and file names. */
+  readonly bodiesDays: number
+  /** Messages with all that is told of them, and requests. */
+  readonly messagesDays: number
+}
+
+/** What an account wants for itself; null: as the installation has it. */
+export interface OwnTimes {
+  readonly bodiesDays: number | null
+  readonly messagesDays: number | null
+}
+
+export const NO_OWN_TIMES: OwnTimes = { bodiesDays: null, messagesDays: null }
+
+// The figures of the overview are counted anew from the messages for nine days. What went before would be missing there.
+export const LEAST_MESSAGES_DAYS = 10
+export const LEAST_BODIES_DAYS = 1
+export const MOST_DAYS = 3_650
+
+export function isLonger(days: number, than: number): boolean {
+  return than !== 0 && (days === 0 || days > than)
+}
+
+export function shorter(one: number, other: number): number {
+  return isLonger(one, other) ? other : one
+}
+
+/** The times that hold for an account. Where its messages go sooner than bodies would, so do its bodies. */
+export function timesOf(installation: RetentionTimes, own: OwnTimes): RetentionTimes {
+  const messagesDays = shorter(installation.messagesDays, own.messagesDays ?? installation.messagesDays)
+  const bodiesDays = shorter(installation.bodiesDays, own.bodiesDays ?? installation.bodiesDays)
+  return { messagesDays, bodiesDays: shorter(bodiesDays, messagesDays) }
+}
+
+export function daysInWords(days: number): string {
+  if (days === 0) return 'for ever'
+  return days === 1 ? '1 day' : `${days} days`
+}
+
+/** Why an account cannot have these times, in one sentence; null when it can. */
+export function judgeOwnTimes(own: OwnTimes, installation: RetentionTimes): string | null {
+  const { bodiesDays, messagesDays } = own
+  const wrong =
+    wrongDays('Messages', { days: messagesDays, least: LEAST_MESSAGES_DAYS, most: installation.messagesDays }) ??
+    wrongDays('Texts', { days: bodiesDays, least: LEAST_BODIES_DAYS, most: installation.bodiesDays })
+  if (wrong) return wrong
+  const kept = messagesDays ?? installation.messagesDays
+  if (bodiesDays !== null && isLonger(bodiesDays, kept))
+    return `Texts cannot be kept longer (${daysInWords(bodiesDays)}) than the messages they belong to (${daysInWords(kept)}).`
+  return null
+}
+
+function wrongDays(
+  what: string,
+  { days, least, most }: { readonly days: number | null; readonly least: number; readonly most: number },
+): string | null {
+  if (days === null) return null
+  if (!Number.isInteger(days) || days < least || days > MOST_DAYS)
+    return `${what} can be kept for ${least} to ${MOST_DAYS} days, in whole days.`
+  if (isLonger(days, most))
+    return `${what} are kept for ${daysInWords(most)} in this installation: an account can have less, not more.`
+  return null
+}

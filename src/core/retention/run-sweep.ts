@@ -1,0 +1,83 @@
+import type { Instant } from '../ids.ts'
+import type { Removed, RemovedKind, Retention, RetentionTask } from '../ports/retention.ts'
+import { BatchSize } from './batch-size.ts'
+import { planSweep, type SweepTimes } from './plan-sweep.ts'
+
+// Longer than a step with its rest ever takes: whoever dies in the middle holds up the others for no longer.
+const TURN_LASTS_MS = 120_000
+
+export interface SweepParts {
+  readonly storage: Retention
+  readonly times: SweepTimes
+  readonly who: string
+  readonly now: () => Instant
+  /** Waits so long as is fair after a step that took `tookMs`. False: give up. */
+  readonly rest: (tookMs: number) => Promise<boolean>
+  /** What went from the sandbox's inbox, by message. */
+  readonly onDeliveriesGone?: (messageIds: readonly string[]) => Promise<void>
+  readonly onProgress?: (removed: Removed) => void
+}
+
+export interface Swept {
+  readonly begunAt: Instant
+  readonly endedAt: Instant
+  /** Without the rests. */
+  readonly tookMs: number
+  readonly removed: Removed
+}
+
+/**
+ * Deletes all whose time is over, a little at a time. Null: somebody else is sweeping, or it was given up. What was
+ * deleted until then stays deleted, and the next sweep goes on from there.
+ */
+export async function runSweep(parts: SweepParts): Promise<Swept | null> {
+  const { storage, who, now } = parts
+  const begunAt = now()
+  if (!(await storage.takeTurn(who, begunAt, TURN_LASTS_MS))) return null
+  try {
+    const sweep = new Sweep(parts, begunAt)
+    for (const task of planSweep(parts.times, await storage.readOwnTimes(), begunAt))
+      if (!(await sweep.work(task))) return null
+    const swept = { begunAt, endedAt: now(), tookMs: Math.round(sweep.tookMs), removed: sweep.removed }
+    await storage.finish(who, swept)
+    return swept
+  } finally {
+    await storage.giveTurnBack(who)
+  }
+}
+
+class Sweep {
+  readonly #parts: SweepParts
+  readonly #begunAt: Instant
+  readonly #size: BatchSize
+  readonly #removed: Partial<Record<RemovedKind, number>> = {}
+  tookMs = 0
+
+  constructor(parts: SweepParts, begunAt: Instant) {
+    this.#parts = parts
+    this.#begunAt = begunAt
+    this.#size = new BatchSize(parts.storage)
+  }
+
+  get removed(): Removed {
+    return this.#removed
+  }
+
+  /** False: given up. */
+  async work(task: RetentionTask): Promise<boolean> {
+    const { storage, who, now, rest, onDeliveriesGone, onProgress } = this.#parts
+    for (let cursor: string | null = null; ; ) {
+      const step = await storage.step(task, { now: this.#begunAt, limit: this.#size.rows, cursor })
+      this.#size.learn(step.tookMs)
+      this.tookMs += step.tookMs
+      for (const [kind, count] of Object.entries(step.removed))
+        this.#removed[kind as RemovedKind] = (this.#removed[kind as RemovedKind] ?? 0) + count
+      if (step.deliveries?.length) await onDeliveriesGone?.(step.deliveries)
+      onProgress?.(this.#removed)
+      if (!(await rest(step.tookMs))) return false
+      if (step.isThrough) return true
+      cursor = step.cursor
+      if (!(await storage.takeTurn(who, now(), TURN_LASTS_MS))) return false
+    }
+  }
+}
