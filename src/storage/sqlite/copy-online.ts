@@ -6,7 +6,7 @@ import type { BackupFacts, BackupProgress } from '../shared/backup-facts.ts'
 import { APPLICATION_ID } from './migrate.ts'
 import { pragma } from './pragma.ts'
 import { readBackupFacts } from './read-backup-facts.ts'
-import { damaged, translateOpenError } from './sqlite-errors.ts'
+import { damaged, storageTrouble, translateOpenError } from './sqlite-errors.ts'
 
 // A mebibyte: some milliseconds of a disk, and then others have it.
 const PAGES_AT_ONCE = 256
@@ -41,7 +41,8 @@ export async function copyOnline({ path, target, onProgress }: OnlineCopy): Prom
       source.close()
     }
   } catch (error) {
-    throw translateOpenError(error, path)
+    // It is the copy that takes room.
+    throw translateOpenError(error, storageTrouble(error) === 'full' ? target : path)
   }
   return finishCopy(target, path, onProgress)
 }
@@ -90,7 +91,8 @@ async function finishCopy(target: string, path: string, onProgress: OnlineCopy['
     onProgress({ doing: 'checking', done: size, of: size })
     return readBackupFacts(copy)
   } catch (error) {
-    throw translateOpenError(error, path)
+    // It is the copy that takes room.
+    throw translateOpenError(error, storageTrouble(error) === 'full' ? target : path)
   } finally {
     copy.close()
   }

@@ -21,7 +21,8 @@ export async function verifyOpenAttempts(verification: Verification): Promise<vo
       )
     for (const { connection_id, sequence, found, state } of rows) {
       if (found === connection_id && state === 'QUEUED') continue
-      const what = found === null ? 'is not there' : found === connection_id ? `is ${state}` : 'is of another lane'
+      const what =
+        found === null ? 'is not there' : found === connection_id ? `is ${String(state)}` : 'is of another lane'
       findings.add('attempt_astray', `connection ${connection_id}: the message with the number ${sequence} ${what}`)
     }
     after = rows.length === ROWS_AT_ONCE ? (rows.at(-1)?.connection_id ?? null) : null
