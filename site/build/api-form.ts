@@ -47,12 +47,12 @@ export function makeTryForm(): string {
 <div role="status" data-try-status></div>
 <div data-try-answer hidden>
 <p class="label">Headers of the answer</p>
-<pre tabindex="0" role="region" aria-label="Headers of the answer"><code data-try-headers></code></pre>
+<pre tabindex="0" role="group" aria-label="Headers of the answer"><code data-try-headers></code></pre>
 <p class="label">Body of the answer</p>
-<pre tabindex="0" role="region" aria-label="Body of the answer"><code data-try-reply></code></pre>
+<pre tabindex="0" role="group" aria-label="Body of the answer"><code data-try-reply></code></pre>
 </div>
 <p class="label">The same with curl</p>
-<div class="code"><pre tabindex="0" role="region" aria-label="The same with curl"><code data-try-curl></code></pre></div>
+<div class="code"><pre tabindex="0" role="group" aria-label="The same with curl"><code data-try-curl></code></pre></div>
 </form>
 `
 }

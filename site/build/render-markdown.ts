@@ -94,7 +94,7 @@ function diagramOf(source: string, surroundings: Surroundings): string {
 function codeBlock(text: string, language: string): string {
   const label = language === '' ? 'Text' : `Code, ${language}`
   // Focusable, because what does not fit is reached by scrolling, and keys scroll only what has the focus.
-  return `<div class="code"><pre tabindex="0" role="region" aria-label="${escapeHtml(label)}"><code>${highlightCode(text, language)}</code></pre></div>\n`
+  return `<div class="code"><pre tabindex="0" role="group" aria-label="${escapeHtml(label)}"><code>${highlightCode(text, language)}</code></pre></div>\n`
 }
 
 function tableOf({ header, rows }: Tokens.Table, inline: (tokens: Tokens.TableCell['tokens']) => string): string {
@@ -102,7 +102,7 @@ function tableOf({ header, rows }: Tokens.Table, inline: (tokens: Tokens.TableCe
   const body = rows
     .map((row) => `<tr>${row.map(({ tokens }) => `<td>${inline(tokens)}</td>`).join('')}</tr>`)
     .join('\n')
-  return `<div class="table" tabindex="0" role="region" aria-label="Table"><table><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>\n`
+  return `<div class="table" tabindex="0" role="group" aria-label="Table"><table><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>\n`
 }
 
 /** A heading without words would be one that a screen reader announces as nothing. */
@@ -139,7 +139,7 @@ function wordsOf(raw: string): string {
   return raw
     .replace(/<!--.*?-->/gs, ' ')
     .replace(/\]\([^)]*\)/g, ' ')
-    .replace(/[`*_|#>[\]!]+|^\s*[-:|\s]+$/gm, ' ')
+    .replace(/[`*|#>[\]!]+|^\s*[-:|\s]+$/gm, ' ')
     .replace(/\s+/g, ' ')
     .trim()
 }

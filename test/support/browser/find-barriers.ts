@@ -7,10 +7,10 @@ export const SCHEMES = ['light', 'dark'] as const
 export type Scheme = (typeof SCHEMES)[number]
 
 /** What keeps people out of the page as it stands, light and dark; one line each. Empty: nothing that axe can find. */
-export async function findBarriers(page: Page): Promise<string[]> {
+export async function findBarriers(page: Page, show: typeof showIn = showIn): Promise<string[]> {
   const found: string[] = []
   for (const scheme of SCHEMES) {
-    await showIn(page, scheme)
+    await show(page, scheme)
     const { violations } = await new AxeBuilder({ page }).withTags(RULES).analyze()
     for (const { id, nodes } of violations) {
       for (const { target, failureSummary = '' } of nodes) {
