@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { parseCidr } from './cidr.ts'
-import { baseUrl, dnsServerList, host, networkUrl, wholeNumber } from './setting-kinds.ts'
+import { baseUrl, dnsServerList, headerPairs, host, networkUrl, wholeNumber } from './setting-kinds.ts'
 
 describe('a CIDR range', () => {
   it.each([
@@ -85,4 +85,21 @@ describe('where a network is', () => {
   ])('may not be %s, because tokens would go there in the clear', (text) => {
     assert.ok('wrong' in networkUrl.parse(text))
   })
+})
+
+describe('headers', () => {
+  it('are pairs, whose values may hold blanks and equal signs', () => {
+    assert.deepEqual(headerPairs.parse('authorization=Bearer a=b==, x-team = hosts'), {
+      value: { authorization: 'Bearer a=b==', 'x-team': 'hosts' },
+    })
+  })
+
+  it.each(['secret-value', '=secret-value', 'a b=secret-value', 'a=secret-value,', 'a=secret\u00e9-value', 'a='])(
+    'may not be written %j, and the sentence does not repeat it',
+    (text) => {
+      const parsed = headerPairs.parse(text)
+
+      assert.ok('wrong' in parsed && !parsed.wrong.includes('secret'))
+    },
+  )
 })
