@@ -95,6 +95,26 @@ const token = createRoute({
   path: '/developer/tokens/$id',
   component: screen(() => import('./screens/tokens/token.tsx'), 'Token'),
 })
+const webhooks = createRoute({
+  getParentRoute: () => account,
+  path: '/developer/webhooks',
+  component: screen(() => import('./screens/webhooks/webhooks.tsx'), 'Webhooks'),
+})
+const newWebhook = createRoute({
+  getParentRoute: () => account,
+  path: '/developer/webhooks/new',
+  component: screen(() => import('./screens/webhooks/new-webhook.tsx'), 'NewWebhook'),
+})
+const webhook = createRoute({
+  getParentRoute: () => account,
+  path: '/developer/webhooks/$id',
+  component: screen(() => import('./screens/webhooks/webhook.tsx'), 'Webhook'),
+})
+const delivery = createRoute({
+  getParentRoute: () => account,
+  path: '/developer/webhooks/$id/deliveries/$position',
+  component: screen(() => import('./screens/webhooks/delivery.tsx'), 'Delivery'),
+})
 const logs = createRoute({
   getParentRoute: () => account,
   path: '/developer/logs',
@@ -150,6 +170,10 @@ const ofAccount = account.addChildren([
   tokens,
   newToken,
   token,
+  webhooks,
+  newWebhook,
+  webhook,
+  delivery,
   logs,
   log,
   quickstart,

@@ -14,6 +14,7 @@ import {
   Settings,
   Smartphone,
   Users,
+  Webhook,
 } from 'lucide-react'
 import type { ComponentType } from 'react'
 import type { Role } from '../../src/contract/console/route.ts'
@@ -37,6 +38,7 @@ const WORK: readonly Place[] = [
 const DEVELOPER: readonly Place[] = [
   { to: '/a/$account/developer/tokens', label: 'API tokens', icon: KeyRound },
   { to: '/a/$account/developer/logs', label: 'API logs', icon: Activity },
+  { to: '/a/$account/developer/webhooks', label: 'Webhooks', icon: Webhook },
   { to: '/a/$account/developer/quickstart', label: 'Quickstart', icon: BookOpen },
 ]
 const PEOPLE: Place = { to: '/a/$account/settings/people', label: 'People', icon: Users }

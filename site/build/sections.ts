@@ -36,6 +36,7 @@ export const SECTIONS: readonly Section[] = [
       'docs/guides/sending-media.md',
       'docs/guides/safe-retries.md',
       'docs/guides/tokens.md',
+      'docs/guides/webhooks.md',
       'docs/guides/connections.md',
       'docs/guides/reading-the-log.md',
     ],

@@ -1,6 +1,7 @@
 import { type InboxRecord, readInboxEntry } from '../channels/sandbox/inbox.ts'
 import type { Settings } from '../config/read-settings.ts'
 import type { AccountId, Instant } from '../core/ids.ts'
+import type { AddressRange } from '../core/media-address/ip-address.ts'
 import type { Administration } from '../core/ports/administration.ts'
 import type { ChannelDescription } from '../core/ports/channel-description.ts'
 import type { Connecting } from '../core/ports/connecting.ts'
@@ -10,10 +11,12 @@ import type { People } from '../core/ports/console/people.ts'
 import type { BlockLists, RecipientEntries } from '../core/ports/recipients.ts'
 import type { SecretStore, Secrets } from '../core/ports/secrets.ts'
 import { createAlarms } from '../storage/shared/alarms/alarms.ts'
+import type { Webhooks } from '../core/ports/webhooks.ts'
 import { createLaneViews } from '../storage/shared/lane-views/lane-views.ts'
 import type { RememberedEntry } from '../storage/shared/list-channel-memory.ts'
 import { createPeople } from '../storage/shared/people/people.ts'
 import { createBlockLists } from '../storage/shared/recipients/block-lists.ts'
+import { createWebhooks } from '../storage/shared/webhooks/webhooks.ts'
 import { createSetUps } from './channel-set-ups.ts'
 import { CHANNELS } from './channel-settings.ts'
 import { createConnecting } from './connecting.ts'
@@ -21,6 +24,7 @@ import type { KeyRingAdministration } from './key-ring-administration.ts'
 import { openEngine } from './open-engine.ts'
 import { createRecipientEntries } from './recipient-entries.ts'
 import { systemClock } from './system-clock.ts'
+import { toRanges } from './to-ranges.ts'
 
 /** One delivery of the sandbox. */
 export interface InboxEntry {
@@ -48,6 +52,9 @@ export interface InboxFilter {
 export interface AdministrationSession {
   readonly administration: Administration
   readonly people: People
+  readonly webhooks: Webhooks
+  /** Private ranges that the operator opened for webhooks. */
+  readonly webhookAllowedPrivate: readonly AddressRange[]
   /** Lanes, as the console sees and changes them. */
   readonly lanes: LaneViews
   readonly blockLists: BlockLists
@@ -87,6 +94,8 @@ export async function openAdministration(
   return {
     administration: storage.administration,
     people: createPeople(storage.store),
+    webhooks: createWebhooks(storage.store),
+    webhookAllowedPrivate: toRanges(settings.webhookAllowedPrivate),
     lanes: createLaneViews(storage.store),
     blockLists,
     recipientEntries: createRecipientEntries({ lists: blockLists, openSecrets: openSecretsOnce }),

@@ -1,10 +1,13 @@
+import type { AdministrationSession } from '../app/open-administration.ts'
+import type { AccountId } from '../core/ids.ts'
 import type { ConnectionView, HoldView, MessageView, TokenView } from '../core/ports/administration.ts'
 import type { AlarmView } from '../core/ports/console/alarms.ts'
+import type { WebhookView } from '../core/ports/webhooks.ts'
 import { explainReason } from '../core/reasons.ts'
 import type { AlarmKind } from '../core/watchdog/alarm-kinds.ts'
 import type { Cli } from './cli.ts'
 import { holdInWords } from './hold-command.ts'
-import { alarmJson, messageJson } from './json-shapes.ts'
+import { alarmJson, messageJson, webhookJson } from './json-shapes.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
 import { findAccountOrAll } from './parse/find-account.ts'
 import { goesOn } from './print/goes-on.ts'
@@ -18,14 +21,14 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
   program
     .command('attention')
     .description(
-      'show everything that wants a person: alarms of the watchdog, that all lanes are held, unconfirmed messages, lanes that stand still and why, tokens about to expire',
+      'show everything that wants a person: alarms of the watchdog, that all lanes are held, unconfirmed messages, lanes that stand still and why, tokens about to expire, webhooks that were disabled by themselves',
     )
     .option('--check', 'exit with 1 when a critical alarm is open, for a scheduled job')
     .withAccount('only what concerns this account')
-    .withJson('{alarms, hold, unconfirmed, lanes, tokens}')
+    .withJson('{alarms, hold, unconfirmed, lanes, tokens, webhooks}')
     .withExamples('nuncio attention', 'nuncio attention --json', 'nuncio attention --check')
     .action((options: CommonOptions & { readonly check?: boolean }) =>
-      cli.withAdministration(async ({ administration, alarms: found }) => {
+      cli.withAdministration(async ({ administration, alarms: found, webhooks }) => {
         const account = await findAccountOrAll(administration, options.account)
         const accountId = account?.id ?? null
         const now = cli.surroundings.now()
@@ -34,6 +37,7 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
         const lanes = standing.map(toLane)
         const alarms = await found.readOpen({ accountId, seesInstallation: true })
         if (options.check && alarms.some(({ severity }) => severity === 'critical')) cli.exitCode = 1
+        const disabled = await disabledWebhooks(administration, webhooks, accountId)
         if (options.json) {
           return cli.json({
             alarms: alarms.map(alarmJson),
@@ -41,11 +45,23 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
             unconfirmed: unconfirmed.map(messageJson),
             lanes: lanes.map(laneJson),
             tokens: tokens.map(tokenJson),
+            webhooks: disabled.map(webhookJson),
           })
         }
-        await cli.say(inWords({ alarms, hold, unconfirmed, lanes, tokens }, now))
+        await cli.say(inWords({ alarms, hold, unconfirmed, lanes, tokens, disabled }, now))
       }),
     )
+}
+
+async function disabledWebhooks(
+  administration: AdministrationSession['administration'],
+  webhooks: AdministrationSession['webhooks'],
+  accountId: AccountId | null,
+): Promise<readonly WebhookView[]> {
+  const accounts = accountId === null ? (await administration.listAccounts()).map(({ id }) => id) : [accountId]
+  const found: WebhookView[] = []
+  for (const id of accounts) found.push(...(await webhooks.listWebhooks(id)))
+  return found.filter(({ state }) => state === 'failing')
 }
 
 function toLane(connection: ConnectionView) {
@@ -79,9 +95,10 @@ interface Findings {
   readonly unconfirmed: readonly MessageView[]
   readonly lanes: readonly Lane[]
   readonly tokens: readonly TokenView[]
+  readonly disabled: readonly WebhookView[]
 }
 
-function inWords({ alarms, hold, unconfirmed, lanes, tokens }: Findings, now: number): string {
+function inWords({ alarms, hold, unconfirmed, lanes, tokens, disabled }: Findings, now: number): string {
   const parts = [
     part('Alarms', alarms.filter(({ kind }) => !TOLD_BELOW.has(kind)).map(alarmLine)),
     hold ? holdInWords(hold, now) : '',
@@ -96,6 +113,10 @@ function inWords({ alarms, hold, unconfirmed, lanes, tokens }: Findings, now: nu
     part(
       'Tokens about to expire: make a new one and hand it out before then',
       tokens.map((token) => tokenLine(token, now)),
+    ),
+    part(
+      'Webhooks that were disabled by themselves: mend the receiver, then enable them in the console',
+      disabled.map(({ id, url, stateReason }) => `${id} to ${url}. ${stateReason ?? ''}`),
     ),
   ].filter((text) => text !== '')
   return parts.length === 0 ? 'Nothing wants your attention.' : parts.join('\n\n')

@@ -17,6 +17,7 @@ import type { ConnectionFact, TemplateView } from '../core/ports/channel-set-up.
 import type { CallbackAddress } from '../core/ports/connecting.ts'
 import type { AlarmView } from '../core/ports/console/alarms.ts'
 import type { Block } from '../core/ports/recipients.ts'
+import type { DeliveryRow, WebhookView } from '../core/ports/webhooks.ts'
 import { explainReason } from '../core/reasons.ts'
 import { isoTime } from './print/times.ts'
 
@@ -181,4 +182,37 @@ function momentJson({ at, kind, code, words, facts }: TimelineEntry) {
 /** A kind of a newer version reads as itself. */
 export function momentText(kind: string): string {
   return Object.hasOwn(TIMELINE_KINDS, kind) ? TIMELINE_KINDS[kind as keyof typeof TIMELINE_KINDS] : kind
+}
+
+export function webhookJson(view: WebhookView) {
+  const { id, accountId, url, description, kinds, state, stateReason, lastDay, dropped } = view
+  return {
+    id,
+    accountId,
+    url,
+    description,
+    notices: kinds,
+    state,
+    stateReason,
+    failingSince: isoTime(view.failingSince),
+    lastDeliveredAt: isoTime(view.lastDeliveredAt),
+    lastDay,
+    dropped,
+  }
+}
+
+export function deliveryJson(row: DeliveryRow) {
+  const { position, noticeId, kind, state, tries, createdAt, nextTryAt, endedAt, lastStatus, lastCode } = row
+  return {
+    delivery: position,
+    webhookId: noticeId,
+    notice: kind,
+    state,
+    tries,
+    createdAt: isoTime(createdAt),
+    nextTryAt: isoTime(nextTryAt),
+    endedAt: isoTime(endedAt),
+    lastStatus,
+    lastCode,
+  }
 }

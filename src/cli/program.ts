@@ -20,6 +20,7 @@ import { addServiceCommands } from './service-commands.ts'
 import { addTokenCommands } from './token-commands.ts'
 import { addUserCommands } from './user-commands.ts'
 import { addVerifyCommand } from './verify-command.ts'
+import { addWebhookCommands } from './webhook-commands.ts'
 import { addWorkersCommand } from './workers-command.ts'
 
 /** All commands. Building them does nothing else, so that the manual can be printed from them too. */
@@ -48,6 +49,7 @@ export function createProgram(cli: Cli): NuncioCommand {
   addUserCommands(program, cli)
   addConnectionCommands(program, cli)
   addTokenCommands(program, cli)
+  addWebhookCommands(program, cli)
   addMessageCommands(program, cli)
   addLogCommands(program, cli)
   addAttentionCommand(program, cli)

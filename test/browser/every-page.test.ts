@@ -15,6 +15,8 @@ const PAGES = [
   '/connections/new',
   '/developer/tokens',
   '/developer/tokens/new',
+  '/developer/webhooks',
+  '/developer/webhooks/new',
   '/developer/logs',
   '/developer/quickstart',
   '/settings/account',

@@ -11,6 +11,7 @@ import { createAlarms } from '../../../src/storage/shared/alarms/alarms.ts'
 import { createLaneViews } from '../../../src/storage/shared/lane-views/lane-views.ts'
 import { createPeople } from '../../../src/storage/shared/people/people.ts'
 import { createBlockLists } from '../../../src/storage/shared/recipients/block-lists.ts'
+import { createWebhooks } from '../../../src/storage/shared/webhooks/webhooks.ts'
 import { testSecrets } from '../secrets.ts'
 import { AdministrationWorld } from './open-administration-world.ts'
 
@@ -109,6 +110,8 @@ export class CliWorld extends AdministrationWorld {
     return {
       administration: this.administration,
       people: createPeople(this.store),
+      webhooks: createWebhooks(this.store),
+      webhookAllowedPrivate: [],
       lanes: createLaneViews(this.store),
       blockLists,
       recipientEntries: createRecipientEntries({ lists: blockLists, openSecrets: async () => testSecrets() }),

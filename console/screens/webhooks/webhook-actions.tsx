@@ -1,0 +1,101 @@
+import { Button, Text } from '@mantine/core'
+import { useNavigate } from '@tanstack/react-router'
+import { Pencil, Power, RefreshCw, Send, Trash2 } from 'lucide-react'
+import { useState } from 'react'
+import type { WebhookReply } from '../../../src/contract/console/webhooks.ts'
+import { useAct } from '../../api/queries.ts'
+import { useAccount } from '../../parts/account.tsx'
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
+import { tell } from '../../parts/tell.ts'
+import { ShownSecret } from './shown-secret.tsx'
+
+interface WebhookActionsProps {
+  readonly webhook: WebhookReply
+  readonly onEdit: () => void
+}
+
+type Opened = 'rotate' | 'delete' | 'disable' | null
+
+export function WebhookActions({ webhook: { id, state, url }, onEdit }: WebhookActionsProps) {
+  const { id: account, can } = useAccount()
+  const navigate = useNavigate()
+  const [opened, open] = useState<Opened>(null)
+  const [secret, setSecret] = useState<string | null>(null)
+  const test = useAct('testWebhook')
+  const setState = useAct('setWebhookState')
+  const rotate = useAct('rotateWebhookSecret')
+  const remove = useAct('deleteWebhook')
+  if (!can('developer')) return null
+  const params = { account, id }
+  const isEnabled = state === 'enabled'
+  const close = () => open(null)
+  const failed = (problem: Error) => tell(problem.message)
+  return (
+    <>
+      <Button
+        leftSection={<Send size={16} aria-hidden />}
+        disabled={!isEnabled}
+        loading={test.isPending}
+        onClick={() => test.mutateAsync({ params }).then(() => tell('A test is on its way.'), failed)}
+      >
+        Send a test
+      </Button>
+      <Button variant="default" leftSection={<Pencil size={16} aria-hidden />} onClick={onEdit}>
+        Change
+      </Button>
+      <Button
+        variant="default"
+        leftSection={<Power size={16} aria-hidden />}
+        onClick={() =>
+          isEnabled
+            ? open('disable')
+            : void setState
+                .mutateAsync({ params, body: { state: 'enabled' } })
+                .then(() => tell('The webhook is enabled. What waits is posted now.'), failed)
+        }
+      >
+        {isEnabled ? 'Disable' : 'Enable'}
+      </Button>
+      <Button variant="default" leftSection={<RefreshCw size={16} aria-hidden />} onClick={() => open('rotate')}>
+        Rotate secret
+      </Button>
+      <Button color="red" leftSection={<Trash2 size={16} aria-hidden />} onClick={() => open('delete')}>
+        Delete
+      </Button>
+      <ConfirmDialog
+        isOpen={opened === 'disable'}
+        onClose={close}
+        title="Disable this webhook?"
+        confirmLabel="Disable"
+        isDanger={false}
+        onConfirm={() => setState.mutateAsync({ params, body: { state: 'disabled' } })}
+      >
+        <Text size="sm">Nothing is posted to it, and nothing new is kept for it, until it is enabled again.</Text>
+      </ConfirmDialog>
+      <ConfirmDialog
+        isOpen={opened === 'rotate'}
+        onClose={close}
+        title="Make a new secret?"
+        confirmLabel="Make a new secret"
+        isDanger={false}
+        onConfirm={() => rotate.mutateAsync({ params }).then((made) => setSecret(made.secret))}
+      >
+        <Text size="sm">For 24 hours both the new and the old one sign, so that no notice is missed.</Text>
+      </ConfirmDialog>
+      <ConfirmDialog
+        isOpen={opened === 'delete'}
+        onClose={close}
+        title="Delete this webhook?"
+        confirmLabel="Delete webhook"
+        onConfirm={() =>
+          remove
+            .mutateAsync({ params })
+            .then(() => void navigate({ to: '/a/$account/developer/webhooks', params: { account } }))
+        }
+      >
+        <Text size="sm">Nothing more is posted to {url}, and its deliveries are forgotten. This cannot be undone.</Text>
+      </ConfirmDialog>
+      {secret === null ? null : <ShownSecret secret={secret} onClose={() => setSecret(null)} />}
+    </>
+  )
+}

@@ -1,0 +1,30 @@
+import type { DeliveryRowReply, WebhookReply } from '../../../src/contract/console/webhooks.ts'
+
+export const STATE_WORDS: Readonly<Record<WebhookReply['state'], string>> = {
+  enabled: 'Enabled',
+  disabled: 'Disabled',
+  failing: 'Disabled by itself',
+}
+
+export const DELIVERY_WORDS: Readonly<Record<DeliveryRowReply['state'], string>> = {
+  waiting: 'Waiting',
+  delivered: 'Delivered',
+  failed: 'Failed',
+  dropped: 'Given up: too many waited',
+}
+
+/** How the last day went, in one line. */
+export function lastDayWords({ lastDay }: WebhookReply): string {
+  const { delivered, failed, dropped, waiting, isAtLeast } = lastDay
+  const ended = delivered + failed + dropped
+  if (ended + waiting === 0) return 'Nothing in 24 hours'
+  const rate = ended === 0 ? '' : `${Math.floor((delivered / ended) * 100)} % delivered`
+  const left = waiting === 0 ? '' : `${waiting} waiting`
+  return `${[rate, left].filter(Boolean).join(', ')}${isAtLeast ? ' (of the newest 2,000)' : ''}`
+}
+
+/** What the last try came to, in a few words. */
+export function lastTryWords({ lastStatus, lastCode, tries }: DeliveryRowReply): string {
+  if (tries === 0) return 'Not tried yet'
+  return lastStatus === null ? (lastCode ?? '').replaceAll('_', ' ') : `HTTP ${lastStatus}`
+}
