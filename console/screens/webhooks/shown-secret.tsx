@@ -37,6 +37,6 @@ export function ShownSecret({ secret, onClose }: ShownSecretProps) {
 const SNIPPET = `// npm install standardwebhooks
 import { Webhook } from 'standardwebhooks'
 
-const webhook = new Webhook(process.env.NUNCIO_WEBHOOK_SECRET)
+const webhook = new Webhook(process.env.WEBHOOK_SECRET)
 // The raw body, before it is parsed. Throws when it is not from us.
 const notice = webhook.verify(rawBody, request.headers)`
