@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { build } from 'vite'
 import type { Bundle } from './make-site.ts'
 
+// In this order: what stands around a page, then what stands in it, with the narrow screens last.
+const STYLES = ['frame.css', 'article.css']
 const SCRIPTS = ['theme', 'docs', 'try-call'] as const
 
 /** The scripts and the stylesheet of the pages, small. Each script stands alone: what is shared is built into each. */
@@ -11,7 +13,7 @@ export async function bundleBrowser(root: string): Promise<Bundle> {
   const scripts = await Promise.all(SCRIPTS.map((name) => buildScript(folder, name)))
   const files = [
     ...SCRIPTS.map((name, index) => [`${name}.js` as const, Buffer.from(scripts[index] ?? '')] as const),
-    ['style.css', readFileSync(join(folder, 'style.css'))] as const,
+    ['style.css', Buffer.concat(STYLES.map((name) => readFileSync(join(folder, name))))] as const,
     ['icon.svg', readFileSync(join(root, 'console', 'public', 'icon.svg'))] as const,
   ]
   return new Map(files)

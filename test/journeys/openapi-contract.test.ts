@@ -37,7 +37,10 @@ function findingsIn(document: ApiDocument, status: number, answered: readonly An
   ])
 }
 
-describe.each(ENGINES)('the endpoint, driven by its document, on $name', (engine) => {
+// Some hundred requests each, one after another.
+const TIMEOUT_MS = 60_000
+
+describe.each(ENGINES)('the endpoint, driven by its document, on $name', { timeout: TIMEOUT_MS }, (engine) => {
   let journey: Journey
   let document: ApiDocument
   let maker: RequestMaker
@@ -158,7 +161,7 @@ describe.each(ENGINES)('the endpoint, driven by its document, on $name', (engine
       Object.keys(operationOf(document).post.responses).filter((status) => !met.has(status)),
       ['500'],
     )
-  }, 30_000)
+  })
 
   it('is found out when it differs from the document: a rule or a reply changed', async () => {
     const replies = (await callAll(caller, [...maker.examples(), ...maker.bad().slice(0, 30)])).map(
@@ -180,7 +183,7 @@ describe.each(ENGINES)('the endpoint, driven by its document, on $name', (engine
       ]
       assert.notEqual(found.length, 0, what)
     }
-  }, 60_000)
+  })
 })
 
 /** Waits until the service has had enough of a request that does not come. */

@@ -93,7 +93,8 @@ export class RequestMaker {
 
   /** Values in place of a good one; some may be good as well. */
   #replacements(schema: Schema, good: unknown): unknown[] {
-    const text = typeof good === 'string' ? good : String(schema.examples?.[0] ?? 'text')
+    const text =
+      typeof good === 'string' ? good : (schema.examples?.find((example) => typeof example === 'string') ?? 'text')
     const { minLength = 0, maxLength } = schema
     return [
       ...ODD,
