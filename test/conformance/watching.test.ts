@@ -354,7 +354,13 @@ describe('several processes on PostgreSQL', () => {
     const third = await watch.takeTurn(BEN, 40_000)
     const back = await world.watch.takeTurn(ANNA, 40_000)
 
+    await watch.endTurn(ANNA)
+    const kept = await world.watch.takeTurn(ANNA, 40_000)
+    await watch.endTurn(BEN)
+    const left = await world.watch.takeTurn(ANNA, 40_000)
+
     assert.deepEqual([first, second, third, back], [[true, false], [true, false], true, false])
+    assert.deepEqual([kept, left], [false, true])
     await world.close()
   })
 

@@ -86,6 +86,8 @@ export interface Watch {
    * database one is; another takes its place once it has not asked for as long.
    */
   takeTurn(watcher: WorkerId, lastsMs: number): Promise<boolean>
+  /** Leaves it to the next who asks. Harmless for whoever does not watch. */
+  endTurn(watcher: WorkerId): Promise<void>
   /** Lanes in which something waits, by their id from `after` on. Those with nothing to do cost nothing. */
   readLanes(after: ConnectionId | null, limit: number): Promise<readonly WatchedLane[]>
   /** The same for these, also when nothing waits. Removed ones are left out. */

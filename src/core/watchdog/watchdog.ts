@@ -83,10 +83,13 @@ export class Watchdog {
 
   /** Resolves when nothing is looked at any more. Harmless twice, and before the start. */
   async stop(): Promise<void> {
+    const wasRunning = this.#isRunning
     this.#isRunning = false
     this.#cancel?.()
     this.#cancel = null
     await this.#looking
+    // Where it cannot be told, another takes over a little later.
+    if (wasRunning) await this.#parts.watch.endTurn(this.#parts.watcher).catch(() => {})
   }
 
   /** One look. Rejects with `StorageUnavailable`; then all is as it was. */

@@ -51,6 +51,10 @@ export class PostgresWatchDatabase implements WatchDatabase {
     return rows.length > 0
   }
 
+  async endTurn(watcher: WorkerId): Promise<void> {
+    await this.#link.ask('update watch set until = 0 where "only" = 1 and watcher = $1', [watcher])
+  }
+
   busyLanes(limit: number): string {
     return `with recursive found (id) as (
         select (select connection_id from queued where connection_id > ? order by connection_id limit 1)

@@ -49,6 +49,8 @@ export class SqliteWatchDatabase implements WatchDatabase {
     return true
   }
 
+  async endTurn(): Promise<void> {}
+
   busyLanes(limit: number): string {
     return `with recursive busy (id) as (
         select (select connection_id from lane_entry where connection_id > ? order by connection_id limit 1)

@@ -23,6 +23,25 @@ describe('which hour is counted next', () => {
     assert.equal(nextHour(at(10 * MINUTE_MS), quiet), CURRENT)
   })
 
+  it('is the hour that has just ended as often, because its last seconds came after its last count', () => {
+    const now = CURRENT + HOUR_MS + 15_000
+    const at = all(now)
+      .set(CURRENT, CURRENT + HOUR_MS - 5_000)
+      .set(CURRENT + HOUR_MS, now)
+    const looking = { now, isWatched: true, last: CURRENT + HOUR_MS }
+    const later = (ms: number) => ({ ...looking, now: now + ms, last: null })
+
+    assert.equal(nextHour(counted({ at }), looking), CURRENT)
+    assert.equal(nextHour(counted({ at }), { ...looking, isWatched: false }), null)
+    // What went on its way in the first minutes of the next hour is seen, too, and then it rests.
+    const after = new Map([...all(now + 10 * MINUTE_MS), [CURRENT, now + 9 * MINUTE_MS], [CURRENT + HOUR_MS, now + 10 * MINUTE_MS]])
+    assert.equal(nextHour(counted({ at: after }), later(10 * MINUTE_MS)), null)
+  })
+
+  it('is the hour at hand when the clock was set back behind its last count', () => {
+    assert.equal(nextHour(counted({ at: all(NOW).set(CURRENT, NOW + HOUR_MS) }), quiet), CURRENT)
+  })
+
   it('is an hour of the last two days after ten minutes, and an older one after a day', () => {
     const late = (age: number, agoMs: number) => {
       const hour = hourOf(NOW - age)

@@ -56,8 +56,10 @@ function isHourDue(hour: Instant, { at, waiting }: Counted, { now, isWatched }: 
   const countedAt = at.get(hour)
   if (countedAt === undefined) return true
   const since = now - countedAt
-  if (hour === hourOf(now)) return since >= (isWatched ? WATCHED_AFTER_MS : COUNT_AGAIN_AFTER_MS)
   const age = now - hour
+  // What came in the last seconds of an hour came after its last count, and goes on its way in the next hour.
+  if (age < HOUR_MS + COUNT_AGAIN_AFTER_MS)
+    return since < 0 || since >= (isWatched ? WATCHED_AFTER_MS : COUNT_AGAIN_AFTER_MS)
   if (age < FRESH_FOR_MS) return since >= COUNT_AGAIN_AFTER_MS
   if (age < FINAL_AFTER_MS || waiting.has(hour)) return since >= DAY_MS
   // Final once it was counted at that age.

@@ -21,6 +21,7 @@ export interface WatchParts {
 export function createWatch({ database, now, limits }: WatchParts): Watch {
   return {
     takeTurn: (watcher, lastsMs) => database.takeTurn(watcher, lastsMs),
+    endTurn: (watcher) => database.endTurn(watcher),
     readLanes: (after, limit) => readLanes(database, { after, limit, now: now() }),
     readLanesOf: (ids) => readLanesOf(database, ids, now()),
     measureLane: (id, most) => database.measureLane(id, most),

@@ -15,6 +15,7 @@ export interface WatchDatabase {
   /** All of them or none, durably. */
   write(statements: readonly WatchStatement[]): Promise<void>
   takeTurn(watcher: WorkerId, lastsMs: number): Promise<boolean>
+  endTurn(watcher: WorkerId): Promise<void>
   /** `with busy (id) as (…)`: lanes in which something may wait, of those after the id given as first value, at most so many. */
   busyLanes(limit: number): string
   /** The sequence of the head of the connection `c`. */

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import type { AccountId } from '../ids.ts'
+import type { NewNotice } from '../ports/notices.ts'
+import type { UntoldAlarm } from '../ports/watch.ts'
+import { announceAlarms } from './announce-alarms.ts'
+
+const NOW = Date.UTC(2026, 0, 15, 12)
+const ACME = 'acc_acme' as AccountId
+const DAY_MS = 86_400_000
+
+const STALLED: UntoldAlarm = {
+  id: 7,
+  kind: 'lane_stalled',
+  accountId: ACME,
+  object: 'con_1',
+  severity: 'critical',
+  since: NOW - 60_000,
+  facts: { number: '15550001000', waiting: 3, why: 'nobody_holds', words: 'Dear Anna' },
+  raisedAt: NOW,
+  changedAt: NOW,
+  clearedAt: null,
+}
+const TOKEN: UntoldAlarm = {
+  ...STALLED,
+  kind: 'token_expiring',
+  object: 'tok_1',
+  severity: 'info',
+  facts: { name: 'Shop', prefix: 'AbCdEfGh', expiresAt: NOW + 6 * DAY_MS, stage: 7, isUsed: true },
+}
+
+/** What is announced of these, and which of them are noted as told. */
+async function announce(untold: readonly UntoldAlarm[], only: AccountId | null = ACME, fails = false) {
+  const announced: NewNotice[] = []
+  const told: number[] = []
+  const watch = {
+    readUntoldAlarms: async () => untold,
+    readOnlyAccount: async () => only,
+    noteTold: async (alarms: readonly UntoldAlarm[]) => void told.push(...alarms.map(({ id }) => id)),
+  }
+  const notices = {
+    async announce(news: readonly NewNotice[]) {
+      if (fails) throw new Error('away')
+      announced.push(...news)
+    },
+  }
+  await announceAlarms({ watch, notices }, NOW).catch((error: unknown) => assert.ok(fails, String(error)))
+  return { announced, told }
+}
+
+describe('announcing alarms', () => {
+  it('tells what is wrong, its cause and the next step, and nothing that a network said', async () => {
+    const { announced, told } = await announce([STALLED])
+
+    assert.deepEqual(
+      announced.map(({ kind, accountId, key }) => [kind, accountId, key]),
+      [['alarm.raised', ACME, 'alarm:7:critical:']],
+    )
+    assert.deepEqual(announced[0]?.data, {
+      alarm: 'lane_stalled',
+      severity: 'critical',
+      object: '15550001000',
+      since: '2026-01-15T11:59:00.000Z',
+      cause: '3 messages wait on 15550001000, but nothing has moved for 1 min: no worker takes it.',
+      nextStep:
+        'Look who holds the lane: nuncio workers. Restart that process: another takes the lane over within 20 seconds.',
+    })
+    assert.deepEqual(told, [7])
+  })
+
+  it('tells that it is over', async () => {
+    const { announced } = await announce([{ ...STALLED, clearedAt: NOW }])
+
+    assert.deepEqual(
+      announced.map(({ kind, key, data }) => [kind, key, data['clearedAt']]),
+      [['alarm.cleared', 'alarm:7:cleared', '2026-01-15T12:00:00.000Z']],
+    )
+  })
+
+  it('tells of a token as such: at each stage, and when it has ended', async () => {
+    const ended = { ...TOKEN, facts: { ...TOKEN.facts, expiresAt: NOW - 1 }, clearedAt: NOW }
+    const deleted = { ...TOKEN, clearedAt: NOW }
+
+    const { announced } = await announce([TOKEN, ended, deleted])
+
+    assert.deepEqual(
+      announced.map(({ kind, key, data }) => [kind, key, data['daysLeft']]),
+      [
+        ['token.expiring', 'token:tok_1:7', 7],
+        ['token.expired', 'token:tok_1:expired', undefined],
+        ['alarm.cleared', 'token:tok_1:cleared', undefined],
+      ],
+    )
+  })
+
+  it('G8: tells of the machine only where there is one account, and counts it as told all the same', async () => {
+    const disk = { ...STALLED, kind: 'disk_filling', accountId: null, facts: { folder: '/data' } } as const
+
+    const [alone, together] = [await announce([disk]), await announce([disk], null)]
+
+    assert.deepEqual([alone.announced.length, together.announced.length], [1, 0])
+    assert.deepEqual([alone.told, together.told], [[7], [7]])
+  })
+
+  it('leaves untold what could not be announced', async () => {
+    assert.deepEqual((await announce([STALLED], ACME, true)).told, [])
+  })
+})
