@@ -10,7 +10,6 @@ import { announceAlarms } from '../../src/core/watchdog/announce-alarms.ts'
 import type { DiskRoom } from '../../src/core/watchdog/judge-disk.ts'
 import { tellAlarm } from '../../src/core/watchdog/tell-alarm.ts'
 import { Watchdog, type WatchState } from '../../src/core/watchdog/watchdog.ts'
-import type { PostgresStorage } from '../../src/storage/postgres/index.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
 import { newPostgresWorld } from './postgres-world.ts'
 import { newSqliteWorld } from './sqlite-world.ts'
@@ -366,7 +365,7 @@ describe('several processes on PostgreSQL', () => {
 
   it('raise the same alarm once, though two find it at the same moment', async () => {
     const world = await newPostgresWorld()
-    const { watch } = world.processOf(BEN, 'another' as SpoolId) as PostgresStorage
+    const { watch } = world.processOf(BEN, 'another' as SpoolId)
     const finding = {
       kind: 'disk_filling',
       accountId: null,

@@ -77,20 +77,10 @@ describe('announcing alarms', () => {
     )
   })
 
-  it('tells of a token as such: at each stage, and when it has ended', async () => {
-    const ended = { ...TOKEN, facts: { ...TOKEN.facts, expiresAt: NOW - 1 }, clearedAt: NOW }
-    const deleted = { ...TOKEN, clearedAt: NOW }
+  it('leaves the end of tokens to the notices of tokens', async () => {
+    const { announced, told } = await announce([TOKEN, { ...TOKEN, clearedAt: NOW }])
 
-    const { announced } = await announce([TOKEN, ended, deleted])
-
-    assert.deepEqual(
-      announced.map(({ kind, key, data }) => [kind, key, data['daysLeft']]),
-      [
-        ['token.expiring', 'token:tok_1:7', 7],
-        ['token.expired', 'token:tok_1:expired', undefined],
-        ['alarm.cleared', 'token:tok_1:cleared', undefined],
-      ],
-    )
+    assert.deepEqual([announced, told], [[], [7, 7]])
   })
 
   it('G8: tells of the machine only where there is one account, and counts it as told all the same', async () => {

@@ -1,7 +1,11 @@
 import type { AccountId, Instant } from '../ids.ts'
 import type { NewNotice, Notices } from '../ports/notices.ts'
 import type { UntoldAlarm, Watch } from '../ports/watch.ts'
+import type { AlarmKind } from './alarm-kinds.ts'
 import { tellAlarm } from './tell-alarm.ts'
+
+/** There are notices of tokens for that, which come at the same moments. */
+const ANNOUNCED_APART = 'token_expiring' satisfies AlarmKind
 
 export interface AnnouncingParts {
   readonly watch: Pick<Watch, 'readUntoldAlarms' | 'readOnlyAccount' | 'noteTold'>
@@ -19,7 +23,7 @@ export async function announceAlarms({ watch, notices }: AnnouncingParts, now: I
   const news = untold.flatMap((alarm) => {
     // What concerns the machine is nobody's business who only has an account on it among others (G8).
     const accountId = alarm.accountId ?? whole
-    return accountId === null ? [] : [noticeOf(alarm, accountId, now)]
+    return accountId === null || alarm.kind === ANNOUNCED_APART ? [] : [noticeOf(alarm, accountId, now)]
   })
   if (news.length > 0) await notices.announce(news)
   await watch.noteTold(untold)
@@ -27,7 +31,6 @@ export async function announceAlarms({ watch, notices }: AnnouncingParts, now: I
 
 function noticeOf(alarm: UntoldAlarm, accountId: AccountId, now: Instant): NewNotice {
   const { id, kind, severity, clearedAt, changedAt, facts } = alarm
-  if (kind === 'token_expiring') return tokenNotice(alarm, accountId)
   const data = { alarm: kind, severity, object: nameOf(alarm), since: iso(alarm.since), ...tellAlarm(alarm, now) }
   return clearedAt === null
     ? { accountId, kind: 'alarm.raised', at: changedAt, key: `alarm:${id}:${severity}:${facts['stage'] ?? ''}`, data }
@@ -38,31 +41,6 @@ function noticeOf(alarm: UntoldAlarm, accountId: AccountId, now: Instant): NewNo
         key: `alarm:${id}:cleared`,
         data: { ...data, clearedAt: iso(clearedAt) },
       }
-}
-
-/** Of a token people are told as such, and not as of an alarm: it need not be anything wrong. */
-function tokenNotice({ object, facts, changedAt, clearedAt }: UntoldAlarm, accountId: AccountId): NewNotice {
-  const expiresAt = Number(facts['expiresAt'])
-  const data = { tokenId: object, name: facts['name'], prefix: facts['prefix'], expiresAt: iso(expiresAt) }
-  if (clearedAt === null) {
-    const daysLeft = facts['stage']
-    return {
-      accountId,
-      kind: 'token.expiring',
-      at: changedAt,
-      key: `token:${object}:${daysLeft}`,
-      data: { ...data, daysLeft },
-    }
-  }
-  if (clearedAt >= expiresAt)
-    return { accountId, kind: 'token.expired', at: expiresAt, key: `token:${object}:expired`, data }
-  const cleared = {
-    alarm: 'token_expiring',
-    object: facts['name'],
-    clearedAt: iso(clearedAt),
-    cause: 'The token was deleted.',
-  }
-  return { accountId, kind: 'alarm.cleared', at: clearedAt, key: `token:${object}:cleared`, data: cleared }
 }
 
 /** What people call it. */

@@ -24,10 +24,10 @@ const LANE: WatchedLane = {
   troubleSince: null,
   lastAttemptAt: null,
   holder: { isAlive: true, host: 'here', pid: 7 },
-  head: { sequence: 1 as never, acceptedAt: NOW - 5 * MINUTE_MS },
+  head: { sequence: 1, acceptedAt: NOW - 5 * MINUTE_MS },
   open: null,
 }
-const OPEN = { sequence: 1 as never, number: 1, startedAt: NOW - STALLED_AFTER_MS - CALL_MS }
+const OPEN = { sequence: 1, number: 1, startedAt: NOW - STALLED_AFTER_MS - CALL_MS }
 const YEAR_MS = 365 * 86_400_000
 
 /** As of a lane that has stood so for `stillMs`. */
@@ -95,11 +95,11 @@ describe('what is wrong with a lane', () => {
   })
 
   it('tells of the age of a head for which nothing else is to blame, and never where it is unwanted', () => {
-    const old = { head: { sequence: 1 as never, acceptedAt: NOW - 15 * MINUTE_MS }, reason: 'retrying', until: NOW + 1 }
+    const old = { head: { sequence: 1, acceptedAt: NOW - 15 * MINUTE_MS }, reason: 'retrying', until: NOW + 1 }
     const heldTill = (at: number) => ({ mark: { mark: 'm', since: NOW, heldUntil: at } })
 
     assert.deepEqual(found(old), ['oldest_waiting'])
-    assert.deepEqual(found({ ...old, head: { sequence: 1 as never, acceptedAt: NOW - 15 * MINUTE_MS + 1 } }), [])
+    assert.deepEqual(found({ ...old, head: { sequence: 1, acceptedAt: NOW - 15 * MINUTE_MS + 1 } }), [])
     assert.deepEqual(found(old, 0, { oldestWaitingMs: 0 }), [])
     // It was quiet, paced or paused till then.
     assert.deepEqual(found(old, 0, heldTill(NOW - 14 * MINUTE_MS)), [])
@@ -113,7 +113,7 @@ describe('what is wrong with a lane', () => {
       let marks: ReturnType<typeof followLanes> = new Map()
       for (let at = 0; at < 10 * MINUTE_MS; at += 15_000) {
         const startedAt = NOW + at - (at % everyMs)
-        const open = { sequence: Math.floor(at / everyMs) as never, number: 1, startedAt }
+        const open = { sequence: Math.floor(at / everyMs), number: 1, startedAt }
         const lane: WatchedLane = {
           ...LANE,
           reason: 'sending',

@@ -34,7 +34,11 @@ describe('which hour is counted next', () => {
     assert.equal(nextHour(counted({ at }), looking), CURRENT)
     assert.equal(nextHour(counted({ at }), { ...looking, isWatched: false }), null)
     // What went on its way in the first minutes of the next hour is seen, too, and then it rests.
-    const after = new Map([...all(now + 10 * MINUTE_MS), [CURRENT, now + 9 * MINUTE_MS], [CURRENT + HOUR_MS, now + 10 * MINUTE_MS]])
+    const after = new Map([
+      ...all(now + 10 * MINUTE_MS),
+      [CURRENT, now + 9 * MINUTE_MS],
+      [CURRENT + HOUR_MS, now + 10 * MINUTE_MS],
+    ])
     assert.equal(nextHour(counted({ at: after }), later(10 * MINUTE_MS)), null)
   })
 
