@@ -9,6 +9,7 @@ import { Cli } from '../src/cli/cli.ts'
 import { NuncioCommand } from '../src/cli/nuncio-command.ts'
 import { createProgram } from '../src/cli/program.ts'
 import { openSurroundings } from '../src/cli/surroundings.ts'
+import { FROM_FILES } from '../src/config/read-secret-files.ts'
 import { SETTINGS } from '../src/config/settings.ts'
 import { successBody } from '../src/contract/replies.ts'
 
@@ -64,6 +65,7 @@ describe('the pages for people', () => {
       ...OF_TESTS_AND_BENCHES,
       ...Object.keys(packageFile.scripts),
       ...Object.values(SETTINGS).map(({ name }) => name),
+      ...FROM_FILES.map(({ name }) => `${name}_FILE`),
     ])
 
     assert.deepEqual(

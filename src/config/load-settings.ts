@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { Refusal } from '../core/refusals.ts'
+import { readSecretFiles } from './read-secret-files.ts'
 import { readSettings, type SettingProblem, type Settings, type SettingsReading } from './read-settings.ts'
 
 /**
@@ -9,8 +10,10 @@ import { readSettings, type SettingProblem, type Settings, type SettingsReading 
  */
 export function loadSettings(commandLine: Readonly<Record<string, string | undefined>> = {}): SettingsReading {
   const { texts, problem } = readEnvFile('.env')
-  const reading = readSettings({ commandLine, environment: process.env, envFile: texts })
-  return problem === null ? reading : { ...reading, problems: [problem, ...reading.problems], settings: null }
+  const { environment, problems } = readSecretFiles(process.env)
+  const reading = readSettings({ commandLine, environment, envFile: texts })
+  const before = [...(problem === null ? [] : [problem]), ...problems]
+  return before.length === 0 ? reading : { ...reading, problems: [...before, ...reading.problems], settings: null }
 }
 
 /** The settings, or a refusal that tells all mistakes at once, one in a line. */

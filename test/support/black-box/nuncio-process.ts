@@ -20,6 +20,8 @@ export interface ServiceSettings {
   /** Further arguments of `serve`, such as `--processes`. */
   readonly serveArguments?: readonly string[]
   readonly onStart?: (pid: number) => void
+  /** Another copy of the program than this one. */
+  readonly main?: string
 }
 
 export interface Ending {
@@ -61,14 +63,18 @@ export class NuncioProcess {
   /** Starts it without waiting, for runs in which it may fail to start. */
   spawn(): void {
     const log = openSync(this.#logFile, 'a')
-    const child = spawn(process.execPath, [nuncioMain, 'serve', ...(this.settings.serveArguments ?? [])], {
-      cwd: this.settings.workDir,
-      env: nuncioEnvironment(this.settings.dataDir, {
-        NUNCIO_PORT: String(this.settings.port),
-        ...this.settings.environment,
-      }),
-      stdio: ['ignore', log, log],
-    })
+    const child = spawn(
+      process.execPath,
+      [this.settings.main ?? nuncioMain, 'serve', ...(this.settings.serveArguments ?? [])],
+      {
+        cwd: this.settings.workDir,
+        env: nuncioEnvironment(this.settings.dataDir, {
+          NUNCIO_PORT: String(this.settings.port),
+          ...this.settings.environment,
+        }),
+        stdio: ['ignore', log, log],
+      },
+    )
     closeSync(log)
     this.#child = child
     this.#ending = new Promise((resolve, reject) => {
