@@ -36,6 +36,8 @@ function installPackages(folder: string): void {
   const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock
   for (const path of findShipped(lock)) {
     const place = join(ROOT, path)
+    // One that is missing here is missing in the image, too: if anything asks for it, the service does not start.
+    if (!existsSync(place)) continue
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     cpSync(place, join(folder, path), {
       recursive: true,
