@@ -49,6 +49,7 @@ export const SECTIONS: readonly Section[] = [
       'docs/operating/install.md',
       'docs/operating/what-happens-if.md',
       'docs/operating/back-up.md',
+      'docs/operating/retention.md',
       'docs/operating/upgrade.md',
     ],
   },

@@ -11,6 +11,7 @@ import { CHANNELS } from './channel-settings.ts'
 import { createConnecting } from './connecting.ts'
 import { createLastFacts } from './create-last-facts.ts'
 import { createSandboxShow } from './create-sandbox-show.ts'
+import { sweepTimesOf } from './keep-by-age.ts'
 import { type ConsoleStorage, openConsoleStore } from './open-console-store.ts'
 import { toRanges } from './to-ranges.ts'
 
@@ -45,6 +46,7 @@ export async function openConsole({ settings, clock, secrets, channelMemory, onT
       }),
       dataDir: settings.dataDir,
       sandbox: createSandboxShow(join(settings.dataDir, 'sandbox-media')),
+      keeps: sweepTimesOf(settings),
       version: packageFile.version,
       webhookAllowedPrivate: toRanges(settings.webhookAllowedPrivate),
       mayUsePlainHttp: settings.consolePlainHttp,

@@ -13,6 +13,7 @@ import { findAccountOrAll } from './parse/find-account.ts'
 import { goesOn } from './print/goes-on.ts'
 import { printable } from './print/printable.ts'
 import { isoTime, relativeTime } from './print/times.ts'
+import { waitInWords } from './retention-command.ts'
 
 // In more detail than an alarm does.
 const TOLD_BELOW: ReadonlySet<string> = new Set<AlarmKind>(['lanes_held', 'unconfirmed', 'token_expiring'])
@@ -48,7 +49,8 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
             webhooks: disabled.map(webhookJson),
           })
         }
-        await cli.say(inWords({ alarms, hold, unconfirmed, lanes, tokens, disabled }, now))
+        const retention = waitInWords(await administration.readSweep(), now)
+        await cli.say(inWords({ alarms, hold, retention, unconfirmed, lanes, tokens, disabled }, now))
       }),
     )
 }
@@ -92,16 +94,18 @@ function tokenJson({ id, name, account, expiresAt }: TokenView) {
 interface Findings {
   readonly alarms: readonly AlarmView[]
   readonly hold: HoldView | null
+  readonly retention: string | null
   readonly unconfirmed: readonly MessageView[]
   readonly lanes: readonly Lane[]
   readonly tokens: readonly TokenView[]
   readonly disabled: readonly WebhookView[]
 }
 
-function inWords({ alarms, hold, unconfirmed, lanes, tokens, disabled }: Findings, now: number): string {
+function inWords({ alarms, hold, retention, unconfirmed, lanes, tokens, disabled }: Findings, now: number): string {
   const parts = [
     part('Alarms', alarms.filter(({ kind }) => !TOLD_BELOW.has(kind)).map(alarmLine)),
     hold ? holdInWords(hold, now) : '',
+    retention ?? '',
     part(
       'Unconfirmed: nobody knows whether these arrived. Ask the recipient, then: nuncio message resolve ID --arrived or --send-again',
       unconfirmed.map((message) => messageLine(message, now)),

@@ -13,6 +13,7 @@ import { addMessageCommands } from './message-commands.ts'
 import { NuncioCommand } from './nuncio-command.ts'
 import { addRecipientCommands } from './recipient-commands.ts'
 import { addRestoreCommand } from './restore-command.ts'
+import { addRetentionCommand } from './retention-command.ts'
 import { addSandboxCommands } from './sandbox-commands.ts'
 import { addSecretsCommands } from './secrets-commands.ts'
 import { addSendCommand } from './send-command.ts'
@@ -57,6 +58,7 @@ export function createProgram(cli: Cli): NuncioCommand {
   addRecipientCommands(program, cli)
   addSandboxCommands(program, cli)
   addHoldCommand(program, cli)
+  addRetentionCommand(program, cli)
   addSecretsCommands(program, cli)
   addConfigCommand(program, cli)
   addDoctorCommand(program, cli)

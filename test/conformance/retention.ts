@@ -371,6 +371,38 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
+  it('G1: keeps what it must, in any history, swept and cut off at any time', async () => {
+    const world = await newWorld()
+    const [sender, other] = [await newSender(world), await newSender(world)]
+    await setOwn(world, other.accountId, { bodiesDays: 3, messagesDays: 12 })
+    const lots = drawing(7)
+    const made: { id: MessageId; at: number; isLost: boolean; of: Sender }[] = []
+    for (let turn = 0; turn < 30; turn++) {
+      const of = lots() < 0.5 ? sender : other
+      const lot = lots()
+      const at = world.clock.now()
+      if (lot < 0.35) made.push({ id: await publish(world, of), at, isLost: false, of })
+      else if (lot < 0.55) made.push({ id: await lose(world, of), at, isLost: true, of })
+      else if (lot < 0.75) await passDays(world, 1 + Math.floor(lots() * 20))
+      else await sweep(world, { steps: 1 + Math.floor(lots() * 12), mostRows: 3 })
+
+      for (const { id, at: acceptedAt, isLost, of: whose } of made) {
+        const body = await bodyOf(world, id)
+        const age = world.clock.now() - acceptedAt
+        const [bodies, messages] = whose === other ? [3, 12] : [30, 90]
+        if (isLost || age < messages * DAY_MS) assert.notEqual(body, null, `a message went after ${age} ms`)
+        if (isLost || age < bodies * DAY_MS) assert.match(body ?? '', /Hello/)
+      }
+    }
+    await sweep(world)
+    const last = made.at(-1)?.id
+    for (const { id, at, isLost, of } of made) {
+      const isOver = world.clock.now() - at > (of === other ? 4 : 31) * DAY_MS
+      if (isOver && !isLost && id !== last) assert.doesNotMatch((await bodyOf(world, id)) ?? '', /Hello/)
+    }
+    await world.close()
+  })
+
   it('tells of its last sweep', async () => {
     const world = await newWorld()
     await publish(world, await newSender(world))
@@ -383,6 +415,15 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     assert.deepEqual([last?.begunAt, last?.removed.bodies, beginsAt, waitsFor], [begunAt, 1, 0, null])
     await world.close()
   })
+}
+
+/** The same numbers in [0, 1) for the same seed. */
+function drawing(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state * 48_271) % 2_147_483_647
+    return state / 2_147_483_647
+  }
 }
 
 function sum(removed: Removed): number {

@@ -8,33 +8,61 @@ import { TextLink } from '../../parts/links.tsx'
 import { Page } from '../../parts/page.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
 import { TimeAgo } from '../../parts/time-ago.tsx'
+import { RetentionForm } from './retention-form.tsx'
 
 const COUNTED_EVERY_MS = 10_000
 
 /** What is kept, since when, and how much room it takes. */
 export function Retention() {
-  const { id: account } = useAccount()
+  const { id: account, can } = useAccount()
   const asked = useAsk('readRetention', { params: { account } }, { everyMs: COUNTED_EVERY_MS })
   return (
     <Page title="Retention" about="What this service keeps for this account, and how much room it takes.">
       {asked.error ? <ProblemNote problem={asked.error} onRetry={() => void asked.refetch()} /> : null}
-      <Alert color="blue" variant="light" icon={<Info aria-hidden />} title="Nothing is deleted by itself yet">
-        <Text size="sm">
-          Messages, their texts and the API log are kept for as long as the database is. A later version will let you
-          say after how many days they go. Until then, watch the disk: when it is full, nothing is accepted any more.
-        </Text>
-      </Alert>
+      {asked.data ? <Waiting kept={asked.data} /> : null}
       {asked.data ? <Facts kept={asked.data} account={account} /> : null}
+      {asked.data && can('owner') ? <RetentionForm kept={asked.data} account={account} /> : null}
     </Page>
   )
 }
 
+/** Old data goes soon for the first time: whoever did not expect that can still say so. */
+function Waiting({ kept: { waitsUntil, waitsFor } }: { readonly kept: RetentionReply }) {
+  if (waitsUntil === null) return null
+  return (
+    <Alert color="yellow" variant="light" icon={<Info aria-hidden />} title="What is old will be deleted">
+      <Text size="sm">
+        {waitsFor === 'pause'
+          ? 'Nothing was deleted for a long time, or the clock has leapt. '
+          : 'This version deletes what is old by itself. '}
+        It begins <TimeAgo at={waitsUntil} />. Whoever runs the service can keep more with NUNCIO_KEEP_BODIES_DAYS and
+        NUNCIO_KEEP_MESSAGES_DAYS until then.
+      </Text>
+    </Alert>
+  )
+}
+
+function keptFor(days: number, own: number | null): string {
+  const text = (count: number) => (count === 0 ? 'for ever' : count === 1 ? '1 day' : `${count} days`)
+  return own === null || own === days ? `Kept ${text(days)}` : `Kept ${text(own)} (the installation: ${text(days)})`
+}
+
 function Facts({ kept, account }: { readonly kept: RetentionReply; readonly account: string }) {
-  const { spool, databaseBytes, countedAt, isComplete, oldestAt } = kept
+  const { spool, databaseBytes, countedAt, isComplete, oldestAt, installation, own, lastSweptAt } = kept
   return (
     <Stack gap="xs">
       <Table variant="vertical" layout="auto" withTableBorder>
         <Table.Tbody>
+          <Fact name="Texts, captions, URLs, file names">
+            {keptFor(installation.bodiesDays, own.bodiesDays)} from the acceptance. What has not ended keeps them.
+          </Fact>
+          <Fact name="Messages and the API log">
+            {keptFor(installation.messagesDays, own.messagesDays)}. What waits, and what nobody has resolved, stays.
+          </Fact>
+          <Fact name="The audit log">{keptFor(installation.auditDays, null)}.</Fact>
+          <Fact name="Last deleted what is old">
+            {lastSweptAt === null ? 'Not yet' : <TimeAgo at={lastSweptAt} />}, and again every hour.
+          </Fact>
           <Fact name="Messages">
             <TextLink to="/a/$account/developer/logs" params={{ account }} size="sm">
               {`${isComplete ? '' : 'at least '}${kept.messages.toLocaleString('en')}`}

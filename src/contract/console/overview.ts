@@ -87,6 +87,8 @@ const overview = z.object({
 })
 export type OverviewReply = z.output<typeof overview>
 
+const ownTimes = z.object({ bodiesDays: z.int().nullable(), messagesDays: z.int().nullable() })
+
 const retention = z.object({
   now: instant,
   messages: z.int(),
@@ -99,6 +101,15 @@ const retention = z.object({
   spool: z.object({ files: z.int(), bytes: z.int(), isMore: z.boolean() }),
   /** Null where other accounts live in the same database: its size would tell of them. */
   databaseBytes: z.int().nullable(),
+  /** Days, as the installation has it; 0: for ever. */
+  installation: z.object({ bodiesDays: z.int(), messagesDays: z.int(), auditDays: z.int() }),
+  /** Days that the account wants instead, where that is less. */
+  own: ownTimes,
+  /** Nothing is deleted before; null: it goes on. */
+  waitsUntil: instant.nullable(),
+  waitsFor: z.enum(['upgrade', 'pause']).nullable(),
+  /** The last time that what is old was deleted. */
+  lastSweptAt: instant.nullable(),
 })
 export type RetentionReply = z.output<typeof retention>
 
@@ -123,5 +134,14 @@ export const overviewRoutes = {
     access: 'viewer',
     params: ofAccount,
     reply: retention,
+  }),
+  /** Null: as the installation has it. Written to the audit log. */
+  changeRetention: consoleRoute({
+    method: 'PUT',
+    path: '/accounts/:account/retention',
+    access: 'owner',
+    params: ofAccount,
+    body: ownTimes,
+    reply: ownTimes,
   }),
 } as const

@@ -1,7 +1,9 @@
 import type { LanePolicy } from '../connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant, MessageId, TokenId, WorkerId } from '../ids.ts'
 import type { MessageState, MessageType } from '../message/message.ts'
+import type { OwnTimes, RetentionTimes } from '../retention/retention-times.ts'
 import type { TokenEvent } from '../token/token.ts'
+import type { RetentionState } from './retention.ts'
 
 export interface AccountView {
   readonly id: AccountId
@@ -286,6 +288,18 @@ export interface Administration {
   listRequests(filter: RequestFilter): AsyncIterable<RequestView>
   /** Refuses with `request_unknown`, also for a request of another account. An old one takes long to find: there is no index. */
   findRequest(requestId: string, accountId: AccountId | null): Promise<RequestStory>
+
+  /** What an account wants to be kept for less long than the installation keeps it. */
+  readOwnTimes(accountId: AccountId): Promise<OwnTimes>
+  /** Refuses with `argument_invalid` what is longer than the installation has it, or contradicts itself. */
+  setOwnTimes(
+    wanted: { readonly accountId: AccountId; readonly own: OwnTimes; readonly installation: RetentionTimes },
+    actor: Actor,
+  ): Promise<OwnTimes>
+  /** What deletes by age: when it last did, and from when on it may. */
+  readSweep(): Promise<RetentionState>
+  /** Ends the wait after an upgrade or a long pause. */
+  beginRetention(actor: Actor): Promise<void>
 
   /** Null while lanes may move. */
   readHold(): Promise<HoldView | null>

@@ -27,6 +27,8 @@ export interface ConsoleDeps {
   /** Holds keys of ours. */
   readonly dataDir: string
   readonly sandbox: SandboxShow
+  /** How many days the installation keeps what; 0: for ever. */
+  readonly keeps: { readonly bodiesDays: number; readonly messagesDays: number; readonly auditDays: number }
   readonly version: string
   /** Private ranges that the operator opened for webhooks. */
   readonly webhookAllowedPrivate: readonly AddressRange[]

@@ -7,6 +7,7 @@ import { listMessages, listUnresolved } from './list-messages.ts'
 import { explainMessage } from './message-story.ts'
 import { removeConnection } from './remove-connection.ts'
 import { findRequest, listRequests } from './request-log.ts'
+import { beginRetention, readOwnTimes, readSweep, setOwnTimes } from './retention/own-times.ts'
 import type { Store } from './store.ts'
 import { createToken, deleteToken, listTokens } from './tokens.ts'
 import { listHeldLanes, listWorkers } from './workers.ts'
@@ -37,6 +38,11 @@ export function createAdministration(store: Store): Administration {
 
     listRequests: (filter) => listRequests(store, filter),
     findRequest: (requestId, accountId) => findRequest(store, requestId, accountId),
+
+    readOwnTimes: (accountId) => readOwnTimes(store, accountId),
+    setOwnTimes: (wanted, actor) => setOwnTimes(store, wanted, actor),
+    readSweep: () => readSweep(store),
+    beginRetention: (actor) => beginRetention(store, actor),
 
     readHold: () => readHold(store),
     holdLanes: (reason, actor) => holdLanes(store, reason, actor),

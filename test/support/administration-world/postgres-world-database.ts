@@ -68,6 +68,7 @@ export async function openPostgresWorldDatabase(now: () => Instant): Promise<Wor
 }
 
 const EMPTIED = [
+  'account_retention',
   'sign_in_ticket',
   'sign_in_throttle',
   'known_device',

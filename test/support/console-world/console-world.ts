@@ -170,6 +170,7 @@ export class ConsoleWorld extends AdministrationWorld {
         version: '0.0.0',
         mayUsePlainHttp: false,
         webhookAllowedPrivate: [],
+        keeps: { bodiesDays: 30, messagesDays: 90, auditDays: 400 },
         pagesFolder: '/nowhere',
         checksReplies: true,
         ...console,

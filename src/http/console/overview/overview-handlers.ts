@@ -4,7 +4,10 @@ import type { ConsoleDeps } from '../console-deps.ts'
 import type { Handlers } from '../handling.ts'
 import { tellReason } from '../log/tell-reason.ts'
 
-export function overviewHandlers({ store: { overview } }: Pick<ConsoleDeps, 'store'>): Handlers<typeof overviewRoutes> {
+export function overviewHandlers({
+  store: { overview, administration },
+  keeps,
+}: Pick<ConsoleDeps, 'store' | 'keeps'>): Handlers<typeof overviewRoutes> {
   return {
     async readOverview({ query: { range, connection, offset } }, { accountId, role }) {
       const connectionId = (connection as ConnectionId | undefined) ?? null
@@ -24,7 +27,21 @@ export function overviewHandlers({ store: { overview } }: Pick<ConsoleDeps, 'sto
         },
       }
     },
-    readRetention: (_, { accountId }) => overview.readRetention(accountId),
+    async readRetention(_, { accountId }) {
+      const kept = await overview.readRetention(accountId)
+      const { beginsAt, waitsFor, last } = await administration.readSweep()
+      const waits = beginsAt > kept.now
+      return {
+        ...kept,
+        installation: keeps,
+        own: await administration.readOwnTimes(accountId),
+        waitsUntil: waits ? beginsAt : null,
+        waitsFor: waits ? waitsFor : null,
+        lastSweptAt: last?.endedAt ?? null,
+      }
+    },
+    changeRetention: ({ body }, { accountId, actor }) =>
+      administration.setOwnTimes({ accountId, own: body, installation: keeps }, actor),
   }
 }
 
