@@ -247,12 +247,7 @@ export class SqliteRetention implements Retention {
 
   #trimTallies(before: Instant, limit: number): number {
     let removed = 0
-    for (const table of ['tally', 'tally_reason', 'tally_hour']) {
-      const key = {
-        tally: 'account_id, connection_id, hour, state',
-        tally_reason: 'account_id, hour, state, reason',
-        tally_hour: 'hour',
-      }[table]
+    for (const [table, key] of Object.entries(TALLY_KEYS)) {
       removed += this.#run(
         `delete from ${table} where (${key}) in (select ${key} from ${table} where hour < ? order by hour limit ?)`,
         before,
@@ -308,6 +303,12 @@ export class SqliteRetention implements Retention {
     this.#statements.set(sql, made)
     return made
   }
+}
+
+const TALLY_KEYS = {
+  tally: 'account_id, connection_id, hour, state',
+  tally_reason: 'account_id, hour, state, reason',
+  tally_hour: 'hour',
 }
 
 function tableOf(what: WalkOf): 'message' | 'request' {
