@@ -27,14 +27,19 @@ export class Kannel {
 
   static async start(folder: string): Promise<Kannel> {
     mkdirSync(join(folder, 'spool'))
-    const [admin, box, network, port] = await Promise.all(Array.from({ length: 4 }, findFreePort))
+    const [admin, box, network, port] = await Promise.all([
+      findFreePort(),
+      findFreePort(),
+      findFreePort(),
+      findFreePort(),
+    ])
     const file = join(folder, 'kannel.conf')
     writeFileSync(file, configuration({ folder, admin, box, network, port }))
     const bearerbox = startBox('bearerbox', file)
     await waitUntil('Kannel’s bearerbox answers', () => answers(admin, '/status.txt'), WAITS)
     const smsbox = startBox('smsbox', file)
     await waitUntil('Kannel’s smsbox answers', () => answers(port, '/'), WAITS)
-    return new Kannel({ port: port ?? 0, folder, boxes: [bearerbox, smsbox] })
+    return new Kannel({ port, folder, boxes: [bearerbox, smsbox] })
   }
 
   /** The one that takes requests. */
@@ -81,17 +86,17 @@ function startBox(program: string, file: string): ChildProcess {
   return spawn(program, ['-v', '4', file], { stdio: 'ignore' })
 }
 
-async function answers(port: number | undefined, path: string): Promise<boolean> {
+async function answers(port: number, path: string): Promise<boolean> {
   const reply = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => null)
   return reply !== null
 }
 
 interface Wanted {
   readonly folder: string
-  readonly admin: number | undefined
-  readonly box: number | undefined
-  readonly network: number | undefined
-  readonly port: number | undefined
+  readonly admin: number
+  readonly box: number
+  readonly network: number
+  readonly port: number
 }
 
 function configuration({ folder, admin, box, network, port }: Wanted): string {
