@@ -5,7 +5,7 @@ export function makeNoticesPage(): string {
   const kinds = Object.entries<NoticeKindFacts>(NOTICE_KINDS)
   const groups = NOTICE_GROUPS.map((group) => {
     const parts = kinds.filter(([, facts]) => facts.group === group).map(([kind, facts]) => printKind(kind, facts))
-    return `## ${group[0]?.toUpperCase()}${group.slice(1)}\n\n${parts.join('\n\n')}`
+    return `## ${group.charAt(0).toUpperCase()}${group.slice(1)}\n\n${parts.join('\n\n')}`
   })
   return `# Notices
 

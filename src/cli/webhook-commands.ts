@@ -213,7 +213,7 @@ async function replay(session: AdministrationSession, id: string, options: Repla
   if (!/^\d{1,15}$/.test(delivery ?? ''))
     throw new Refusal(
       'argument_invalid',
-      `“${delivery}” is no delivery. They are numbers: nuncio webhook deliveries ${id}`,
+      `“${delivery ?? ''}” is no delivery. They are numbers: nuncio webhook deliveries ${id}`,
     )
   await session.webhooks.replayDelivery(of, Number(delivery), ACTOR)
   return 1

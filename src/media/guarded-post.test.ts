@@ -23,7 +23,7 @@ interface How {
 }
 
 function post(url: string, hosts: readonly TestHost[], { timing, replaced }: How = {}) {
-  const { post } = createGuardedPost(
+  const guarded = createGuardedPost(
     {
       allowedPrivate: hosts.map(({ address }) => parseAddressRange(address)!),
       dnsServers: [world.dns.address],
@@ -32,7 +32,7 @@ function post(url: string, hosts: readonly TestHost[], { timing, replaced }: How
     replaced,
   )
   const wanted = { url, headers: { 'webhook-id': 'ntc_1' }, body: '{"type":"webhook.test"}' }
-  return post(wanted, new AbortController().signal)
+  return guarded.post(wanted, new AbortController().signal)
 }
 
 describe('posting to an address that an account gave', () => {
@@ -140,9 +140,9 @@ describe('posting to an address that an account gave', () => {
 
   it('is ended by whoever asked', async () => {
     const host = await world.host(() => {})
-    const { post: send } = createGuardedPost({ allowedPrivate: [parseAddressRange(host.address)!] })
+    const guarded = createGuardedPost({ allowedPrivate: [parseAddressRange(host.address)!] })
     const caller = new AbortController()
-    const sent = send({ url: host.url(), headers: {}, body: '' }, caller.signal)
+    const sent = guarded.post({ url: host.url(), headers: {}, body: '' }, caller.signal)
     await expect.poll(() => host.connects).toBe(1)
 
     caller.abort(new Error('stopped'))

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import type { AccountId } from '../../src/core/ids.ts'
 import { judgeTry } from '../../src/core/notices/judge-try.ts'
 import type { NoticeKind } from '../../src/core/notices/notice-kinds.ts'
 import type { ClaimedDelivery, TriedDelivery } from '../../src/core/ports/deliveries.ts'
@@ -430,7 +429,7 @@ async function hook({ hooks, account }: World, id: string, kinds: readonly Notic
 async function announce({ storage, account }: World, count: number, prefix = 'key'): Promise<void> {
   await storage.notices.announce(
     Array.from({ length: count }, (_, at) => ({
-      accountId: account as AccountId,
+      accountId: account,
       kind: 'token.expired' as const,
       at: storage.clock.now(),
       key: `${prefix}-${at}`,

@@ -27,7 +27,7 @@ export function Delivery() {
     replay
       .mutateAsync({ params: { account, id, position } })
       .then(() => tell('The delivery is on its way again.'))
-      .catch((problem: Error) => tell(problem.message))
+      .catch((problem: unknown) => tell(problem instanceof Error ? problem.message : String(problem)))
   return (
     <Page
       title="Delivery"

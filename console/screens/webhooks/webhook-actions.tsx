@@ -43,19 +43,7 @@ export function WebhookActions({ webhook: { id, state, url }, onEdit }: WebhookA
       <Button variant="default" leftSection={<Pencil size={16} aria-hidden />} onClick={onEdit}>
         Change
       </Button>
-      <Button
-        variant="default"
-        leftSection={<Power size={16} aria-hidden />}
-        onClick={() =>
-          isEnabled
-            ? open('disable')
-            : void setState
-                .mutateAsync({ params, body: { state: 'enabled' } })
-                .then(() => tell('The webhook is enabled. What waits is posted now.'), failed)
-        }
-      >
-        {isEnabled ? 'Disable' : 'Enable'}
-      </Button>
+      <Toggle params={params} isEnabled={isEnabled} onDisable={() => open('disable')} />
       <Button variant="default" leftSection={<RefreshCw size={16} aria-hidden />} onClick={() => open('rotate')}>
         Rotate secret
       </Button>
@@ -97,5 +85,30 @@ export function WebhookActions({ webhook: { id, state, url }, onEdit }: WebhookA
       </ConfirmDialog>
       {secret === null ? null : <ShownSecret secret={secret} onClose={() => setSecret(null)} />}
     </>
+  )
+}
+
+interface ToggleProps {
+  readonly params: { readonly account: string; readonly id: string }
+  readonly isEnabled: boolean
+  readonly onDisable: () => void
+}
+
+/** To disable is asked about first; to enable only does good. */
+function Toggle({ params, isEnabled, onDisable }: ToggleProps) {
+  const enable = useAct('setWebhookState')
+  const click = () =>
+    enable
+      .mutateAsync({ params, body: { state: 'enabled' } })
+      .then(() => tell('The webhook is enabled. What waits is posted now.'))
+      .catch((problem: unknown) => tell(problem instanceof Error ? problem.message : String(problem)))
+  return (
+    <Button
+      variant="default"
+      leftSection={<Power size={16} aria-hidden />}
+      onClick={() => (isEnabled ? onDisable() : void click())}
+    >
+      {isEnabled ? 'Disable' : 'Enable'}
+    </Button>
   )
 }

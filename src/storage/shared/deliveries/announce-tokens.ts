@@ -14,9 +14,10 @@ export async function announceTokens(store: Store): Promise<void> {
     .where('t.deleted_at', 'is', null)
     .where('t.expires_at', '>', now - TOLD_AFTER_MS)
     .where('t.expires_at', '<=', now + Math.max(...TOLD_DAYS_AHEAD) * DAY_MS)
-    .where(({ exists, selectFrom }) =>
-      exists(
-        selectFrom('notice_want as w')
+    .where((where) =>
+      where.exists(
+        where
+          .selectFrom('notice_want as w')
           .select('w.kind')
           .whereRef('w.account_id', '=', 't.account_id')
           .where('w.kind', 'in', ['token.expiring', 'token.expired']),

@@ -31,9 +31,10 @@ async function findDue(tables: Transaction<Tables>, now: Instant): Promise<reado
     .selectFrom('webhook as w')
     .select(['w.account_id', 'w.id', 'w.failing_since', 'w.served_at'])
     .where('w.state', '=', 'enabled')
-    .where(({ exists, selectFrom }) =>
-      exists(
-        selectFrom('delivery as d')
+    .where((where) =>
+      where.exists(
+        where
+          .selectFrom('delivery as d')
           .select('d.webhook_id')
           .whereRef('d.account_id', '=', 'w.account_id')
           .whereRef('d.webhook_id', '=', 'w.id')
