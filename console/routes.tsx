@@ -150,6 +150,11 @@ const alarms = createRoute({
   path: '/alarms',
   component: screen(() => import('./screens/alarms/alarms.tsx'), 'Alarms'),
 })
+const recipients = createRoute({
+  getParentRoute: () => account,
+  path: '/settings/recipients',
+  component: screen(() => import('./screens/recipients/recipients.tsx'), 'Recipients'),
+})
 const retention = createRoute({
   getParentRoute: () => account,
   path: '/settings/retention',
@@ -180,6 +185,7 @@ const ofAccount = account.addChildren([
   sandbox,
   accountSettings,
   people,
+  recipients,
   retention,
   audit,
 ])

@@ -2,6 +2,7 @@ import { Text } from '@mantine/core'
 import {
   Activity,
   Archive,
+  Ban,
   BellRing,
   BookOpen,
   Braces,
@@ -42,12 +43,14 @@ const DEVELOPER: readonly Place[] = [
   { to: '/a/$account/developer/quickstart', label: 'Quickstart', icon: BookOpen },
 ]
 const PEOPLE: Place = { to: '/a/$account/settings/people', label: 'People', icon: Users }
+const RECIPIENTS: Place = { to: '/a/$account/settings/recipients', label: 'Recipients', icon: Ban }
 const AUDIT: Place = { to: '/a/$account/settings/audit', label: 'Audit log', icon: ScrollText }
 
 export function Navigation({ account, role }: { readonly account: string; readonly role: Role }) {
   const settings: readonly Place[] = [
     { to: '/a/$account/settings/account', label: 'Account', icon: Settings },
     ...(role === 'owner' ? [PEOPLE] : []),
+    ...(role === 'viewer' ? [] : [RECIPIENTS]),
     { to: '/a/$account/settings/retention', label: 'Retention', icon: Archive },
     ...(role === 'owner' ? [AUDIT] : []),
   ]

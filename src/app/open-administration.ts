@@ -22,6 +22,7 @@ import { CHANNELS } from './channel-settings.ts'
 import { createConnecting } from './connecting.ts'
 import type { KeyRingAdministration } from './key-ring-administration.ts'
 import { openEngine } from './open-engine.ts'
+import { createRecipientData, type RecipientData } from './recipient-data.ts'
 import { createRecipientEntries } from './recipient-entries.ts'
 import { systemClock } from './system-clock.ts'
 import { toRanges } from './to-ranges.ts'
@@ -61,6 +62,7 @@ export interface AdministrationSession {
   readonly recipientEntries: RecipientEntries
   /** What the watchdog of the running service has found. */
   readonly alarms: Alarms
+  readonly recipientData: RecipientData
   /** For a password that is set without the console. */
   readonly hashPassword: (password: string) => Promise<string>
   /** Those by which a connection can be added. */
@@ -91,6 +93,7 @@ export async function openAdministration(
     return secrets
   }
   const blockLists = createBlockLists(storage.store)
+  const recipientEntries = createRecipientEntries({ lists: blockLists, openSecrets: openSecretsOnce })
   return {
     administration: storage.administration,
     people: createPeople(storage.store),
@@ -98,8 +101,9 @@ export async function openAdministration(
     webhookAllowedPrivate: toRanges(settings.webhookAllowedPrivate),
     lanes: createLaneViews(storage.store),
     blockLists,
-    recipientEntries: createRecipientEntries({ lists: blockLists, openSecrets: openSecretsOnce }),
     alarms: createAlarms(storage.store),
+    recipientEntries,
+    recipientData: createRecipientData(storage.store, recipientEntries),
     async hashPassword(password) {
       const { PasswordHasher } = await import('../http/console/people/password-hasher.ts')
       return new PasswordHasher().hash(password)

@@ -2,6 +2,7 @@ import type { ConnectionView } from '../core/ports/administration.ts'
 import { explainReason } from '../core/reasons.ts'
 import { ACTOR, type Cli } from './cli.ts'
 import { WHOSE, withConnection } from './connection-argument.ts'
+import { addConnectionBacklogCommand } from './connection-backlog-command.ts'
 import { addConnectionNetworkCommands } from './connection-network-commands.ts'
 import { addConnectionSettingsCommands } from './connection-settings-commands.ts'
 import { connectionJson } from './json-shapes.ts'
@@ -17,6 +18,7 @@ export function addConnectionCommands(program: NuncioCommand, cli: Cli): void {
   addList(group, cli)
   addPause(group, cli)
   addResume(group, cli)
+  addConnectionBacklogCommand(group, cli)
   addRemove(group, cli)
 }
 

@@ -71,6 +71,8 @@ export const REFUSALS = {
   recipient_is_blocked:
     'The recipient asked to stop and is on the block list of the account, so nothing is sent again. If it was blocked by mistake: nuncio recipient unblock NUMBER',
   recipient_not_blocked: 'This number is not on the block list of the account.',
+  recipient_has_waiting: 'Messages to this recipient wait. Cancel them first, then it can be erased.',
+  recipient_was_erased: 'The recipient of this message was erased, so it cannot be sent again.',
 
   // The console
   not_signed_in: 'You are not signed in, or your session has ended. Sign in again.',

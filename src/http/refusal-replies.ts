@@ -122,6 +122,8 @@ const REPLY_OF: Record<RefusalCode, Reply | InConsole | null> = {
   lane_not_waiting: inConsole(409),
   recipient_is_blocked: inConsole(409),
   recipient_not_blocked: inConsole(404),
+  recipient_has_waiting: inConsole(409),
+  recipient_was_erased: inConsole(409),
   delivery_unknown: inConsole(404),
   copy_gone: inConsole(404),
   channel_unknown: inConsole(404),

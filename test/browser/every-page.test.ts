@@ -21,6 +21,7 @@ const PAGES = [
   '/developer/quickstart',
   '/settings/account',
   '/settings/people',
+  '/settings/recipients',
   '/settings/retention',
   '/settings/audit',
 ]

@@ -54,6 +54,8 @@ const BODIES: Partial<Record<ConsoleRouteName, object>> = {
     gapJitterMs: 0,
     quietHours: null,
   },
+  blockRecipient: { number: RECIPIENT, reason: '' },
+  unblockRecipient: { entry: '15550199999' },
   changeChannelSettings: { settings: {} },
   removeConnection: { cancelWaiting: true },
   cancelWaiting: { upTo: null },

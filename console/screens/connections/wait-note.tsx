@@ -7,6 +7,7 @@ import { useAccount } from '../../parts/account.tsx'
 import { ReasonNote } from '../../parts/reason-note.tsx'
 import { tell } from '../../parts/tell.ts'
 import { TimeAgo } from '../../parts/time-ago.tsx'
+import { ConfirmBacklog } from './confirm-backlog.tsx'
 
 type Wait = NonNullable<ConnectionView['wait']>
 
@@ -16,7 +17,10 @@ export function WaitNote({ connection }: { readonly connection: ConnectionView }
   return (
     <Box mih={140}>
       {wait ? (
-        <WhyItWaits id={id} wait={wait} />
+        <>
+          <WhyItWaits id={id} wait={wait} />
+          {wait.code === 'backlog_confirmation' ? <ConfirmBacklog connection={connection} /> : null}
+        </>
       ) : (
         <Alert color="gray" variant="light" icon={<CircleCheck aria-hidden />} title="Nothing holds it up">
           {waiting.count === 0

@@ -15,6 +15,7 @@ import { useSearchState } from '../../parts/search-state.ts'
 import { HttpBadge, StateBadge } from '../../parts/state-badge.tsx'
 import { useShortcutSetting } from '../../parts/stored-setting.ts'
 import { TimeAgo } from '../../parts/time-ago.tsx'
+import { BlockButton } from '../recipients/block-button.tsx'
 import { LogActions } from './log-actions.tsx'
 import { LogFacts, MediaFacts } from './log-facts.tsx'
 import { type LogSearch, logSearch } from './log-search.ts'
@@ -106,7 +107,12 @@ function Detail({ detail }: { readonly detail: LogDetail }) {
         </Group>
         <Text fw={500}>{detail.sentence}</Text>
         <Reasons detail={detail} />
-        {message ? <LogActions message={message} /> : null}
+        {message ? (
+          <Group gap="xs">
+            <LogActions message={message} />
+            <BlockButton number={entry.to} />
+          </Group>
+        ) : null}
       </Stack>
       {detail.isMasked ? (
         <Alert icon={<EyeOff aria-hidden />} color="gray" title="Recipients and texts are hidden">

@@ -306,6 +306,14 @@ export const connectionRoutes = {
     params: inAccount,
     reply: connectionView,
   }),
+  /** Lets a backlog drain that waits for a person, because its lane stood still for long. */
+  confirmBacklog: consoleRoute({
+    method: 'POST',
+    path: '/accounts/:account/connections/:id/confirm-backlog',
+    access: 'developer',
+    params: inAccount,
+    reply: connectionView,
+  }),
   /**
    * Cancels what waits, but what is being handed over, in parts: while `upTo` is not null, ask again with it. What is
    * accepted after the first part stays.

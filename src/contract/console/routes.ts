@@ -5,6 +5,7 @@ import { logRoutes } from './log.ts'
 import { messageRoutes } from './messages.ts'
 import { overviewRoutes } from './overview.ts'
 import { peopleRoutes } from './people.ts'
+import { recipientRoutes } from './recipients.ts'
 import type { ConsoleRoute } from './route.ts'
 import { sandboxRoutes } from './sandbox.ts'
 import { sessionRoutes } from './session.ts'
@@ -24,6 +25,7 @@ export const CONSOLE_ROUTES = {
   ...messageRoutes,
   ...overviewRoutes,
   ...alarmRoutes,
+  ...recipientRoutes,
   ...sandboxRoutes,
   ...streamRoutes,
 } as const satisfies Readonly<Record<string, ConsoleRoute>>

@@ -24,6 +24,7 @@ export const TIMELINE_KINDS = {
   'connection-removed': 'Cancelled because its connection was removed',
   resolved: 'Resolved by a person',
   'sent-again': 'Sent again as a new message',
+  erased: 'Who it was for and what it said were erased; when it was sent and how it ended stay',
 } as const
 
 /** Who it is, in moments and in the audit log, that repeats a message because its network will take it in another form. */

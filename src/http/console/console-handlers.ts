@@ -8,6 +8,7 @@ import type { Handlers } from './handling.ts'
 import { logHandlers } from './log/log-handlers.ts'
 import { overviewHandlers } from './overview/overview-handlers.ts'
 import { peopleHandlers } from './people/people-handlers.ts'
+import { recipientHandlers } from './recipients/recipient-handlers.ts'
 import { sandboxHandlers } from './sandbox/sandbox-handlers.ts'
 import { streamHandlers } from './stream/stream-handlers.ts'
 import { tokensHandlers } from './tokens/tokens-handlers.ts'
@@ -27,6 +28,7 @@ export function createHandlers(parts: ConsoleParts): Readonly<Record<ConsoleRout
     ...messageHandlers(parts),
     ...overviewHandlers(parts),
     ...alarmHandlers(parts),
+    ...recipientHandlers(parts),
     ...sandboxHandlers(parts),
     ...streamHandlers(parts),
   }

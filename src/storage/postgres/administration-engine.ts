@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { ConnectionId, MessageId } from '../../core/ids.ts'
+import { ERASED } from '../../core/message/erased.ts'
 import type { Engine, Span, Standing } from '../shared/engine.ts'
 import type { Reader } from '../shared/store.ts'
 import type { Tables } from '../shared/tables.ts'
@@ -42,6 +43,13 @@ export const postgresEngine: Engine = {
   // No connection is meant, as when a token changes.
   async tellBlocks(tables) {
     await sql`select pg_notify('nuncio_change', '')`.execute(tables)
+  },
+
+  // The views of administration change only what administration changes every day.
+  async eraseMessage(tables, { accountId, sequence, recipient, body, bodyCrc }) {
+    await sql`update settled set recipient = ${recipient}, body = ${body}, body_crc = ${bodyCrc}, words = null, network_id = ${ERASED}
+      where account_id = ${accountId} and sequence = ${sequence}`.execute(tables)
+    await sql`update ended_attempt set words = null where message_sequence = ${sequence}`.execute(tables)
   },
 
   // Ordered by both, and not said to be equal, so that the lane's own index is taken and not the one over all that waits.

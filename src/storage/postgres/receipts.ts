@@ -1,9 +1,10 @@
 import type { ConnectionId, MessageId } from '../../core/ids.ts'
 import { applyReceipt, type ReceiptEffect, STORY_LOOKED_THROUGH } from '../../core/message/apply-receipt.ts'
+import { ERASED } from '../../core/message/erased.ts'
 import type { MessageState, Sequence } from '../../core/message/message.ts'
 import type { Receipt, ReceiptEnd } from '../../core/ports/channel.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
-import { isDoubtful, receiptMoment } from '../shared/receipt-moment.ts'
+import { isDoubtful, receiptMoment, withoutPerson } from '../shared/receipt-moment.ts'
 import { Batches } from './batches.ts'
 import { bigintArray, textArray, withoutNul } from './binary-arrays.ts'
 import type { Link } from './link.ts'
@@ -64,8 +65,9 @@ export class ReceiptWriter {
     const answers = receipts.map((): Look => 'again')
     const targetOf = await this.#find(receipts)
     const first = new Map<Sequence, Found>()
-    for (const [at, receipt] of receipts.entries()) {
-      const target = targetOf(receipt)
+    for (const [at, given] of receipts.entries()) {
+      const target = targetOf(given)
+      const receipt = target?.network_id === ERASED ? withoutPerson(given) : given
       if (target?.connection_id !== receipt.connectionId) answers[at] = 'message-unknown'
       else if (target.is_open) answers[at] = 'too-early'
       else if (!first.has(target.sequence)) first.set(target.sequence, { at, receipt, target })

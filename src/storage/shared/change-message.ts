@@ -1,5 +1,6 @@
 import { sql, type UpdateResult } from 'kysely'
 import type { MessageId } from '../../core/ids.ts'
+import { ERASED } from '../../core/message/erased.ts'
 import { CHANNEL_ACTOR } from '../../core/message/timeline.ts'
 import type { Actor, MessageView } from '../../core/ports/administration.ts'
 import type { ChannelEvents } from '../../core/ports/channel.ts'
@@ -86,7 +87,7 @@ export function sendFailedAgain(
     const message = await selectMessages(tables).where('m.sequence', '=', sequence).executeTakeFirst()
     if (message?.connection_id !== connectionId || message.connection_state === 'removed') return null
     if (message.state !== 'FAILED' || message.reason !== reason || message.resent_as !== null) return null
-    if (await findBlock(tables, message.account_id, [message.recipient])) return null
+    if (message.recipient === ERASED || (await findBlock(tables, message.account_id, [message.recipient]))) return null
     if (message.body_deleted_at !== null) return null
     const resent = await sendAgain(making, message)
     await finish(making, message, { action: 'message.retry', detail: { resent } })

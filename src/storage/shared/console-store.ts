@@ -11,6 +11,7 @@ import { lookAtAccount } from './look-at-account.ts'
 import { createOverview } from './overview/overview.ts'
 import { TallyCounter } from './overview/tally-counter.ts'
 import { createPeople } from './people/people.ts'
+import { createBlockLists } from './recipients/block-lists.ts'
 import { createSessions } from './sessions/sessions.ts'
 import type { Store } from './store.ts'
 import { createTokenViews } from './token-views/token-views.ts'
@@ -46,6 +47,7 @@ export function createConsoleStore(store: Store, { look, onTrouble }: ConsoleSto
       overview: createOverview(store, counter),
       alarms: createAlarms(store),
       inbox: createInboxViews(store),
+      blockLists: createBlockLists(store),
       audit: createAuditLog(store),
       changes: { look, lookAt: (accountId) => lookAtAccount(store, apiLog, accountId) },
       webhooks: createWebhooks(store),

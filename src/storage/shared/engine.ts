@@ -30,6 +30,14 @@ export interface PublishedBefore {
   readonly isWhole: boolean
 }
 
+export interface ErasedMessage {
+  readonly accountId: AccountId
+  readonly sequence: Sequence
+  readonly recipient: string
+  readonly body: string
+  readonly bodyCrc: number
+}
+
 /** What waits in a lane. */
 export interface Standing {
   /** One more than the most that were to be counted: there may be any number. */
@@ -54,6 +62,8 @@ export interface Engine {
   lockLastWaiting(tables: Transaction<Tables>, which: LastWaiting): Promise<void>
   /** Lets running services know at once that a block list has changed: they would notice it by themselves, a moment later. */
   tellBlocks(tables: Transaction<Tables>): Promise<void>
+  /** Puts these in the place of what a message that has ended held of its recipient, with all that its attempts were told. */
+  eraseMessage(tables: Transaction<Tables>, erased: ErasedMessage): Promise<void>
   /** What waits in these lanes, without counting more than `most` in any. Lanes with nothing may be left out. */
   standings(tables: Reader, lanes: readonly ConnectionId[], most: number): Promise<ReadonlyMap<ConnectionId, Standing>>
   /** When those messages of lanes were published that lie among so many rows before a place in the order of acceptance. */

@@ -14,3 +14,8 @@ export function receiptMoment(
 export function isDoubtful(state: MessageState | null): boolean {
   return state === 'FAILED' || state === 'UNCONFIRMED'
 }
+
+/** Of a message whose recipient was erased: what becomes of it is still told, but nothing that may name the person. */
+export function withoutPerson(receipt: Receipt): Receipt {
+  return { ...receipt, words: null, networkId: null }
+}

@@ -68,7 +68,14 @@ export interface Tables {
   }
   lane_entry: { connection_id: ConnectionId; sequence: Sequence }
   /** A view: what is unfinished. */
-  waiting: { connection_id: ConnectionId; sequence: Sequence; accepted_at: Instant }
+  waiting: {
+    connection_id: ConnectionId
+    sequence: Sequence
+    id: MessageId
+    account_id: AccountId
+    recipient: string
+    accepted_at: Instant
+  }
   accept_commit: { last_sequence: Sequence; first_sequence: Sequence; took_us: number }
   request: {
     sequence: Generated<number>

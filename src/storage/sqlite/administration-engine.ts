@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { ConnectionId } from '../../core/ids.ts'
+import { ERASED } from '../../core/message/erased.ts'
 import type { Engine, Span, Standing } from '../shared/engine.ts'
 import { sqliteOverviewEngine } from './overview-engine.ts'
 
@@ -19,6 +20,15 @@ export const sqliteEngine: Engine = {
   async lockLastWaiting() {},
   // Whoever looks finds that others have written.
   async tellBlocks() {},
+
+  async eraseMessage(tables, { sequence, recipient, body, bodyCrc }) {
+    await tables
+      .updateTable('message')
+      .set({ recipient, body, body_crc: bodyCrc, words: null, network_id: ERASED })
+      .where('sequence', '=', sequence)
+      .execute()
+    await tables.updateTable('attempt').set({ words: null }).where('message_sequence', '=', sequence).execute()
+  },
 
   // The newest have no entry yet and no index of their connection, so they are gone through once for all lanes.
   async standings(tables, lanes, most) {

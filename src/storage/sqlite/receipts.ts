@@ -1,9 +1,10 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ConnectionId } from '../../core/ids.ts'
 import { applyReceipt, STORY_LOOKED_THROUGH } from '../../core/message/apply-receipt.ts'
+import { ERASED } from '../../core/message/erased.ts'
 import type { MessageState, Sequence } from '../../core/message/message.ts'
 import type { Receipt, ReceiptEnd } from '../../core/ports/channel.ts'
-import { isDoubtful, receiptMoment } from '../shared/receipt-moment.ts'
+import { isDoubtful, receiptMoment, withoutPerson } from '../shared/receipt-moment.ts'
 
 const TARGET = 'select sequence, state, connection_id, attempts, network_id from message'
 // In the words of the index on just those ids, or it would not be used.
@@ -65,8 +66,9 @@ export class ReceiptWriter {
   }
 
   /** `wasWaiting`: it has left its lane by this. */
-  apply(receipt: Receipt): { readonly end: ReceiptEnd; readonly wasWaiting: boolean } {
-    const target = this.#find(receipt)
+  apply(given: Receipt): { readonly end: ReceiptEnd; readonly wasWaiting: boolean } {
+    const target = this.#find(given)
+    const receipt = target?.network_id === ERASED ? withoutPerson(given) : given
     if (!target || target.connection_id !== receipt.connectionId) return end('message-unknown')
     const { sequence, state, attempts } = target
     if (this.#isOpen.get(target.connection_id, sequence)) return end('too-early')

@@ -69,6 +69,8 @@ export async function openPostgresWorldDatabase(now: () => Instant): Promise<Wor
 
 const EMPTIED = [
   'account_retention',
+  'blocked_recipient',
+  'block_list',
   'sign_in_ticket',
   'sign_in_throttle',
   'known_device',

@@ -3,6 +3,7 @@ import type { OpenSetUp } from '../../../src/app/channel-set-ups.ts'
 import { CHANNELS } from '../../../src/app/channel-settings.ts'
 import { createConnecting } from '../../../src/app/connecting.ts'
 import type { InboxEntry } from '../../../src/app/open-administration.ts'
+import { createRecipientData } from '../../../src/app/recipient-data.ts'
 import { createRecipientEntries } from '../../../src/app/recipient-entries.ts'
 import { run } from '../../../src/cli/run.ts'
 import type { Surroundings } from '../../../src/cli/surroundings.ts'
@@ -107,6 +108,7 @@ export class CliWorld extends AdministrationWorld {
 
   #session() {
     const blockLists = createBlockLists(this.store)
+    const recipientEntries = createRecipientEntries({ lists: blockLists, openSecrets: async () => testSecrets() })
     return {
       administration: this.administration,
       people: createPeople(this.store),
@@ -114,8 +116,9 @@ export class CliWorld extends AdministrationWorld {
       webhookAllowedPrivate: [],
       lanes: createLaneViews(this.store),
       blockLists,
-      recipientEntries: createRecipientEntries({ lists: blockLists, openSecrets: async () => testSecrets() }),
       alarms: createAlarms(this.store),
+      recipientEntries,
+      recipientData: createRecipientData(this.store, recipientEntries),
       hashPassword: async (password: string) => `hash of ${password}`,
       channels: CHANNELS,
       connecting: createConnecting({

@@ -11,6 +11,7 @@ export const CONSOLE_AREAS = [
   'overview',
   'alarms',
   'inbox',
+  'blockLists',
   'audit',
   'changes',
   'webhooks',

@@ -1,5 +1,6 @@
 import type { Administration } from '../administration.ts'
 import type { Deliveries } from '../deliveries.ts'
+import type { BlockLists } from '../recipients.ts'
 import type { Webhooks } from '../webhooks.ts'
 import type { Alarms } from './alarms.ts'
 import type { ApiLog } from './api-log.ts'
@@ -29,6 +30,7 @@ export interface ConsoleStore {
   readonly overview: Overview
   readonly alarms: Alarms
   readonly inbox: InboxViews
+  readonly blockLists: BlockLists
   readonly audit: AuditLog
   readonly changes: Changes
   readonly webhooks: Webhooks

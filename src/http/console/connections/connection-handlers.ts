@@ -9,7 +9,7 @@ import { own, showConnection } from './show-connection.ts'
 import { estimate, tellRow } from './tell-connection.ts'
 
 type ConnectingHandlers = keyof ReturnType<typeof connectingHandlers>
-type LaneHandlers = 'endWait' | 'cancelWaiting' | 'readLane' | 'listUnresolved'
+type LaneHandlers = 'endWait' | 'confirmBacklog' | 'cancelWaiting' | 'readLane' | 'listUnresolved'
 type Routes = typeof connectionRoutes
 
 export function connectionHandlers(deps: ConsoleDeps): Handlers<Routes> {
@@ -62,6 +62,10 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
     },
     async endWait({ params }, visit) {
       await store.lanes.endWait(own(params, visit), visit.actor)
+      return showConnection(deps, { of: own(params, visit) }, visit)
+    },
+    async confirmBacklog({ params }, visit) {
+      await store.lanes.confirmBacklog(own(params, visit), visit.actor)
       return showConnection(deps, { of: own(params, visit) }, visit)
     },
     cancelWaiting: ({ params, body }, visit) => store.lanes.cancelWaiting(own(params, visit), body.upTo, visit.actor),

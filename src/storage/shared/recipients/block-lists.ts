@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { AccountId } from '../../../core/ids.ts'
+import { ERASED } from '../../../core/message/erased.ts'
 import type { Actor } from '../../../core/ports/administration.ts'
 import { type Block, type BlockLists, type BlockPage, hintOf, isHashedEntry } from '../../../core/ports/recipients.ts'
 import { Refusal } from '../../../core/refusals.ts'
@@ -201,5 +202,6 @@ export async function refuseBlocked(
   { tables }: Change,
   { accountId, recipient }: { readonly accountId: AccountId; readonly recipient: string },
 ): Promise<void> {
+  if (recipient === ERASED) throw new Refusal('recipient_was_erased')
   if (await findBlock(tables, accountId, [recipient])) throw new Refusal('recipient_is_blocked')
 }

@@ -1,0 +1,39 @@
+import { rm } from 'node:fs/promises'
+import type { AccountId } from '../core/ids.ts'
+import type { Actor } from '../core/ports/administration.ts'
+import type { RecipientEntries } from '../core/ports/recipients.ts'
+import { type Erased, eraseRecipient } from '../storage/shared/recipients/erase-recipient.ts'
+import { type ExportedItem, exportRecipient } from '../storage/shared/recipients/export-recipient.ts'
+import type { OnProgress } from '../storage/shared/recipients/find-traces.ts'
+import type { Store } from '../storage/shared/store.ts'
+
+export type { Erased, ExportedItem }
+
+export interface OfPerson {
+  readonly accountId: AccountId
+  readonly number: string
+  /** Called with how many messages were gone through so far. */
+  readonly onProgress?: OnProgress
+}
+
+/** Everything about one number: to hand it over, or to erase it. Each takes as long as all of the account does to be read. */
+export interface RecipientData {
+  export(of: OfPerson): AsyncIterable<ExportedItem>
+  erase(of: OfPerson & { readonly cancelWaiting: boolean }, actor: Actor): Promise<Erased>
+}
+
+export function createRecipientData(store: Store, entries: RecipientEntries): RecipientData {
+  return {
+    async *export({ accountId, number, onProgress }) {
+      const of = { accountId, recipient: number, entries: await entries.entriesOf(accountId, number) }
+      yield* exportRecipient(store, of, onProgress)
+    },
+    async erase({ accountId, number, cancelWaiting, onProgress }, actor) {
+      const hashedEntry = await entries.hashedEntryOf(accountId, number)
+      const wanted = { accountId, recipient: number, cancelWaiting, hashedEntry }
+      // The copy that the sandbox shows; what waits to be sent keeps its own files, and nothing waits any more.
+      const removeFile = (path: string) => rm(path, { force: true })
+      return eraseRecipient(store, wanted, { actor, removeFile, ...(onProgress && { onProgress }) })
+    },
+  }
+}

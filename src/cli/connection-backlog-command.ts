@@ -1,0 +1,61 @@
+import type { AdministrationSession } from '../app/open-administration.ts'
+import { parseDurationMs } from '../core/duration.ts'
+import type { OfConnection } from '../core/ports/console/lanes.ts'
+import { Refusal } from '../core/refusals.ts'
+import { ACTOR, type Cli } from './cli.ts'
+import { WHOSE, withConnection } from './connection-argument.ts'
+import { connectionJson } from './json-shapes.ts'
+import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
+
+type ConfirmOptions = CommonOptions & { readonly cancelOlderThan?: string }
+
+export function addConnectionBacklogCommand(group: NuncioCommand, cli: Cli): void {
+  group
+    .command('confirm')
+    .description('let a backlog drain that waits for a person, because its lane stood still for long')
+    .argument('<number>', 'the number of the connection')
+    .option('--cancel-older-than <time>', 'first cancel what was accepted longer ago than this, such as 6h')
+    .withAccount(WHOSE)
+    .withJson('the connection, and how many messages were cancelled')
+    .withExamples(
+      'nuncio connection confirm 15550001000',
+      'nuncio connection confirm 15550001000 --cancel-older-than 6h',
+    )
+    .action(async (number: string, options: ConfirmOptions) => {
+      const olderMs = parseAge(options.cancelOlderThan)
+      await withConnection(cli, { number, options }, async (session, { accountId, id, reason }) => {
+        // Before anything is cancelled for a question that nobody asked.
+        if (reason !== 'backlog_confirmation')
+          throw new Refusal('lane_not_waiting', 'No backlog of this connection waits for a confirmation.')
+        const of = { accountId, id }
+        const cancelled = olderMs === null ? 0 : await cancelBefore(session, of, cli.surroundings.now() - olderMs)
+        await session.lanes.confirmBacklog(of, ACTOR)
+        const connection = await session.administration.findConnection(number, accountId)
+        if (options.json) return cli.json({ ...connectionJson(connection), cancelled })
+        const first = cancelled > 0 ? `${cancelled} old messages were cancelled. ` : ''
+        await cli.say(`${first}Confirmed: the ${connection.waiting} that wait on ${number} are sent now.`)
+      })
+    })
+}
+
+async function cancelBefore({ lanes }: AdministrationSession, of: OfConnection, before: number): Promise<number> {
+  let cancelled = 0
+  let upTo = await lanes.findLastBefore(of, before)
+  while (upTo !== null) {
+    const part = await lanes.cancelWaiting(of, upTo, ACTOR)
+    cancelled += part.cancelled
+    upTo = part.upTo
+  }
+  return cancelled
+}
+
+function parseAge(text: string | undefined): number | null {
+  if (text === undefined) return null
+  const ms = parseDurationMs(text)
+  if (ms !== null && ms > 0) return ms
+  throw new Refusal(
+    'argument_invalid',
+    `--cancel-older-than must be a time such as 30m or 6h, and “${text}” is not.`,
+    '--cancel-older-than',
+  )
+}

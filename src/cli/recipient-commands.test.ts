@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, describe, it } from 'vitest'
+import { ENGINES, type EngineName } from '../../test/support/administration-world/open-administration-world.ts'
+import { CliWorld } from '../../test/support/administration-world/run-cli.ts'
+import type { ConnectionId } from '../core/ids.ts'
+
+const SENDER = '15550001000'
+// What the world accepts goes to this one.
+const PERSON = '15550100000'
+
+let world: CliWorld
+let connectionId: ConnectionId
+
+async function open(engine: EngineName) {
+  world = new CliWorld()
+  const close = await world.open(engine)
+  await world.cli('account', 'create', 'Acme')
+  connectionId = (await world.json<{ id: ConnectionId }>('connection', 'add', SENDER, '--channel', 'sandbox')).id
+  return close
+}
+
+describe.each(ENGINES)('the block list, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
+  it('takes numbers, tells of them and lets them go', async () => {
+    const first = await world.cli('recipient', 'block', PERSON, '--reason', 'asked by phone')
+    const again = await world.cli('recipient', 'block', PERSON)
+    const listed = await world.json('recipient', 'blocked')
+    const asked = await world.json('recipient', 'blocked', '15550199999')
+    const freed = await world.cli('recipient', 'unblock', PERSON)
+
+    assert.equal(first.stdout, `${PERSON} is not written to any more.\n`)
+    assert.equal(again.stdout, `${PERSON} was blocked already.\n`)
+    assert.deepEqual(listed, [
+      { number: PERSON, reason: 'asked by phone', since: '2026-01-15T12:00:00.000Z', by: 'cli' },
+    ])
+    assert.deepEqual([asked, freed.stdout], [[], `${PERSON} may be written to again.\n`])
+    assert.match((await world.cli('recipient', 'unblock', PERSON)).stderr, /recipient_not_blocked/)
+    const audit = JSON.stringify(await world.all('select action, object, detail from audit order by sequence'))
+    assert.match(audit, /recipient\.block.*recipient …00.*recipient\.unblock/)
+    assert.doesNotMatch(audit, new RegExp(PERSON))
+  })
+
+  it('takes a file whole or not at all, and gives one out that it takes again', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'nuncio-block-'))
+    const path = join(folder, 'stop.csv')
+    writeFileSync(path, '\ufeffnumber,why\r\n"15550100001",asked\r\n15550100002;x\r\n\r\n15550100002\r\n')
+
+    const taken = await world.json('recipient', 'block', '--file', path)
+    world.input = (await world.cli('recipient', 'blocked', '--csv')).stdout
+    const again = await world.json('recipient', 'block', '--file', '-')
+    world.input = '15550100003\n+1 555 010 0004\n'
+    const refused = await world.cli('recipient', 'block', '--file', '-')
+
+    assert.deepEqual(
+      [taken, again],
+      [
+        { blocked: 2, already: 0 },
+        { blocked: 0, already: 2 },
+      ],
+    )
+    assert.match(refused.stderr, /Line 2 of standard input: Write this number as 15550100004/)
+    assert.equal((await world.json<unknown[]>('recipient', 'blocked', '--find', '15550100003')).length, 0)
+    rmSync(folder, { recursive: true })
+  })
+
+  it.each([
+    [['recipient', 'block'], 'argument_invalid'],
+    [['recipient', 'block', '+1 555 010 0000'], 'number_malformed'],
+    [['recipient', 'block', '--file', '/nowhere/at/all'], 'argument_invalid'],
+    [['recipient', 'blocked', '--find', 'x'], 'argument_invalid'],
+    [['recipient', 'erase', PERSON], 'argument_invalid'],
+  ])('refuses %j', async (args, refusal) => {
+    assert.match((await world.cli(...args)).stderr, new RegExp(`\\(${refusal}\\)\n$`))
+  })
+})
+
+describe.each(ENGINES)('everything about one number, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
+  async function leaveTraces() {
+    const sent = await world.accept({ connectionId, state: 'PUBLISHED', type: 'image' })
+    const failed = await world.accept({ connectionId, state: 'FAILED', reason: 'busy' })
+    const other = await world.accept({ connectionId, state: 'PUBLISHED' })
+    // A message to somebody else, which must stay as it is.
+    const elsewhere = engine === 'SQLite' ? 'message' : 'settled'
+    await world.run(`update ${elsewhere} set recipient = '15550199999', body = '{}' where sequence = ?`, other.sequence)
+    await world.run(
+      `insert into timeline (message_sequence, position, at, kind, words) values (?, 1, 1, 'receipt-failed', ?)`,
+      sent.sequence,
+      `no such user ${PERSON}`,
+    )
+    await world.run(
+      `insert into channel_memory (kind, connection_id, key, value, at) values ('sandbox.inbox', ?, ?, ?, 1)`,
+      connectionId,
+      `${sent.id}#1`,
+      JSON.stringify({ to: PERSON, text: 'Hello' }),
+    )
+    await world.run(
+      `insert into channel_memory (kind, connection_id, key, value, at) values ('whatsapp-cloud.window', ?, '15550199999', '', 1)`,
+      connectionId,
+    )
+    await world.run(
+      `insert into request (sequence, account_id, token_id, request_id, received_at, took_us, status, code, errors, body)
+         select 900, account_id, 'tok', 'req-1', 1, 1, 400, 'HC-2', ?, ? from connection where id = ?`,
+      JSON.stringify([{ field: 'to', code: 'number_malformed', message: `Write this number as ${PERSON}` }]),
+      JSON.stringify({ from: SENDER, to: '+1 555 010-0000', message: { type: 'message', message: 'Hi' } }),
+      connectionId,
+    )
+    return { sent, failed, other }
+  }
+
+  async function everything(): Promise<string> {
+    const tables = [
+      'message',
+      'timeline',
+      'channel_memory',
+      'request',
+      'audit',
+      'media',
+      'blocked_recipient',
+      'attempt',
+    ]
+    const rows = await Promise.all(tables.map((table) => world.all(`select * from ${table}`)))
+    return JSON.stringify(rows)
+  }
+
+  it('is handed over as one document', async () => {
+    const { sent, other } = await leaveTraces()
+    await world.cli('recipient', 'block', PERSON)
+
+    const { stdout } = await world.cli('recipient', 'export', PERSON)
+
+    const document = JSON.parse(stdout) as {
+      recipient: string
+      items: { of: string; id?: string; timeline?: unknown[] }[]
+    }
+    const kinds = Object.groupBy(document.items, ({ of }) => of)
+    assert.equal(document.recipient, PERSON)
+    assert.deepEqual(
+      Object.entries(kinds).map(([of, items]) => `${of} ${items?.length}`),
+      ['messages 2', 'requests 1', 'channelMemory 1', 'blocks 1'],
+    )
+    assert.equal(kinds['messages']?.find(({ id }) => id === sent.id)?.timeline?.length, 1)
+    assert.doesNotMatch(stdout, new RegExp(`${other.id}|15550199999`))
+  })
+
+  it('is erased: nothing names the person any more, counts and times stay, and others are left alone', async () => {
+    await leaveTraces()
+    await world.cli('recipient', 'block', PERSON, '--reason', `${PERSON} rang`)
+    const before = await world.all('select id, state, reason, accepted_at, settled_at from message order by sequence')
+    assert.match(await everything(), /15550100000/)
+
+    const erased = await world.json('recipient', 'erase', PERSON, '--yes')
+
+    const left = await everything()
+    assert.deepEqual(erased, { messages: 2, requests: 1, memories: 1, cancelled: 0 })
+    assert.doesNotMatch(left, /15550100000|555 010-0000|no such user|files\.example/)
+    assert.match(left, /15550199999/)
+    assert.deepEqual(
+      await world.all('select id, state, reason, accepted_at, settled_at from message order by sequence'),
+      before,
+    )
+    assert.match(left, /recipient\.erase/)
+    const again = await world.json('recipient', 'erase', PERSON, '--yes')
+    assert.deepEqual(again, { messages: 0, requests: 0, memories: 0, cancelled: 0 })
+  })
+
+  it('leaves whoever had asked to stop blocked, under a hash that names nobody', async () => {
+    await world.cli('recipient', 'block', PERSON)
+    await world.cli('recipient', 'erase', PERSON, '--yes')
+
+    const [found] = await world.json<{ number: string | null }[]>('recipient', 'blocked', PERSON)
+    const others = await world.json<unknown[]>('recipient', 'blocked', '15550199999')
+
+    assert.equal(found?.number, null)
+    assert.deepEqual(others, [])
+    assert.equal((await world.cli('recipient', 'unblock', PERSON)).code, 0)
+    assert.deepEqual(await world.json('recipient', 'blocked'), [])
+  })
+
+  it('is not erased while anything waits, but for who wants that cancelled', async () => {
+    await world.accept({ connectionId })
+
+    const refused = await world.cli('recipient', 'erase', PERSON, '--yes')
+    const erased = await world.json('recipient', 'erase', PERSON, '--yes', '--cancel-waiting')
+
+    assert.match(refused.stderr, /1 message waits.*--cancel-waiting.*recipient_has_waiting/)
+    assert.deepEqual([erased['messages'], erased['cancelled']], [1, 1])
+    assert.doesNotMatch(await everything(), /15550100000/)
+  })
+
+  it('is not sent again once it is erased', async () => {
+    const { id } = await world.accept({ connectionId, state: 'FAILED', reason: 'busy' })
+    await world.cli('recipient', 'erase', PERSON, '--yes')
+
+    assert.match((await world.cli('message', 'retry', id)).stderr, /recipient_was_erased/)
+    const { stdout } = await world.cli('message', 'explain', id)
+    assert.match(stdout, /Who it was for and what it said were erased/)
+  })
+})

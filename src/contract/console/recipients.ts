@@ -1,0 +1,52 @@
+import { z } from 'zod'
+import { judgeNumber } from '../field-rules.ts'
+import { consoleRoute } from './route.ts'
+import { done, instant, ofAccount, page } from './shapes.ts'
+
+/** Somebody who asked to stop. */
+export const block = z.object({
+  /** Names the entry to `unblockRecipient`. */
+  entry: z.string(),
+  /** Null: the person was erased, and only a keyed hash of the number is kept. */
+  number: z.string().nullable(),
+  reason: z.string().nullable(),
+  since: instant,
+  blockedBy: z.string(),
+})
+export type BlockView = z.output<typeof block>
+
+export const recipientNumber = z.string().superRefine((value, context) => {
+  const finding = judgeNumber(value)
+  if (finding) context.addIssue({ code: 'custom', message: finding.message })
+})
+
+export const blockReason = z.string().trim().max(500, 'At most 500 characters.')
+
+export const recipientRoutes = {
+  /** By number. `find`: the digits a number begins with. `total`: how many are blocked in all. */
+  listBlocks: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/recipients/blocked',
+    access: 'developer',
+    params: ofAccount,
+    query: z.object({ after: z.string().max(64).optional(), find: z.string().max(15).optional() }),
+    reply: page(block).extend({ total: z.int() }),
+  }),
+  /** Messages to it are accepted from now on and fail with `recipient_blocked`. `isNew` false: it was blocked already. */
+  blockRecipient: consoleRoute({
+    method: 'POST',
+    path: '/accounts/:account/recipients/block',
+    access: 'developer',
+    params: ofAccount,
+    body: z.object({ number: recipientNumber, reason: blockReason.default('') }),
+    reply: z.object({ isNew: z.boolean() }),
+  }),
+  unblockRecipient: consoleRoute({
+    method: 'POST',
+    path: '/accounts/:account/recipients/unblock',
+    access: 'developer',
+    params: ofAccount,
+    body: z.object({ entry: z.string().max(64) }),
+    reply: done,
+  }),
+} as const

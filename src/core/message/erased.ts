@@ -1,0 +1,28 @@
+/** Stands where the number of an erased recipient stood, and in place of what its network called the message. */
+export const ERASED = 'erased'
+
+/**
+ * A body in the place of one whose recipient was erased: whoever reads it finds the shape that every body has, and nothing
+ * of the person.
+ */
+export function erasedBody({ from, type }: { readonly from: string; readonly type: string }): string {
+  const message =
+    type === 'message' ? { type, message: ERASED } : { type, media: { name: `${ERASED}.bin`, url: '', caption: '' } }
+  return JSON.stringify({ from, to: ERASED, message })
+}
+
+/**
+ * Finds a number in a text however it is written: with a plus, blanks, dots, dashes or brackets in it, but not as part
+ * of a longer one. Also as WhatsApp knows it, which leaves out a digit that Brazil and Mexico dial.
+ */
+export function namesNumber(number: string): RegExp {
+  const written = [number, ...aliasesOf(number)].map((each) => [...each].join('[\\s()./\\-\\u2010-\\u2015]*'))
+  return new RegExp(`(?<!\\d)(?:00)?(?:${written.join('|')})(?!\\d)`, 'g')
+}
+
+function aliasesOf(number: string): readonly string[] {
+  const [, brazil, rest] = /^(55\d{2})9(\d{8})$/.exec(number) ?? []
+  if (brazil && rest) return [brazil + rest]
+  const [, mexico] = /^521(\d{10})$/.exec(number) ?? []
+  return mexico ? [`52${mexico}`] : []
+}

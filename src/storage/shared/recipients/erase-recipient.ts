@@ -1,0 +1,216 @@
+import { crc32 } from 'node:zlib'
+import type { MessageId } from '../../../core/ids.ts'
+import { ERASED, erasedBody, namesNumber } from '../../../core/message/erased.ts'
+import type { Sequence } from '../../../core/message/message.ts'
+import type { Actor } from '../../../core/ports/administration.ts'
+import { hintOf } from '../../../core/ports/recipients.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import { letOthersWrite } from '../cancel-waiting.ts'
+import { cancelMessage } from '../change-message.ts'
+import { addMoment, type Change, change, type Store, writeAudit } from '../store.ts'
+import { hideBlock } from './block-lists.ts'
+import { memoriesAbout, messagesTo, namesOf, type OfRecipient, type OnProgress, requestsAbout } from './find-traces.ts'
+
+// A few milliseconds of writing: the service accepts messages at the same time.
+const AT_ONCE = 100
+
+export interface WantedErasure extends OfRecipient {
+  readonly cancelWaiting: boolean
+  /** What stays in the block list in the place of the number, if it is blocked. */
+  readonly hashedEntry: string
+}
+
+export interface Erased {
+  readonly messages: number
+  readonly requests: number
+  readonly memories: number
+  readonly cancelled: number
+}
+
+export interface ErasingParts {
+  readonly onProgress?: OnProgress
+  /** Removes a file that shows what was sent. Harmless when it is gone. */
+  readonly removeFile: (path: string) => Promise<void>
+}
+
+/**
+ * Erases what an account knows of one number: who it is and what was written to it, but not that something was sent, when
+ * and how it ended. In small parts, each a transaction: cut off in between, the same call finishes the work, because what
+ * remembers messages by their names goes before the messages do. Looks at the end whether anything is left.
+ */
+export async function eraseRecipient(
+  store: Store,
+  wanted: WantedErasure,
+  { actor, ...parts }: ErasingParts & { readonly actor: Actor },
+): Promise<Erased> {
+  const cancelled = await endWaiting(store, wanted, actor)
+  const known = new Set<string>()
+  const found: Sequence[] = []
+  for await (const sequences of messagesTo(store, wanted, parts.onProgress)) {
+    found.push(...sequences)
+    for (const name of await namesOf(store, sequences)) known.add(name)
+  }
+  const memories = await eraseMemories(store, { ...wanted, known }, { actor, ...parts })
+  const requests = await eraseRequests(store, { ...wanted, messageIds: known }, actor)
+  for (let at = 0; at < found.length; at += AT_ONCE) {
+    if (at > 0) await letOthersWrite()
+    await change(store, actor, (making) => eraseMessages(making, wanted, found.slice(at, at + AT_ONCE)))
+  }
+  const erased = { messages: found.length, requests, memories, cancelled }
+  await change(store, actor, async (making) => {
+    await hideBlock(making, { ...wanted, entry: wanted.hashedEntry })
+    const { accountId, recipient } = wanted
+    await writeAudit(making, { action: 'recipient.erase', object: hintOf(recipient), accountId, detail: { ...erased } })
+  })
+  await refuseLeftovers(store, wanted)
+  return erased
+}
+
+/** Returns how many were cancelled. Refuses while anything waits that may not be, or that is being handed over. */
+async function endWaiting(store: Store, { accountId, recipient, cancelWaiting }: WantedErasure, actor: Actor) {
+  const waiting = await store.database
+    .selectFrom('waiting')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('recipient', '=', recipient)
+    .execute()
+  if (waiting.length === 0) return 0
+  if (!cancelWaiting) {
+    const subject = waiting.length === 1 ? '1 message waits' : `${waiting.length} messages wait`
+    throw new Refusal(
+      'recipient_has_waiting',
+      `${subject} for this recipient. Say --cancel-waiting to cancel them first.`,
+    )
+  }
+  for (const { id } of waiting) await cancelMessage(store, id as MessageId, actor)
+  return waiting.length
+}
+
+async function eraseMemories(
+  store: Store,
+  of: OfRecipient & { readonly known: ReadonlySet<string> },
+  { actor, removeFile }: ErasingParts & { readonly actor: Actor },
+): Promise<number> {
+  let count = 0
+  for await (const rows of memoriesAbout(store, of)) {
+    for (const { kind, value } of rows) {
+      const path = kind === 'sandbox.inbox' ? pathIn(value) : null
+      if (path !== null) await removeFile(path)
+    }
+    const positions = rows.map(({ position }) => position)
+    await change(store, actor, ({ tables }) =>
+      tables.deleteFrom('channel_memory').where('position', 'in', positions).execute(),
+    )
+    count += rows.length
+  }
+  return count
+}
+
+function pathIn(value: string): string | null {
+  const record = JSON.parse(value) as { readonly path?: unknown } | null
+  return typeof record?.path === 'string' ? record.path : null
+}
+
+async function eraseRequests(
+  store: Store,
+  of: OfRecipient & { readonly messageIds: ReadonlySet<string> },
+  actor: Actor,
+): Promise<number> {
+  const pattern = namesNumber(of.recipient)
+  let count = 0
+  for await (const rows of requestsAbout(store, of)) {
+    await change(store, actor, async ({ tables }) => {
+      for (const { sequence, errors } of rows) {
+        await tables
+          .updateTable('request')
+          .set({ body: null, errors: errors?.replaceAll(pattern, ERASED) ?? null })
+          .where('account_id', '=', of.accountId)
+          .where('sequence', '=', sequence)
+          .execute()
+      }
+    })
+    count += rows.length
+  }
+  return count
+}
+
+async function eraseMessages(
+  making: Change,
+  { accountId, recipient }: OfRecipient,
+  sequences: readonly Sequence[],
+): Promise<void> {
+  const { tables, engine } = making
+  const rows = await tables
+    .selectFrom('message as m')
+    .innerJoin('connection as c', 'c.id', 'm.connection_id')
+    .select(['m.sequence', 'm.type', 'm.state', 'm.connection_id', 'c.number'])
+    .where('m.sequence', 'in', sequences)
+    .where('m.recipient', '=', recipient)
+    .execute()
+  for (const { sequence, type, state, number } of rows) {
+    if (state === 'QUEUED') throw stillWaiting()
+    const body = erasedBody({ from: number, type })
+    await engine.eraseMessage(tables, { accountId, sequence, recipient: ERASED, body, bodyCrc: crc32(body) })
+    await tables
+      .updateTable('timeline')
+      .set({ words: null })
+      .where('message_sequence', '=', sequence)
+      .where('words', 'is not', null)
+      .execute()
+    await addMoment(making, { sequence, kind: 'erased', facts: { by: making.actor } })
+  }
+  await tables
+    .updateTable('media')
+    .set({ url: '', words: null })
+    .where('account_id', '=', accountId)
+    .where('message_sequence', 'in', sequences)
+    .execute()
+  await eraseNotices(making, recipient, sequences)
+}
+
+/** What is told to others from now on names nobody. */
+async function eraseNotices({ tables }: Change, recipient: string, sequences: readonly Sequence[]): Promise<void> {
+  const without = (text: string) => withoutWords(text).replaceAll(recipient, ERASED)
+  const notices = await tables
+    .selectFrom('notice')
+    .select(['position', 'data'])
+    .where('message_sequence', 'in', sequences)
+    .execute()
+  for (const { position, data } of notices) {
+    await tables
+      .updateTable('notice')
+      .set({ data: without(data) })
+      .where('position', '=', position)
+      .execute()
+    const deliveries = await tables
+      .selectFrom('delivery')
+      .select(['webhook_id', 'payload'])
+      .where('notice_position', '=', position)
+      .execute()
+    for (const { webhook_id: webhookId, payload } of deliveries) {
+      await tables
+        .updateTable('delivery')
+        .set({ payload: without(payload) })
+        .where('notice_position', '=', position)
+        .where('webhook_id', '=', webhookId)
+        .execute()
+    }
+    await tables.updateTable('delivery_try').set({ excerpt: null }).where('notice_position', '=', position).execute()
+  }
+}
+
+/** The network's own words may quote what was sent. */
+function withoutWords(json: string): string {
+  return JSON.stringify(JSON.parse(json, (name, value: unknown) => (name === 'words' ? null : value)))
+}
+
+async function refuseLeftovers(store: Store, of: OfRecipient): Promise<void> {
+  for await (const sequences of messagesTo(store, of)) if (sequences.length > 0) throw stillWaiting()
+}
+
+function stillWaiting(): Refusal {
+  return new Refusal(
+    'recipient_has_waiting',
+    'A message to this recipient came meanwhile. Block the number first, so that no more are sent, and erase it again.',
+  )
+}

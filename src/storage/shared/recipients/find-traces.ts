@@ -1,0 +1,131 @@
+import type { Selectable } from 'kysely'
+import type { AccountId, ConnectionId } from '../../../core/ids.ts'
+import { namesNumber } from '../../../core/message/erased.ts'
+import type { Sequence } from '../../../core/message/message.ts'
+import { letOthersWrite } from '../cancel-waiting.ts'
+import type { Store } from '../store.ts'
+import type { Tables } from '../tables.ts'
+
+/** Rows that are gone through in one look: some 10 ms, and then others have their turn. */
+export const ROWS_AT_ONCE = 5_000
+/** Bodies that were refused may have 64 KiB each. */
+const REQUESTS_AT_ONCE = 250
+const MEMORIES_AT_ONCE = 1_000
+
+export interface OfRecipient {
+  readonly accountId: AccountId
+  readonly recipient: string
+}
+
+/** Called with how many rows were gone through so far. */
+export type OnProgress = (rows: number) => void
+
+/**
+ * The messages of an account to one number, some at a time. There is no index of recipients, which every acceptance would
+ * pay for: all of the account is gone through, in order of acceptance.
+ */
+export async function* messagesTo(
+  { database, engine }: Store,
+  { accountId, recipient }: OfRecipient,
+  onProgress: OnProgress = () => {},
+): AsyncGenerator<readonly Sequence[]> {
+  let rows = 0
+  for (const span of (await engine.spans(database)).toReversed()) {
+    for (let after = span.from - 1; ; ) {
+      const found = await database
+        .selectFrom('message')
+        .select(['sequence', 'recipient'])
+        .where('account_id', '=', accountId)
+        .where('sequence', '>', after)
+        .where('sequence', '<', span.before)
+        .orderBy('sequence')
+        .limit(ROWS_AT_ONCE)
+        .execute()
+      rows += found.length
+      onProgress(rows)
+      const sequences = found.filter((row) => row.recipient === recipient).map(({ sequence }) => sequence)
+      if (sequences.length > 0) yield sequences
+      const last = found.at(-1)
+      if (!last || found.length < ROWS_AT_ONCE) break
+      after = last.sequence
+      await letOthersWrite()
+    }
+  }
+}
+
+type RequestRow = Selectable<Tables['request']>
+
+/** Requests of an account that name the number, or that repeat one of these messages. */
+export async function* requestsAbout(
+  { database, engine }: Store,
+  { accountId, recipient, messageIds }: OfRecipient & { readonly messageIds: ReadonlySet<string> },
+): AsyncGenerator<readonly RequestRow[]> {
+  const pattern = namesNumber(recipient)
+  for (const span of (await engine.spans(database)).toReversed()) {
+    for (let after = span.from - 1; ; ) {
+      const found = await database
+        .selectFrom('request')
+        .selectAll()
+        .where('account_id', '=', accountId)
+        .where('sequence', '>', after)
+        .where('sequence', '<', span.before)
+        .orderBy('sequence')
+        .limit(REQUESTS_AT_ONCE)
+        .execute()
+      const about = found.filter(
+        ({ body, errors, message_id: id }) =>
+          (id !== null && messageIds.has(id)) || `${body ?? ''}\n${errors ?? ''}`.search(pattern) >= 0,
+      )
+      if (about.length > 0) yield about
+      const last = found.at(-1)
+      if (!last || found.length < REQUESTS_AT_ONCE) break
+      after = last.sequence
+      await letOthersWrite()
+    }
+  }
+}
+
+type MemoryRow = Selectable<Tables['channel_memory']>
+
+/** What channels remember that names the number, or one of these messages by our id or by the network’s. */
+export async function* memoriesAbout(
+  { database }: Store,
+  { accountId, recipient, known }: OfRecipient & { readonly known: ReadonlySet<string> },
+): AsyncGenerator<readonly MemoryRow[]> {
+  const pattern = namesNumber(recipient)
+  const connections = await database.selectFrom('connection').select('id').where('account_id', '=', accountId).execute()
+  const own = new Set<ConnectionId>(connections.map(({ id }) => id))
+  for (let after = 0; ; ) {
+    const found = await database
+      .selectFrom('channel_memory')
+      .selectAll()
+      .where('position', '>', after)
+      .orderBy('position')
+      .limit(MEMORIES_AT_ONCE)
+      .execute()
+    const about = found.filter(
+      ({ connection_id: id, key, value }) =>
+        own.has(id) && (isKnown(key, known) || known.has(value) || `${key}\n${value}`.search(pattern) >= 0),
+    )
+    if (about.length > 0) yield about
+    const last = found.at(-1)
+    if (!last || found.length < MEMORIES_AT_ONCE) return
+    after = last.position
+    await letOthersWrite()
+  }
+}
+
+/** Keys name a message by its id, and often an attempt of it behind a `#`. */
+function isKnown(key: string, known: ReadonlySet<string>): boolean {
+  return known.has(key) || known.has(key.split('#', 1)[0] ?? key)
+}
+
+/** What a message is known by, to us and to its network. */
+export async function namesOf({ database }: Store, sequences: readonly Sequence[]): Promise<readonly string[]> {
+  const rows = await database
+    .selectFrom('message')
+    .select(['id', 'network_id'])
+    .where('sequence', 'in', sequences)
+    .execute()
+  return rows.flatMap(({ id, network_id: networkId }) => (networkId === null ? [id] : [id, networkId]))
+}
