@@ -29,7 +29,7 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
       blocked: {
         async isBlocked(accountId, recipient) {
           accounts.add(accountId)
-          const answers = await Promise.all([...accounts].map((each) => blocked.isBlocked(each, recipient)))
+          const answers = await Promise.all([...accounts].map(async (each) => blocked.isBlocked(each, recipient)))
           return answers.includes(true)
         },
       },

@@ -1,5 +1,4 @@
 import type { Instant } from '../../../core/ids.ts'
-import type { Sequence } from '../../../core/message/message.ts'
 import type { Actor } from '../../../core/ports/administration.ts'
 import type { OfConnection } from '../../../core/ports/console/lanes.ts'
 import { Refusal } from '../../../core/refusals.ts'
@@ -36,6 +35,6 @@ export async function findLastBefore(store: Store, of: OfConnection, before: Ins
     .where('e.accepted_at', '<', before)
     .select(({ fn }) => fn.max('e.sequence').as('last'))
     .executeTakeFirst()
-  const last = (row?.last ?? null) as Sequence | null
+  const last = row?.last ?? null
   return last === null ? null : String(last)
 }

@@ -1,5 +1,4 @@
 import { crc32 } from 'node:zlib'
-import type { MessageId } from '../../../core/ids.ts'
 import { ERASED, erasedBody, namesNumber } from '../../../core/message/erased.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { Actor } from '../../../core/ports/administration.ts'
@@ -82,7 +81,7 @@ async function endWaiting(store: Store, { accountId, recipient, cancelWaiting }:
       `${subject} for this recipient. Say --cancel-waiting to cancel them first.`,
     )
   }
-  for (const { id } of waiting) await cancelMessage(store, id as MessageId, actor)
+  for (const { id } of waiting) await cancelMessage(store, id, actor)
   return waiting.length
 }
 
