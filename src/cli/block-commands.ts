@@ -65,7 +65,7 @@ function blockedSentence(
   numbers: readonly string[],
 ): string {
   const [only] = numbers
-  if (numbers.length === 1)
+  if (only !== undefined && numbers.length === 1)
     return blocked === 1 ? `${only} is not written to any more.` : `${only} was blocked already.`
   const before = already > 0 ? ` ${already} were blocked already, or stood there twice.` : ''
   return `${blocked} numbers are not written to any more.${before}`
