@@ -1,7 +1,6 @@
 import { dirname, join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { ConnectionId, MessageId } from '../../core/ids.ts'
-import { IDEMPOTENCY_KEPT_MS } from '../../core/message/idempotency.ts'
 import type { ChannelEvents } from '../../core/ports/channel.ts'
 import type { ChannelConnections } from '../../core/ports/channel-connections.ts'
 import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
@@ -21,6 +20,7 @@ import { SqliteChannelMemory } from './channel-memory.ts'
 import { DatabaseMemory } from './database-memory.ts'
 import { Directory } from './directory.ts'
 import { GroupCommit, type Participant } from './group-commit.ts'
+import { KeySweep } from './key-sweep.ts'
 import { LaneTail } from './lane-tail.ts'
 import { LaneTrim } from './lane-trim.ts'
 import { SqliteLanes } from './lanes.ts'
@@ -44,7 +44,6 @@ const POLL_EVERY_MS = 10_000
 const ENTER_LANES_EVERY_MS = 250
 const SWEEP_EVERY_MS = 60_000
 const REMEMBER_EVERY_MS = 5_000
-const IDEMPOTENCY_SWEEP_LIMIT = 1_000
 // Time enough for a person to see in `nuncio workers` who is gone.
 const DEAD_WORKERS_KEPT_MS = 3_600_000
 const TROUBLE_REMEMBERED_MS = 3_000
@@ -103,6 +102,7 @@ export class SqliteStorage {
   readonly #memory: DatabaseMemory | null = null
   readonly #lock: { release(): void } | null
   readonly #visits: SendAgainVisits
+  readonly #keys: KeySweep
   #timers: NodeJS.Timeout[] = []
   #closed = false
 
@@ -162,6 +162,7 @@ export class SqliteStorage {
       limits: options.limits,
     })
     this.retention = new SqliteRetention(database, (run) => this.#commits.submit(run))
+    this.#keys = new KeySweep({ database, submit: (run) => this.#commits.submit(run), clock: options.clock })
     this.#visits = new SendAgainVisits({ path: options.path, now: () => options.clock.now() })
   }
 
@@ -272,6 +273,7 @@ export class SqliteStorage {
     if (this.#closed) return
     this.#closed = true
     for (const timer of this.#timers) clearInterval(timer)
+    this.#keys.stop()
     // So that a copy made a moment ago is older than what is remembered.
     const remembered = this.#timers.length > 0 ? this.#remember().catch(() => {}) : null
     this.#commits.flush()
@@ -304,18 +306,10 @@ export class SqliteStorage {
     memory.keep()
   }
 
-  /**
-   * Forgets, a batch at a time, idempotency keys whose time is over, the lane changes that were noticed, and workers
-   * that are long dead.
-   */
+  /** Forgets the lane changes that were noticed, workers that are long dead, and idempotency keys whose time is over. */
   async #sweep(): Promise<void> {
     const now = this.clock.now()
     await this.#commits.submit(() => {
-      this.database
-        .prepare(
-          'delete from idempotency where (account_id, key) in (select account_id, key from idempotency where accepted_at < ? limit ?)',
-        )
-        .run(now - IDEMPOTENCY_KEPT_MS, IDEMPOTENCY_SWEEP_LIMIT)
       // The newest stays: the next one must get a higher position, or it would be taken for one already seen.
       this.database.exec('delete from lane_change where position < (select max(position) from lane_change)')
       this.database
@@ -324,6 +318,7 @@ export class SqliteStorage {
         )
         .run(now - DEAD_WORKERS_KEPT_MS, this.#worker?.id ?? '')
     })
+    await this.#keys.sweep()
   }
 }
 
