@@ -12,8 +12,8 @@ export class BlockLook {
     this.#storage = storage
   }
 
-  /** At once where it is known, which is nearly always; else when storage answers. False when nobody wants to know any more. */
-  ask({ accountId, recipient }: QueuedMessage): boolean | Promise<boolean> {
+  /** At once where it is known, which is nearly always; else when storage answers. Null when nobody wants to know any more. */
+  ask({ accountId, recipient }: QueuedMessage): boolean | Promise<boolean | null> {
     const known = this.#blocked.isBlocked(accountId, recipient)
     if (typeof known === 'boolean') return known
     let asked: Promise<boolean> | null = known
@@ -22,6 +22,6 @@ export class BlockLook {
       asked = null
       return Promise.resolve(answer)
     }
-    return this.#storage.read(ask).then((answer) => answer ?? false)
+    return this.#storage.read(ask)
   }
 }

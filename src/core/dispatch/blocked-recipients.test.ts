@@ -10,6 +10,7 @@ import {
 import { overrideLanes } from '../../../test/support/dispatch-world/override-lanes.ts'
 import type { MessageId } from '../ids.ts'
 import type { Outcome } from '../ports/channel.ts'
+import { StorageUnavailable } from '../ports/lanes.ts'
 
 let world: DispatchWorld
 let sender: Sender
@@ -118,6 +119,55 @@ describe('a recipient who asked to stop', () => {
     await goOn()
 
     assert.deepEqual([world.told, await ends(id)], [[], ['FAILED recipient_blocked']])
+  })
+
+  it.each(['stops', 'gives the lane up'] as const)(
+    'G13: is not called by a worker that %s before it could look whether the recipient is blocked',
+    async (ending) => {
+      let looks = 0
+      let fail: (error: Error) => void = () => {}
+      // The first look lets the attempt be opened; the one right before the wire gets no answer.
+      const isBlocked = () =>
+        looks++ === 0
+          ? false
+          : new Promise<boolean>((_, reject) => {
+              fail = reject
+            })
+      worker = await world.startWorker(ANNA, { blocked: { isBlocked } })
+      const id = await world.accept(sender, 'one')
+      await goOn()
+
+      const stopped = ending === 'stops' ? worker.dispatcher.stop(1_000) : worker.dispatcher.dropClaim(sender.connectionId)
+      fail(new StorageUnavailable('the database is away', false))
+      await world.pass(0)
+      await stopped
+
+      assert.equal(looks, 2)
+      assert.deepEqual(world.told, [])
+      // What was opened is for whoever takes the lane next, unless this worker could still say that there was no call.
+      const { message } = await world.storage.administration.explainMessage(id)
+      assert.equal(message.state, ending === 'stops' ? 'QUEUED' : 'SENDING')
+    },
+  )
+
+  it('G6: is not called when the lane was given up during that look, whatever the answer', async () => {
+    let looks = 0
+    let answer: (isBlocked: boolean) => void = () => {}
+    const isBlocked = () =>
+      looks++ === 0
+        ? false
+        : new Promise<boolean>((resolve) => {
+            answer = resolve
+          })
+    worker = await world.startWorker(ANNA, { blocked: { isBlocked } })
+    await world.accept(sender, 'one')
+    await goOn()
+
+    worker.dispatcher.dropClaim(sender.connectionId)
+    answer(false)
+    await world.pass(0)
+
+    assert.deepEqual([looks, world.told], [2, []])
   })
 
   it('G13: stays unconfirmed where an attempt before may have arrived', async () => {

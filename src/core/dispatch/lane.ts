@@ -180,7 +180,7 @@ export class Lane {
       const head = mayOpen ? await this.#storage.read(() => this.#run.head(close)) : null
       if (head || close) this.#idleSinceMonotonic = null
       const blocked = head !== null && this.#blocks.ask(head)
-      const isBlocked = typeof blocked === 'boolean' ? blocked : await blocked
+      const isBlocked = (typeof blocked === 'boolean' ? blocked : await blocked) ?? false
       // Looked at again: while the head was loaded, the lane may have been told to end.
       const decision =
         head && !this.#ending ? this.#rules.decide(head, { isReady: this.#isReady(head), isBlocked }) : IDLE
@@ -289,8 +289,10 @@ export class Lane {
     // Once more, because the commit may have taken long: who has asked to stop meanwhile is not written to (G13). The next
     // look at the head fails it.
     const blocked = this.#blocks.ask(head)
-    if (typeof blocked === 'boolean' ? blocked : await blocked)
-      return closeUncalled(begun, clock.now(), 'recipient_blocked')
+    const isBlocked = typeof blocked === 'boolean' ? blocked : await blocked
+    if (isBlocked) return closeUncalled(begun, clock.now(), 'recipient_blocked')
+    // Nobody answered until the lane came to its end, or it was given up while the answer was on its way: no call.
+    if (isBlocked === null || this.#isGone) return closeUncalled(begun, clock.now(), 'call_interrupted')
     // The last look before the wire: from here on nothing can stop a call but the channel itself (G6). A claim that ran
     // out and was renewed since the attempt was recorded is no better: in between, others may have taken the lane.
     const stillHolds = () => claim.holds() && claim.term === term

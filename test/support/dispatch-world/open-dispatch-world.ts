@@ -2,6 +2,7 @@ import type { LanePolicy } from '../../../src/core/connection/lane-policy.ts'
 import { Dispatcher } from '../../../src/core/dispatch/dispatcher.ts'
 import { preferredWorker } from '../../../src/core/dispatch/share.ts'
 import type { ConnectionId, MessageId, WorkerId } from '../../../src/core/ids.ts'
+import type { BlockedRecipients } from '../../../src/core/ports/blocked-recipients.ts'
 import type { Channel, Evidence, Handover, NetworkRest, Outcome, Prepared } from '../../../src/core/ports/channel.ts'
 import type { JournalEvent } from '../../../src/core/ports/journal.ts'
 import type { Lanes } from '../../../src/core/ports/lanes.ts'
@@ -34,6 +35,7 @@ export const ACCEPTED: Outcome = { kind: 'accepted', networkId: 'net-1' }
 
 export interface GivenWorker {
   readonly lanes?: Lanes
+  readonly blocked?: BlockedRecipients
   readonly pollEveryMs?: number
 }
 
@@ -125,13 +127,14 @@ export class TestWorker {
   readonly dispatcher: Dispatcher
   #isDead = false
 
-  constructor(id: WorkerId, world: DispatchWorld, { lanes = world.storage.lanes, pollEveryMs = 10_000 }: GivenWorker) {
+  constructor(id: WorkerId, world: DispatchWorld, given: GivenWorker) {
+    const { lanes = world.storage.lanes, blocked = world.storage.blocked, pollEveryMs = 10_000 } = given
     this.id = id
     this.dispatcher = new Dispatcher({
       worker: id,
       lanes: this.#mortal(lanes),
       channels: new Map([['sandbox', this.#channel(world)]]),
-      blocked: world.storage.blocked,
+      blocked,
       clock: world.storage.clock,
       journal: {
         record: (event) => {
