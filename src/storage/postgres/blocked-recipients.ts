@@ -1,7 +1,7 @@
 import type { AccountId } from '../../core/ids.ts'
 import type { BlockedRecipients } from '../../core/ports/blocked-recipients.ts'
 import type { Clock } from '../../core/ports/clock.ts'
-import { type HashRecipient, hashedEntry } from '../../core/ports/recipients.ts'
+import { type HashRecipient, hashedEntry, isHashedEntry } from '../../core/ports/recipients.ts'
 import type { Link, Row } from './link.ts'
 
 // What is promised: no attempt begins later than this after the block was committed (G13).
@@ -23,20 +23,37 @@ interface BlockList {
   readonly entries: Set<string>
 }
 
+interface ReadList {
+  readonly entries: Set<string>
+  readonly hasHashes: boolean
+}
+
+/** A list that has changed and is not read yet. */
+interface Behind {
+  /** Of `block_list`, the newest that was seen. */
+  row: Row
+  reading: Promise<void> | null
+}
+
 /**
  * Who asked to stop, from memory: some 70 bytes for each of them, and nothing of accounts that have blocked nobody. Older
  * than a second it is never used: then whoever asks waits until it has been looked up.
+ *
+ * One look tells which lists have changed. Each of those is then read by itself, so that a long one keeps only its own
+ * account waiting (G8).
  */
 export class PostgresBlockedRecipients implements BlockedRecipients {
   readonly #clock: Clock
   readonly #link: Link
   readonly #hash: HashRecipient
   #lists = new Map<AccountId, BlockList>()
+  #behind = new Map<AccountId, Behind>()
   /** Of all lists together: what was seen so far. */
   #version = 0
   /** Monotonic, from before the database was asked. */
   #lookedAt = Number.NEGATIVE_INFINITY
   #looking: Promise<void> | null = null
+  #isCatchingUp = false
 
   constructor({ clock, link, hash }: { readonly clock: Clock; readonly link: Link; readonly hash: HashRecipient }) {
     this.#clock = clock
@@ -45,8 +62,8 @@ export class PostgresBlockedRecipients implements BlockedRecipients {
   }
 
   isBlocked(accountId: AccountId, recipient: string): boolean | Promise<boolean> {
-    if (this.#isFresh()) return this.#judge(accountId, recipient)
-    return this.#untilFresh().then(() => this.#judge(accountId, recipient))
+    if (this.#isFresh() && !this.#behind.has(accountId)) return this.#judge(accountId, recipient)
+    return this.#untilKnown(accountId).then(() => this.#judge(accountId, recipient))
   }
 
   /** To be called a few times a second, and by whoever hears that a list has changed. */
@@ -65,8 +82,13 @@ export class PostgresBlockedRecipients implements BlockedRecipients {
     return this.#clock.monotonic() - this.#lookedAt < KNOWN_FOR_MS
   }
 
-  async #untilFresh(): Promise<void> {
-    while (!this.#isFresh()) await this.#shareLook()
+  /** A list is read after the look that told of it, so it is never older than that. */
+  async #untilKnown(accountId: AccountId): Promise<void> {
+    for (;;) {
+      if (!this.#isFresh()) await this.#shareLook()
+      else if (this.#behind.has(accountId)) await this.#read(accountId)
+      else return
+    }
   }
 
   #shareLook(): Promise<void> {
@@ -82,39 +104,72 @@ export class PostgresBlockedRecipients implements BlockedRecipients {
     // Not even the newest one is there that was seen: it is another database, or one that has gone back.
     if (rows.length === 0 && this.#version > 0) {
       this.#lists = new Map()
+      this.#behind = new Map()
       this.#version = 0
       return this.#look()
     }
-    for (const row of rows) await this.#follow(row)
+    for (const row of rows) this.#follow(row)
     this.#version = (rows.at(-1)?.['version'] as number | undefined) ?? 0
     this.#lookedAt = since
+    void this.#catchUp()
   }
 
-  async #follow(row: Row): Promise<void> {
+  #follow(row: Row): void {
     const accountId = row['account_id'] as AccountId
-    const known = this.#lists.get(accountId)
-    const [version, removals] = [row['version'] as number, row['removals'] as number]
-    if (known?.version === version) return
-    if (row['entries'] === 0) {
-      this.#lists.delete(accountId)
-      return
+    if (this.#lists.get(accountId)?.version === row['version']) return
+    const behind = this.#behind.get(accountId)
+    if (behind) behind.row = row
+    else if (row['entries'] === 0) this.#lists.delete(accountId)
+    else this.#behind.set(accountId, { row, reading: null })
+  }
+
+  /** Beforehand, one after the other. What fails is read by whoever asks, or after the next look. */
+  async #catchUp(): Promise<void> {
+    if (this.#isCatchingUp) return
+    this.#isCatchingUp = true
+    try {
+      for (const accountId of this.#behind.keys()) await this.#read(accountId)
+    } catch {
+    } finally {
+      this.#isCatchingUp = false
     }
+  }
+
+  async #read(accountId: AccountId): Promise<void> {
+    const behind = this.#behind.get(accountId)
+    if (!behind) return
+    behind.reading ??= this.#readNow(accountId, behind).finally(() => {
+      behind.reading = null
+    })
+    await behind.reading
+  }
+
+  async #readNow(accountId: AccountId, behind: Behind): Promise<void> {
+    const { row } = behind
+    const [version, removals] = [row['version'] as number, row['removals'] as number]
+    const known = this.#lists.get(accountId)
     const isLonger = known?.removals === removals
-    const entries = isLonger ? await this.#add(accountId, known) : await this.#load(accountId)
-    this.#lists.set(accountId, { version, removals, hashKey: row['hash_key'] as string | null, entries })
+    const { entries, hasHashes } = isLonger ? await this.#add(accountId, known) : await this.#load(accountId)
+    // Forgotten meanwhile with all others, because the database has gone back.
+    if (this.#behind.get(accountId) !== behind) return
+    // Somebody was erased since that look: without the new key their hash could not be told from no entry at all.
+    if (hasHashes && row['hash_key'] === null) return this.forget()
+    if (entries.size === 0) this.#lists.delete(accountId)
+    else this.#lists.set(accountId, { version, removals, hashKey: row['hash_key'] as string | null, entries })
+    if (behind.row === row || behind.row['version'] === version) this.#behind.delete(accountId)
   }
 
-  async #add(accountId: AccountId, { version, entries }: BlockList): Promise<Set<string>> {
-    for (const row of await this.#link.ask(NEWER, [accountId, version])) entries.add(row['recipient'] as string)
-    return entries
+  async #add(accountId: AccountId, { version, entries }: BlockList): Promise<ReadList> {
+    return { entries, hasHashes: addAll(entries, await this.#link.ask(NEWER, [accountId, version])) }
   }
 
-  async #load(accountId: AccountId): Promise<Set<string>> {
+  async #load(accountId: AccountId): Promise<ReadList> {
     const entries = new Set<string>()
+    let hasHashes = false
     for (let after = ''; ; ) {
       const rows = await this.#link.ask(ALL, [accountId, after])
-      for (const row of rows) entries.add(row['recipient'] as string)
-      if (rows.length < ENTRIES_AT_ONCE) return entries
+      hasHashes = addAll(entries, rows) || hasHashes
+      if (rows.length < ENTRIES_AT_ONCE) return { entries, hasHashes }
       after = rows.at(-1)?.['recipient'] as string
     }
   }
@@ -125,4 +180,15 @@ export class PostgresBlockedRecipients implements BlockedRecipients {
     if (list.entries.has(recipient)) return true
     return list.hashKey !== null && list.entries.has(hashedEntry(this.#hash(accountId, list.hashKey, recipient)))
   }
+}
+
+/** Whether one of them is of somebody who was erased. */
+function addAll(entries: Set<string>, rows: readonly Row[]): boolean {
+  let hasHashes = false
+  for (const row of rows) {
+    const entry = row['recipient'] as string
+    entries.add(entry)
+    hasHashes ||= isHashedEntry(entry)
+  }
+  return hasHashes
 }

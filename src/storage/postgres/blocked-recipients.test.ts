@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import type { AccountId } from '../../core/ids.ts'
+import { StorageUnavailable } from '../../core/ports/lanes.ts'
+import { PostgresBlockedRecipients } from './blocked-recipients.ts'
+import type { Link, Row } from './link.ts'
+
+const BIG = 'acc_big' as AccountId
+const SMALL = 'acc_small' as AccountId
+
+/** A database that answers what it is told to, and in which reading a list lasts until it is let go on. */
+class Lists {
+  readonly rows = new Map<AccountId, { version: number; removals: number; entries: string[] }>()
+  now = 0
+  hashKey: string | null = null
+  holdsLoads = false
+  #held: { go: () => void; fail: (error: Error) => void }[] = []
+
+  set(account: AccountId, [version, removals]: readonly [number, number], ...entries: string[]): void {
+    this.rows.set(account, { version, removals, entries })
+  }
+
+  get held(): number {
+    return this.#held.length
+  }
+
+  release(error?: Error): void {
+    for (const { go, fail } of this.#held.splice(0)) error ? fail(error) : go()
+  }
+
+  readonly ask = async (sql: string, [first]: readonly unknown[] = []): Promise<readonly Row[]> => {
+    if (sql.includes('from block_list'))
+      return [...this.rows]
+        .filter(([, { version }]) => version >= Number(first))
+        .sort(([, a], [, b]) => a.version - b.version)
+        .map(([account_id, { version, removals, entries }]) => ({
+          account_id,
+          version,
+          removals,
+          entries: entries.length,
+          hash_key: account_id === BIG ? this.hashKey : null,
+        }))
+    if (this.holdsLoads && first === BIG)
+      await new Promise<void>((go, fail) => {
+        this.#held.push({ go, fail })
+      })
+    return (this.rows.get(first as AccountId)?.entries ?? []).map((recipient) => ({ recipient }))
+  }
+}
+
+let lists: Lists
+let blocked: PostgresBlockedRecipients
+
+describe('block lists in memory', () => {
+  beforeEach(async () => {
+    lists = new Lists()
+    lists.set(BIG, [1, 0], '1', '2')
+    lists.set(SMALL, [2, 0], '3')
+    blocked = new PostgresBlockedRecipients({
+      clock: { monotonic: () => lists.now } as never,
+      link: { ask: lists.ask } as unknown as Link,
+      hash: (_account, _key, recipient) => `hash of ${recipient}`,
+    })
+    assert.deepEqual([await blocked.isBlocked(BIG, '1'), await blocked.isBlocked(SMALL, '3')], [true, true])
+    lists.holdsLoads = true
+    // A number was taken out, so that all of the list is read anew.
+    lists.set(BIG, [3, 1], '2')
+    lists.now += 2_000
+  })
+
+  it('G8: of other accounts are known while a long one is read anew', { timeout: 2_000 }, async () => {
+    const big = Promise.resolve(blocked.isBlocked(BIG, '2'))
+    const answers = [await blocked.isBlocked(SMALL, '3'), await blocked.isBlocked(SMALL, '1')]
+    // Long enough that it is never fresh again while it is read.
+    lists.now += 5_000
+    answers.push(await blocked.isBlocked(SMALL, '3'))
+
+    assert.deepEqual(answers, [true, false, true])
+    assert.equal(lists.held, 1)
+    lists.release()
+    assert.equal(await big, true)
+    assert.equal(await blocked.isBlocked(BIG, '1'), false)
+  })
+
+  it('G13: are not used before they were read, and what comes meanwhile is read too', { timeout: 2_000 }, async () => {
+    const first = Promise.resolve(blocked.isBlocked(BIG, '4'))
+    await blocked.isBlocked(SMALL, '3')
+    lists.set(BIG, [4, 1], '2', '4')
+    lists.now += 2_000
+    const second = Promise.resolve(blocked.isBlocked(BIG, '4'))
+    await blocked.isBlocked(SMALL, '3')
+    lists.holdsLoads = false
+
+    lists.release()
+
+    assert.deepEqual([await first, await second], [true, true])
+  })
+
+  it('are read again by whoever asks next when that failed', { timeout: 2_000 }, async () => {
+    const asked = Promise.resolve(blocked.isBlocked(BIG, '2'))
+    const failed = assert.rejects(asked, StorageUnavailable)
+    await blocked.isBlocked(SMALL, '3')
+    lists.release(new StorageUnavailable('away', false))
+    await failed
+    lists.holdsLoads = false
+
+    assert.deepEqual([await blocked.isBlocked(BIG, '2'), await blocked.isBlocked(BIG, '1')], [true, false])
+  })
+
+  it('G13: know somebody who was erased while the list was read', { timeout: 2_000 }, async () => {
+    const asked = Promise.resolve(blocked.isBlocked(BIG, '2'))
+    await blocked.isBlocked(SMALL, '3')
+    lists.set(BIG, [5, 2], 'h:hash of 2')
+    lists.hashKey = 'sealed'
+    lists.holdsLoads = false
+    lists.release()
+
+    assert.equal(await asked, true)
+  })
+
+  it('are read beforehand, so that nobody who asks later waits', { timeout: 2_000 }, async () => {
+    lists.holdsLoads = false
+    await blocked.look()
+    await new Promise(setImmediate)
+
+    assert.deepEqual([blocked.isBlocked(BIG, '1'), blocked.isBlocked(BIG, '2')], [false, true])
+  })
+})
