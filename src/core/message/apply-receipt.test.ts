@@ -119,7 +119,9 @@ function endOf(from: MessageState, kinds: readonly Kind[]): MessageState {
 }
 
 function subsets(of: readonly Kind[]): readonly (readonly Kind[])[] {
-  return of.reduce<readonly (readonly Kind[])[]>((all, kind) => [...all, ...all.map((each) => [...each, kind])], [[]])
+  const [first, ...rest] = of
+  if (!first) return [[]]
+  return subsets(rest).flatMap((each) => [each, [first, ...each]])
 }
 
 function orders(of: readonly Kind[]): readonly (readonly Kind[])[] {
