@@ -46,6 +46,7 @@ export async function createNotifying({
     secrets,
     clock: storage.clock,
     journal,
+    messagesDays: settings.keepMessagesDays,
   })
   return {
     start: () => deliverer.start(),

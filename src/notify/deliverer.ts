@@ -30,6 +30,8 @@ export interface DelivererParts {
   readonly secrets: Secrets
   readonly clock: Clock
   readonly journal: Journal
+  /** How long the installation keeps messages; 0 is for ever. */
+  readonly messagesDays: number
 }
 
 /**
@@ -122,7 +124,7 @@ export class Deliverer {
   async #sweep(): Promise<void> {
     try {
       for (let part = 0; part < MOST_SWEEPS && !this.#isStopped; part++) {
-        if (!(await this.#parts.deliveries.sweep())) return
+        if (!(await this.#parts.deliveries.sweep(this.#parts.messagesDays))) return
         await new Promise<void>((resolve) => setTimeout(resolve, BETWEEN_SWEEPS_MS))
       }
     } catch (error) {

@@ -198,21 +198,65 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     await world.work.spread()
     await world.work.record([tried(world, await claimOne(world), DOWN)])
     await world.storage.clock.pass(29 * DAY)
-    while (await world.work.sweep());
+    while (await world.work.sweep(90));
     assert.equal((await world.hooks.listDeliveries(of, ALL)).items.length, 2)
     await world.storage.clock.pass(2 * DAY)
     await announce(world, 1, 'later')
     await world.work.spread()
 
-    while (await world.work.sweep());
+    while (await world.work.sweep(90));
     const left = await world.hooks.listDeliveries(of, ALL)
     await world.hooks.removeWebhook(of, 'test')
-    while (await world.work.sweep());
+    while (await world.work.sweep(90));
 
     assert.equal(left.items.length, 1)
     const { database } = world.storage.store
     for (const table of ['webhook', 'delivery', 'delivery_try', 'notice_want'] as const)
       assert.deepEqual(await database.selectFrom(table).selectAll().execute(), [], table)
+
+    // What its notices said of recipients is not kept for ever because nobody listens any more.
+    const { isListened } = await world.storage.notices.lookForDeliveries()
+    await world.storage.clock.pass(31 * DAY)
+    while (await world.work.sweep(90));
+    const after = await world.storage.notices.lookForDeliveries()
+    assert.deepEqual([isListened, after.isListened], [true, false])
+    assert.deepEqual(await database.selectFrom('notice').selectAll().execute(), [])
+    await world.close()
+  })
+
+  it('forgets sooner where messages are kept for a shorter time, by the installation or by one account', async () => {
+    const world = await open(newWorld)
+    const of = await hook(world, 'whk_a', ['token.expired'])
+    const other = await addSender(world.storage, { number: '15550001009' })
+    const strict = { ...world, account: other.accountId }
+    const ofStrict = await hook(strict, 'whk_s', ['token.expired'])
+    await world.storage.sql(`insert into account_retention values ('${other.accountId}', null, 10)`)
+    for (const each of [world, strict]) await announce(each, 2)
+    await world.work.spread()
+    await world.work.record([tried(world, await claimOne(world), DOWN)])
+    const left = async () => {
+      const lists = [of, ofStrict].map((each) => world.hooks.listDeliveries(each, ALL))
+      return (await Promise.all(lists)).map(({ items }) => items.length)
+    }
+
+    await world.storage.clock.pass(11 * DAY)
+    while (await world.work.sweep(90));
+    const own = await left()
+    while (await world.work.sweep(12));
+    const young = await left()
+    await world.storage.clock.pass(2 * DAY)
+    while (await world.work.sweep(12));
+    const all = await left()
+
+    assert.deepEqual(
+      [own, young, all],
+      [
+        [2, 0],
+        [2, 0],
+        [0, 0],
+      ],
+    )
+    assert.deepEqual(await world.storage.store.database.selectFrom('delivery_try').selectAll().execute(), [])
     await world.close()
   })
 }

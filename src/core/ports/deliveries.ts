@@ -51,12 +51,15 @@ export interface Deliveries {
   record(tried: readonly TriedDelivery[]): Promise<readonly DisabledWebhook[]>
   /** Announces tokens that expire soon or have expired, each once. */
   announceTokens(): Promise<void>
-  /** Forgets some of what is older than it is kept, and of webhooks that were removed. False when nothing is left. */
-  sweep(): Promise<boolean>
+  /**
+   * Forgets some of what is older than it is kept, and of webhooks that were removed. False when nothing is left.
+   * `messagesDays`: how long the installation keeps messages, because what notices tell of one is kept no longer; 0 is for ever.
+   */
+  sweep(messagesDays: number): Promise<boolean>
 }
 
 /** What costs next to nothing to ask, so that whoever has no webhook pays nothing for them. */
 export interface DeliveryWatch {
-  /** `isListened`: there is a webhook. `isDue`: there is something to spread or to try. */
+  /** `isListened`: there is a webhook, or something is left of one. `isDue`: there is something to spread or to try. */
   lookForDeliveries(): Promise<{ readonly isListened: boolean; readonly isDue: boolean }>
 }

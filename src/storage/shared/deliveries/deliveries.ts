@@ -13,6 +13,6 @@ export function createDeliveries(store: Store, { mostWaiting = MOST_WAITING } = 
     claimDue: (wanted) => claimDue(store, wanted),
     record: (tried) => recordTries(store, tried),
     announceTokens: () => announceTokens(store),
-    sweep: () => sweepDeliveries(store),
+    sweep: (messagesDays) => sweepDeliveries(store, messagesDays),
   }
 }

@@ -1,6 +1,6 @@
-/** For `DeliveryWatch`: a few looks into indexes, and where there is no webhook one. `now` is how the engine writes it. */
+/** For `DeliveryWatch`: a few looks into indexes, and where there never was a webhook two. `now` is how the engine writes it. */
 export const LOOK_FOR_DELIVERIES = (now: string): string => `
-  select case when exists (select 1 from webhook) then 1 else 0 end as listened,
+  select case when exists (select 1 from webhook) or exists (select 1 from notice) then 1 else 0 end as listened,
     case when exists (select 1 from notice where is_new = 1) or exists (
       select 1 from webhook w where w.state = 'enabled' and exists (
         select 1 from delivery d where d.account_id = w.account_id and d.webhook_id = w.id

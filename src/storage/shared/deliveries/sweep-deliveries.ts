@@ -3,20 +3,28 @@ import type { Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
 
 const DAY_MS = 86_400_000
-/** How long deliveries and their tries are kept. */
-export const DELIVERIES_KEPT_MS = 30 * DAY_MS
+/** How long deliveries and their tries are kept; where messages are kept for a shorter time, no longer than those. */
+export const DELIVERIES_KEPT_DAYS = 30
 const AT_ONCE = 200
 
+type Writing = Transaction<Tables>
+
 /** One small part of what is to be forgotten. False when there was less than that. */
-export function sweepDeliveries(store: Store): Promise<boolean> {
+export function sweepDeliveries(store: Store, messagesDays: number): Promise<boolean> {
   return store.database.transaction().execute(async (tables) => {
-    const isMoreOld = await sweepOld(tables, store.now() - DELIVERIES_KEPT_MS)
+    const days = keptDays(messagesDays)
+    const isMoreOld = await sweepOld(tables, store.now() - days * DAY_MS)
+    const isMoreOfAccounts = await sweepOfAccounts(tables, days, store.now())
     const isMoreRemoved = await sweepRemoved(tables)
-    return isMoreOld || isMoreRemoved
+    return isMoreOld || isMoreOfAccounts || isMoreRemoved
   })
 }
 
-async function sweepOld(tables: Transaction<Tables>, before: number): Promise<boolean> {
+function keptDays(messagesDays: number): number {
+  return messagesDays === 0 ? DELIVERIES_KEPT_DAYS : Math.min(messagesDays, DELIVERIES_KEPT_DAYS)
+}
+
+async function sweepOld(tables: Writing, before: number): Promise<boolean> {
   const oldest = await tables
     .selectFrom('notice')
     .select(['position', 'at', 'is_new'])
@@ -25,10 +33,43 @@ async function sweepOld(tables: Transaction<Tables>, before: number): Promise<bo
     .execute()
   const old = oldest.filter(({ at, is_new }) => at < before && is_new === 0).map(({ position }) => position)
   if (old.length === 0) return false
+  await forget(tables, old)
+  return old.length === AT_ONCE
+}
+
+/** Of accounts that keep their messages for a shorter time than others: by webhook, because so deliveries lie together. */
+async function sweepOfAccounts(tables: Writing, days: number, now: number): Promise<boolean> {
+  const hooks = await tables
+    .selectFrom('account_retention as r')
+    .innerJoin('webhook as w', 'w.account_id', 'r.account_id')
+    .select(['w.account_id', 'w.id', 'r.messages_days'])
+    .where('r.messages_days', '<', days)
+    .where('r.messages_days', '>', 0)
+    .execute()
+  let isMore = false
+  for (const { account_id, id, messages_days } of hooks) {
+    const before = now - (messages_days ?? days) * DAY_MS
+    const oldest = await tables
+      .selectFrom('delivery as d')
+      .innerJoin('notice as n', 'n.position', 'd.notice_position')
+      .select(['n.position', 'n.at'])
+      .where('d.account_id', '=', account_id)
+      .where('d.webhook_id', '=', id)
+      .orderBy('d.notice_position')
+      .limit(AT_ONCE)
+      .execute()
+    const old = oldest.filter(({ at }) => at < before).map(({ position }) => position)
+    if (old.length > 0) await forget(tables, old)
+    isMore ||= old.length === AT_ONCE
+  }
+  return isMore
+}
+
+async function forget(tables: Writing, positions: readonly number[]): Promise<void> {
   const rows = await tables
     .selectFrom('delivery')
     .select(['account_id', 'webhook_id', 'notice_position'])
-    .where('notice_position', 'in', old)
+    .where('notice_position', 'in', positions)
     .execute()
   for (const row of rows)
     await tables
@@ -37,12 +78,11 @@ async function sweepOld(tables: Transaction<Tables>, before: number): Promise<bo
       .where('webhook_id', '=', row.webhook_id)
       .where('notice_position', '=', row.notice_position)
       .execute()
-  await tables.deleteFrom('delivery').where('notice_position', 'in', old).execute()
-  await tables.deleteFrom('notice').where('position', 'in', old).execute()
-  return old.length === AT_ONCE
+  await tables.deleteFrom('delivery').where('notice_position', 'in', positions).execute()
+  await tables.deleteFrom('notice').where('position', 'in', positions).execute()
 }
 
-async function sweepRemoved(tables: Transaction<Tables>): Promise<boolean> {
+async function sweepRemoved(tables: Writing): Promise<boolean> {
   const hook = await tables
     .selectFrom('webhook')
     .select(['account_id', 'id'])
