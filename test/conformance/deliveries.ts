@@ -6,7 +6,7 @@ import type { PostEnd } from '../../src/core/ports/guarded-post.ts'
 import type { OfWebhook } from '../../src/core/ports/webhooks.ts'
 import { createDeliveries } from '../../src/storage/shared/deliveries/deliveries.ts'
 import { createWebhooks } from '../../src/storage/shared/webhooks/webhooks.ts'
-import { accept, addSender, type NewWorld, type StorageWorld, type Suite } from './storage-world.ts'
+import { accept, addSender, multiplyTokens, type NewWorld, type StorageWorld, type Suite } from './storage-world.ts'
 
 const DAY = 86_400_000
 const LEASE = 60_000
@@ -409,6 +409,24 @@ function telling({ it }: Suite, newWorld: NewWorld): void {
       [29, 'token.expiring', 1],
       [30, 'token.expired', undefined],
     ])
+    await world.close()
+  })
+
+  it('G8: tells of every token, however many one account has at their end', async () => {
+    const world = await open(newWorld)
+    const other = await addSender(world.storage, { number: '15550001009', tokenLastsDays: 31 })
+    const theirs = { ...world, account: other.accountId }
+    await hook(world, 'whk_a', ['token.expiring'])
+    await hook(theirs, 'whk_o', ['token.expiring'])
+    await multiplyTokens(world.storage, world.sender, 1_100)
+    await world.storage.clock.pass(20 * DAY)
+
+    await world.work.announceTokens()
+
+    const { database } = world.storage.store
+    const rows = await database.selectFrom('notice').select('account_id').execute()
+    assert.equal(rows.filter((row) => row.account_id === theirs.account).length, 1)
+    assert.equal(rows.length, 1_102)
     await world.close()
   })
 

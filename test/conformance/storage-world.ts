@@ -116,6 +116,25 @@ export async function addSender(
   return { accountId: account.id, connectionId, tokenId: token.id, sha256, number }
 }
 
+/** As many more tokens like the one that a sender has. */
+export async function multiplyTokens(
+  { store: { database } }: StorageWorld,
+  { tokenId }: Pick<Sender, 'tokenId'>,
+  count: number,
+): Promise<void> {
+  const token = await database.selectFrom('token').selectAll().where('id', '=', tokenId).executeTakeFirstOrThrow()
+  const copies = Array.from({ length: count }, (_, at) => {
+    const sha256 = Buffer.alloc(32, 0xfe)
+    sha256.writeUInt32BE(at)
+    return { ...token, id: `tok_copy${at}` as TokenId, name: `token ${at}`, sha256 }
+  })
+  for (let from = 0; from < count; from += 200)
+    await database
+      .insertInto('token')
+      .values(copies.slice(from, from + 200))
+      .execute()
+}
+
 export async function addConnection(
   { administration }: StorageWorld,
   accountId: AccountId,

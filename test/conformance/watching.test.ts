@@ -23,6 +23,7 @@ import {
   beat,
   head,
   holdLane,
+  multiplyTokens,
   open,
   type Sender,
   type StorageWorld,
@@ -284,6 +285,16 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     }
 
     assert.deepEqual(seen, ['', 'token_expiring info', 'token_expiring warning', 'token_expiring critical', ''])
+  })
+
+  it('G8: watches the tokens of every account, however many one of them has', async () => {
+    const crowded = await addSender(world)
+    const alone = await addSender(world, { number: '15550001009', tokenLastsDays: 31 })
+    await multiplyTokens(world, crowded, 5_100)
+
+    const found = await world.watch.readTokens({ from: world.clock.now(), to: world.clock.now() + 40 * DAY_MS })
+
+    assert.ok(found.some(({ id }) => id === alone.tokenId))
   })
 
   it('tells of messages whose fate nobody knows, by account, until somebody has said so', async () => {

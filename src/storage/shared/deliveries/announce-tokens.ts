@@ -1,14 +1,48 @@
+import type { Selectable } from 'kysely'
+import type { Instant } from '../../../core/ids.ts'
 import { TOLD_AFTER_MS, TOLD_DAYS_AHEAD, tokenNotice } from '../../../core/notices/token-notices.ts'
+import { letOthersWrite } from '../cancel-waiting.ts'
 import type { Store } from '../store.ts'
+import type { Tables } from '../tables.ts'
 import { writeNotices } from '../webhooks/write-notices.ts'
 
 const DAY_MS = 86_400_000
-const MOST_TOKENS = 1_000
+/** Few enough that others who write wait for a moment only. */
+export const TOKENS_AT_ONCE = 200
 
-/** See `Deliveries.announceTokens`. Only of accounts where somebody wants to hear it. */
+/**
+ * See `Deliveries.announceTokens`. Only of accounts where somebody wants to hear it. All of them, a part at a time: however
+ * many one account has, those of others have their turn (G8).
+ */
 export async function announceTokens(store: Store): Promise<void> {
   const now = store.now()
-  const rows = await store.database
+  let after: Place | null = null
+  do {
+    const rows = await readEnding(store, now, after)
+    const notices = rows.flatMap((row) => {
+      const { id, name, prefix } = row
+      const token = {
+        id,
+        name,
+        prefix,
+        accountId: row.account_id,
+        createdAt: row.created_at,
+        expiresAt: row.expires_at,
+      }
+      return tokenNotice(token, now) ?? []
+    })
+    if (notices.length > 0) {
+      await store.database.transaction().execute((tables) => writeNotices({ tables }, notices))
+      await letOthersWrite()
+    }
+    after = rows.length < TOKENS_AT_ONCE ? null : (rows.at(-1) ?? null)
+  } while (after !== null)
+}
+
+type Place = Pick<Selectable<Tables['token']>, 'id' | 'expires_at'>
+
+function readEnding({ database }: Store, now: Instant, after: Place | null) {
+  return database
     .selectFrom('token as t')
     .select(['t.id', 't.account_id', 't.name', 't.prefix', 't.created_at', 't.expires_at'])
     .where('t.deleted_at', 'is', null)
@@ -23,14 +57,17 @@ export async function announceTokens(store: Store): Promise<void> {
           .where('w.kind', 'in', ['token.expiring', 'token.expired']),
       ),
     )
+    .$if(after !== null, (query) =>
+      query.where(({ eb, and, or }) => {
+        const { id, expires_at } = after as Place
+        return or([
+          eb('t.expires_at', '>', expires_at),
+          and([eb('t.expires_at', '=', expires_at), eb('t.id', '>', id)]),
+        ])
+      }),
+    )
     .orderBy('t.expires_at')
-    .limit(MOST_TOKENS)
+    .orderBy('t.id')
+    .limit(TOKENS_AT_ONCE)
     .execute()
-  const notices = rows.flatMap((row) => {
-    const { id, name, prefix } = row
-    const token = { id, name, prefix, accountId: row.account_id, createdAt: row.created_at, expiresAt: row.expires_at }
-    return tokenNotice(token, now) ?? []
-  })
-  if (notices.length === 0) return
-  await store.database.transaction().execute((tables) => writeNotices({ tables }, notices))
 }

@@ -6,6 +6,8 @@ import { readLanes, readLanesOf } from './watched-lanes.ts'
 
 // More than anybody has at their end at once.
 const MOST_TOKENS = 5_000
+// Whoever has more keeps nobody else's from being watched (G8).
+const MOST_TOKENS_OF_ACCOUNT = 250
 const MOST_OPEN = 10_000
 // A caller of an expired token comes again and again: among the newest refusals of its account it is to be found.
 const REQUESTS_BACK = 500
@@ -111,8 +113,10 @@ async function readTokens(
   { from, to }: { readonly from: Instant; readonly to: Instant },
 ): Promise<readonly WatchedToken[]> {
   const rows = await database.ask(
-    `select id, account_id, name, prefix, expires_at, last_used_at, successor_id from token
-      where deleted_at is null and expires_at >= ? and expires_at <= ? order by expires_at limit ${MOST_TOKENS}`,
+    `select id, account_id, name, prefix, expires_at, last_used_at, successor_id from
+        (select *, row_number() over (partition by account_id order by expires_at) as place from token
+          where deleted_at is null and expires_at >= ? and expires_at <= ?) ending
+      where place <= ${MOST_TOKENS_OF_ACCOUNT} order by expires_at limit ${MOST_TOKENS}`,
     [from, to],
   )
   return rows.map((row) => ({
