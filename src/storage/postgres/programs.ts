@@ -39,13 +39,28 @@ export function majorOf(version: string): number {
   return Number.parseInt(version, 10)
 }
 
-/** How programs are told where the database is: whoever lists processes must not see the password. */
+/**
+ * How programs are told where the database is: whoever lists processes must not see the password. And as safely: pg, by
+ * which the service connects, checks the certificate wherever TLS is asked for, and in words that libpq takes for less.
+ */
 export function withoutPassword(given: string): { readonly url: string; readonly added: Record<string, string> } {
   const url = new URL(given)
   const password = decodeURIComponent(url.password) || url.searchParams.get('password')
   url.password = ''
+  const mode = tlsModeOf(url.searchParams)
+  if (mode !== null) url.searchParams.set('sslmode', mode)
   for (const name of [...url.searchParams.keys()]) if (!KNOWN_TO_LIBPQ.test(name)) url.searchParams.delete(name)
   return { url: url.href, added: password ? { PGPASSWORD: password } : {} }
+}
+
+/** What pg makes of the URL, in the words of libpq; null where it asks for no TLS. */
+function tlsModeOf(options: URLSearchParams): string | null {
+  const mode = options.get('sslmode')
+  if (mode === 'disable' || options.get('uselibpqcompat') === 'true') return mode
+  if (mode === 'no-verify') return 'require'
+  const asks = [mode, ...['sslcert', 'sslkey', 'sslrootcert'].map((name) => options.get(name))].some(Boolean)
+  const isOn = ['true', '1'].includes(options.get('ssl') ?? '') || options.get('sslnegotiation') === 'direct'
+  return asks || isOn ? 'verify-full' : null
 }
 
 /** Collects the end of what a program complains of. */
