@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Refusal } from '../../core/refusals.ts'
 import type { AppliedMigration, BackupCounts, BackupFacts } from '../../storage/shared/backup-facts.ts'
@@ -64,8 +64,9 @@ export function readManifest(folder: string): Manifest {
 
 function readText(path: string, folder: string): string {
   try {
-    const bytes = readFileSync(path)
-    if (bytes.length <= LARGEST_BYTES) return bytes.toString('utf8')
+    // Looked at before it is read: whoever made it may have put anything there.
+    const found = statSync(path)
+    if (found.isFile() && found.size <= LARGEST_BYTES) return readFileSync(path, 'utf8')
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     throw new Refusal(
@@ -77,7 +78,7 @@ function readText(path: string, folder: string): string {
       { cause: error },
     )
   }
-  throw new Refusal('backup_unusable', `${path} is too large for what it should be. Take another backup.`)
+  throw new Refusal('backup_unusable', `${path} is no file, or too large for what it should be. Take another backup.`)
 }
 
 function parseManifest(path: string, text: string): Record<string, unknown> {
