@@ -95,6 +95,25 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
+  it('does not wait for a clock that was set back', async () => {
+    const world = await open(newWorld)
+    await hook(world, 'whk_a', ['token.expired'])
+    await announce(world, 2)
+    await world.work.spread()
+    // They are being tried by somebody who dies.
+    await world.work.claimDue({ room: 10, leaseMs: LEASE })
+
+    world.storage.clock.setNow(-2 * DAY)
+    await world.storage.clock.pass(1)
+    const look = await world.storage.notices.lookForDeliveries()
+    const due = await world.work.claimDue({ room: 10, leaseMs: LEASE })
+    const again = await world.work.claimDue({ room: 10, leaseMs: LEASE })
+
+    assert.deepEqual([look.isDue, due.length, again.length], [true, 2, 0])
+    assert.equal((await world.storage.notices.lookForDeliveries()).isDue, false)
+    await world.close()
+  })
+
   it('tries again on its schedule until none is left, then it has failed', async () => {
     const world = await open(newWorld)
     const of = await hook(world, 'whk_a', ['token.expired'])

@@ -15,7 +15,7 @@ export class SqliteNotices implements Notices, DeliveryWatch {
   constructor(database: DatabaseSync, commits: GroupCommit, now: () => Instant) {
     this.#commits = commits
     this.#now = now
-    this.#look = database.prepare(LOOK_FOR_DELIVERIES('?'))
+    this.#look = database.prepare(LOOK_FOR_DELIVERIES('?1'))
     this.#insert = database.prepare(
       `insert into notice (id, account_id, kind, at, key, data)
          select 'ntc_' || lower(hex(randomblob(16))), ?1, ?2, ?3, ?4, ?5

@@ -5,6 +5,7 @@ import { type DueWebhook, type Share, shareOut } from '../../../core/notices/sha
 import type { ClaimedDelivery } from '../../../core/ports/deliveries.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
+import { LONGEST_AHEAD_MS } from './look-for-deliveries.ts'
 
 // Of those with something due, the ones that have waited longest.
 const MOST_WEBHOOKS_LOOKED_AT = 500
@@ -31,17 +32,19 @@ async function findDue(tables: Transaction<Tables>, now: Instant): Promise<reado
     .selectFrom('webhook as w')
     .select(['w.account_id', 'w.id', 'w.failing_since', 'w.served_at'])
     .where('w.state', '=', 'enabled')
-    .where((where) =>
-      where.exists(
-        where
-          .selectFrom('delivery as d')
-          .select('d.webhook_id')
-          .whereRef('d.account_id', '=', 'w.account_id')
-          .whereRef('d.webhook_id', '=', 'w.id')
-          .where('d.state', '=', sql.lit('waiting'))
-          .where('d.next_try_at', '<=', now),
-      ),
-    )
+    .where((where) => {
+      const waiting = where
+        .selectFrom('delivery as d')
+        .select('d.webhook_id')
+        .whereRef('d.account_id', '=', 'w.account_id')
+        .whereRef('d.webhook_id', '=', 'w.id')
+        .where('d.state', '=', sql.lit('waiting'))
+      // Two looks into the index: for one that seeks both it would be read from end to end.
+      return where.or([
+        where.exists(waiting.where('d.next_try_at', '<=', now)),
+        where.exists(waiting.where('d.next_try_at', '>', now + LONGEST_AHEAD_MS)),
+      ])
+    })
     .orderBy('w.served_at')
     .limit(MOST_WEBHOOKS_LOOKED_AT)
     .execute()
@@ -51,6 +54,7 @@ async function findDue(tables: Transaction<Tables>, now: Instant): Promise<reado
     .select(['account_id', 'webhook_id', sql<number>`count(*)`.as('count')])
     .where('claim', 'is not', null)
     .where('next_try_at', '>', now)
+    .where('next_try_at', '<=', now + LONGEST_AHEAD_MS)
     .groupBy(['account_id', 'webhook_id'])
     .execute()
   const counts = new Map(running.map((row) => [`${row.account_id} ${row.webhook_id}`, Number(row.count)]))
@@ -68,7 +72,7 @@ async function claimShare(
   { webhook: { accountId, webhookId }, most }: Share,
   { now, leaseMs }: { readonly now: Instant; readonly leaseMs: number },
 ): Promise<readonly ClaimedDelivery[]> {
-  const rows = await tables
+  const waiting = tables
     .selectFrom('delivery as d')
     .innerJoin('notice as n', 'n.position', 'd.notice_position')
     .innerJoin('webhook as w', (join) =>
@@ -88,11 +92,11 @@ async function claimShare(
     .where('d.account_id', '=', accountId)
     .where('d.webhook_id', '=', webhookId)
     .where('d.state', '=', sql.lit('waiting'))
-    .where('d.next_try_at', '<=', now)
     .orderBy('d.next_try_at')
     .orderBy('d.notice_position')
     .limit(most)
-    .execute()
+  let rows = await waiting.where('d.next_try_at', '<=', now).execute()
+  if (rows.length === 0) rows = await waiting.where('d.next_try_at', '>', now + LONGEST_AHEAD_MS).execute()
   if (rows.length === 0) return []
   const claim = randomUUID()
   await tables

@@ -1,7 +1,13 @@
+// Longer than any wait between two tries. What is due only after that was planned before the clock was set back.
+export const LONGEST_AHEAD_MS = 86_400_000
+
 /** For `DeliveryWatch`: a few looks into indexes, and where there never was a webhook two. `now` is how the engine writes it. */
 export const LOOK_FOR_DELIVERIES = (now: string): string => `
   select case when exists (select 1 from webhook) or exists (select 1 from notice) then 1 else 0 end as listened,
     case when exists (select 1 from notice where is_new = 1) or exists (
-      select 1 from webhook w where w.state = 'enabled' and exists (
+      select 1 from webhook w where w.state = 'enabled' and (exists (
         select 1 from delivery d where d.account_id = w.account_id and d.webhook_id = w.id
-          and d.state = 'waiting' and d.next_try_at <= ${now})) then 1 else 0 end as due`
+          and d.state = 'waiting' and d.next_try_at <= ${now})
+      or exists (
+        select 1 from delivery d where d.account_id = w.account_id and d.webhook_id = w.id
+          and d.state = 'waiting' and d.next_try_at > ${now} + ${LONGEST_AHEAD_MS}))) then 1 else 0 end as due`
