@@ -17,6 +17,8 @@ export function addWebhookCommands(program: NuncioCommand, cli: Cli): void {
   const group = program.group('webhook', 'webhooks: where an account is told of what happens to what is its own')
   addAdd(group, cli)
   addList(group, cli)
+  addEnable(group, cli)
+  addDisable(group, cli)
   addRemove(group, cli)
   addTest(group, cli)
   addDeliveries(group, cli)
@@ -90,6 +92,49 @@ function addList(group: NuncioCommand, cli: Cli): void {
 function webhookRow({ id, url, state, lastDay, dropped, kinds }: WebhookView): readonly string[] {
   const { waiting, delivered, failed } = lastDay
   return [id, url, state, `${waiting}`, `${delivered}`, `${failed}`, `${dropped}`, kinds.join(',')]
+}
+
+function addEnable(group: NuncioCommand, cli: Cli): void {
+  group
+    .command('enable <id>')
+    .description('post to a webhook again: what still waits for it is tried anew')
+    .withAccount('the account it belongs to')
+    .withJson('the webhook')
+    .withExamples('nuncio webhook enable whk_1c5e9a7b3d2f')
+    .action((id: string, options: CommonOptions) =>
+      setState(cli, { id, state: 'enabled', options }, `Enabled ${id}. Try it: nuncio webhook test ${id}`),
+    )
+}
+
+function addDisable(group: NuncioCommand, cli: Cli): void {
+  group
+    .command('disable <id>')
+    .description('post nothing to a webhook, and keep nothing new for it, until it is enabled')
+    .withAccount('the account it belongs to')
+    .withJson('the webhook')
+    .withExamples('nuncio webhook disable whk_1c5e9a7b3d2f')
+    .action((id: string, options: CommonOptions) =>
+      setState(
+        cli,
+        { id, state: 'disabled', options },
+        `Disabled ${id}. Nothing new is kept for it until: nuncio webhook enable ${id}`,
+      ),
+    )
+}
+
+interface WantedState {
+  readonly id: string
+  readonly state: 'enabled' | 'disabled'
+  readonly options: CommonOptions
+}
+
+function setState(cli: Cli, { id, state, options }: WantedState, sentence: string): Promise<void> {
+  return cli.withAdministration(async (session) => {
+    const of = await find(session, id, options.account)
+    const webhook = await session.webhooks.setWebhookState(of, state, ACTOR)
+    if (options.json) return cli.json(webhookJson(webhook))
+    await cli.say(sentence)
+  })
 }
 
 function addRemove(group: NuncioCommand, cli: Cli): void {

@@ -68,6 +68,11 @@ export async function openPostgresWorldDatabase(now: () => Instant): Promise<Wor
 }
 
 const EMPTIED = [
+  'delivery_try',
+  'delivery',
+  'notice',
+  'notice_want',
+  'webhook',
   'account_retention',
   'blocked_recipient',
   'block_list',
