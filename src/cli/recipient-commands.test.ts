@@ -6,6 +6,8 @@ import { beforeEach, describe, it } from 'vitest'
 import { ENGINES, type EngineName } from '../../test/support/administration-world/open-administration-world.ts'
 import { CliWorld } from '../../test/support/administration-world/run-cli.ts'
 import type { ConnectionId } from '../core/ids.ts'
+import { judgeTry } from '../core/notices/judge-try.ts'
+import { createDeliveries } from '../storage/shared/deliveries/deliveries.ts'
 
 const SENDER = '15550001000'
 // What the world accepts goes to this one.
@@ -13,6 +15,7 @@ const PERSON = '15550100000'
 
 let world: CliWorld
 let connectionId: ConnectionId
+let noted = 0
 
 async function open(engine: EngineName) {
   world = new CliWorld()
@@ -168,6 +171,57 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
     const again = await world.json('recipient', 'erase', PERSON, '--yes')
     assert.deepEqual(again, { messages: 0, requests: 0, memories: 0, cancelled: 0 })
   })
+
+  it('is erased from what webhooks were told and will be told, though the message was forgotten before', async () => {
+    const webhook = await world.json<{ id: string }>(...['webhook', 'add', 'https://shop.example.com/hook'])
+    const { sequence } = await world.accept({ connectionId })
+    const forgotten = await world.accept({ connectionId })
+    const words = `no such user ${PERSON}`
+    for (const each of [sequence, forgotten.sequence]) await note(each, PERSON, words)
+    await note(sequence, '15550199999', 'busy')
+    const work = createDeliveries(world.store)
+    await work.spread()
+    const claimed = await work.claimDue({ room: 10, leaseMs: 60_000 })
+    const tries = claimed.map((each) => ({ ...each, at: world.now, tookMs: 1, judged: answer(`not for ${PERSON}`) }))
+    await work.record(tries.slice(0, 1))
+    await note(sequence, PERSON, words)
+    await world.run('update message set recipient = ? where sequence = ?', 'erased', forgotten.sequence)
+
+    await world.json('recipient', 'erase', PERSON, '--yes', '--cancel-waiting')
+    // Those that were under way while it was erased come to their end now, too late to be written down.
+    await work.record(tries.slice(1, 2))
+    await work.spread()
+
+    const tables = ['notice', 'delivery', 'delivery_try'].map((table) => world.all(`select * from ${table}`))
+    const [notices = [], deliveries = [], tried = []] = await Promise.all(tables)
+    assert.doesNotMatch(JSON.stringify([notices, deliveries, tried]), /15550100000|no such user/)
+    assert.match(JSON.stringify(deliveries), /15550199999.*busy/)
+    assert.deepEqual(
+      tried.map(({ excerpt, status }) => [excerpt, status]),
+      [[null, 200]],
+    )
+    world.now += 60_000
+    const again = await work.claimDue({ room: 10, leaseMs: 60_000 })
+    assert.ok(again.some(({ noticeId }) => noticeId === claimed[1]?.noticeId))
+    assert.ok(again.every(({ webhookId }) => webhookId === webhook.id))
+  })
+
+  const answer = (excerpt: string) =>
+    judgeTry({ kind: 'answered', status: 200, retryAfterMs: null, excerpt }, { number: 1, now: world.now, lot: 0.5 })
+
+  /** A notice of a message, as the service writes it. */
+  async function note(sequence: number, to: string, words: string) {
+    const data = { messageId: `m${sequence}`, connectionId, to, type: 'message', state: 'FAILED', reason: null, words }
+    await world.run(
+      `insert into notice (id, account_id, kind, at, message_sequence, data, is_new)
+         select ?, account_id, 'message.failed', ?, ?, ?, 1 from connection where id = ?`,
+      `ntc_${++noted}`,
+      world.now,
+      sequence,
+      JSON.stringify({ ...data, reason: 'busy', acceptedAt: world.now, attempts: 1 }),
+      connectionId,
+    )
+  }
 
   it('leaves whoever had asked to stop blocked, under a hash that names nobody', async () => {
     await world.cli('recipient', 'block', PERSON)

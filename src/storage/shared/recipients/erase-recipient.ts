@@ -8,6 +8,7 @@ import { letOthersWrite } from '../cancel-waiting.ts'
 import { cancelMessage } from '../change-message.ts'
 import { addMoment, type Change, change, type Store, writeAudit } from '../store.ts'
 import { hideBlock } from './block-lists.ts'
+import { eraseNotices } from './erase-notices.ts'
 import { memoriesAbout, messagesTo, namesOf, type OfRecipient, type OnProgress, requestsAbout } from './find-traces.ts'
 
 // A few milliseconds of writing: the service accepts messages at the same time.
@@ -55,6 +56,7 @@ export async function eraseRecipient(
     if (at > 0) await letOthersWrite()
     await change(store, actor, (making) => eraseMessages(making, wanted, found.slice(at, at + AT_ONCE)))
   }
+  await eraseNotices(store, wanted, actor)
   const erased = { messages: found.length, requests, memories, cancelled }
   await change(store, actor, async (making) => {
     await hideBlock(making, { ...wanted, entry: wanted.hashedEntry })
@@ -164,43 +166,6 @@ async function eraseMessages(
     .where('account_id', '=', accountId)
     .where('message_sequence', 'in', sequences)
     .execute()
-  await eraseNotices(making, recipient, sequences)
-}
-
-/** What is told to others from now on names nobody. */
-async function eraseNotices({ tables }: Change, recipient: string, sequences: readonly Sequence[]): Promise<void> {
-  const without = (text: string) => withoutWords(text).replaceAll(recipient, ERASED)
-  const notices = await tables
-    .selectFrom('notice')
-    .select(['position', 'data'])
-    .where('message_sequence', 'in', sequences)
-    .execute()
-  for (const { position, data } of notices) {
-    await tables
-      .updateTable('notice')
-      .set({ data: without(data) })
-      .where('position', '=', position)
-      .execute()
-    const deliveries = await tables
-      .selectFrom('delivery')
-      .select(['webhook_id', 'payload'])
-      .where('notice_position', '=', position)
-      .execute()
-    for (const { webhook_id: webhookId, payload } of deliveries) {
-      await tables
-        .updateTable('delivery')
-        .set({ payload: without(payload) })
-        .where('notice_position', '=', position)
-        .where('webhook_id', '=', webhookId)
-        .execute()
-    }
-    await tables.updateTable('delivery_try').set({ excerpt: null }).where('notice_position', '=', position).execute()
-  }
-}
-
-/** The network's own words may quote what was sent. */
-function withoutWords(json: string): string {
-  return JSON.stringify(JSON.parse(json, (name, value: unknown) => (name === 'words' ? null : value)))
 }
 
 async function refuseLeftovers(store: Store, of: OfRecipient): Promise<void> {
