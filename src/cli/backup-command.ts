@@ -3,6 +3,7 @@ import type { TakenBackup } from '../app/backup/take-backup.ts'
 import { Refusal } from '../core/refusals.ts'
 import type { Cli } from './cli.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
+import { counted } from './print/counted.ts'
 import { megabytes, tellProgress } from './print/tell-progress.ts'
 
 type BackupOptions = CommonOptions & { readonly withMedia?: boolean; readonly keep?: string }
@@ -47,7 +48,7 @@ function inWords({ path, manifest, tookMs, removed }: TakenBackup, keyRing: stri
   const { counts, keyId, files } = manifest
   const seconds = Math.max(1, Math.round(tookMs / 1_000))
   const lines = [
-    `Backed up ${counts.messages} messages (${counts.waiting} of them wait), ${counts.connections} connections and ${counts.accounts} accounts: ${megabytes(sizeOf(files))} in ${seconds} s.`,
+    `Backed up ${counted(counts.messages, 'message')} (${counts.waiting} of which ${counts.waiting === 1 ? 'waits' : 'wait'}), ${counted(counts.connections, 'connection')} and ${counted(counts.accounts, 'account')}: ${megabytes(sizeOf(files))} in ${seconds} s.`,
     path,
     ...removed.map((old) => `Removed ${old}`),
     '',

@@ -95,7 +95,7 @@ function addBlocked(group: NuncioCommand, cli: Cli): void {
     .description('list who is not written to; of people who were erased, only that there is one')
     .argument('[number]', 'only whether this number is blocked')
     .option('--find <digits>', 'only numbers that begin so')
-    .option('--csv', 'print as CSV: number, since, by whom, reason')
+    .option('--csv', 'print as CSV: number, since, by whom, reason; without people who were erased')
     .withAccount(OF)
     .withJson('an array of entries')
     .withExamples('nuncio recipient blocked', 'nuncio recipient blocked 15550100000', 'nuncio recipient blocked --csv')
@@ -134,7 +134,7 @@ async function print(
   if (csv) {
     await cli.say('number,since,by,reason')
     for await (const { recipient, since, blockedBy, reason } of blocks)
-      await cli.say(csvLine([recipient ?? 'erased', isoTime(since), blockedBy, reason ?? '']))
+      if (recipient !== null) await cli.say(csvLine([recipient, isoTime(since), blockedBy, reason ?? '']))
     return
   }
   const now = cli.surroundings.now()

@@ -3,6 +3,8 @@ import type { Surroundings } from './surroundings.ts'
 
 export const SEND_PATH = '/chat/api/v1/public/message/send'
 const LONGEST_CALL_MS = 30_000
+/** What Node calls a certificate that it does not take. */
+const CERTIFICATE = /CERT|ISSUER|LEAF_SIGNATURE/
 
 export interface EndpointCall {
   readonly baseUrl: string
@@ -58,7 +60,10 @@ function unreachable(baseUrl: string, error: unknown): Refusal {
     const sentence = `The service at ${origin} did not answer within ${LONGEST_CALL_MS / 1000} seconds, so it is not known whether it took the message.`
     return new Refusal('service_unreachable', sentence, null, { cause: error })
   }
-  const sentence = `The service does not answer at ${origin} (${causeOf(error)}). Start it with npm start, or check the address.`
+  const cause = causeOf(error)
+  const sentence = CERTIFICATE.test(cause)
+    ? `The certificate of the service at ${origin} is not one that is trusted here for this address (${cause}). Name in NODE_EXTRA_CA_CERTS the file of who vouches for it, and call it by a name that stands in it.`
+    : `The service does not answer at ${origin} (${cause}). Start it with npm start, or say where it is: by --url, or by the settings with which it runs, such as NUNCIO_PORT.`
   return new Refusal('service_unreachable', sentence, null, { cause: error })
 }
 

@@ -6,6 +6,7 @@ import { ACTOR, type Cli } from './cli.ts'
 import { WHOSE, withConnection } from './connection-argument.ts'
 import { connectionJson } from './json-shapes.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
+import { counted } from './print/counted.ts'
 
 type ConfirmOptions = CommonOptions & { readonly cancelOlderThan?: string }
 
@@ -32,8 +33,9 @@ export function addConnectionBacklogCommand(group: NuncioCommand, cli: Cli): voi
         await session.lanes.confirmBacklog(of, ACTOR)
         const connection = await session.administration.findConnection(number, accountId)
         if (options.json) return cli.json({ ...connectionJson(connection), cancelled })
-        const first = cancelled > 0 ? `${cancelled} old messages were cancelled. ` : ''
-        await cli.say(`${first}Confirmed: the ${connection.waiting} that wait on ${number} are sent now.`)
+        const first = cancelled > 0 ? `${counted(cancelled, 'old message was', 'old messages were')} cancelled. ` : ''
+        const waiting = counted(connection.waiting, 'message that waits', 'messages that wait')
+        await cli.say(`${first}Confirmed: ${waiting} on ${number} will be sent now.`)
       })
     })
 }

@@ -1,3 +1,4 @@
+import { ERASED } from '../core/message/erased.ts'
 import { repeatText } from '../core/message/timeline.ts'
 import type { MessageStory, TimelineEntry } from '../core/ports/administration.ts'
 import { explainReason } from '../core/reasons.ts'
@@ -42,7 +43,10 @@ function standing(story: MessageStory, now: number): readonly string[] {
 
 function nextStep({ message, laneWait }: MessageStory, ofMessage: string): string {
   const words = laneWait && laneWait.reason !== message.reason ? explainReason(laneWait.reason).nextStep : ofMessage
-  return words.replace('NUMBER', message.connection).replace(/\bID\b/, message.id)
+  return words
+    .replace('NUMBER', message.connection)
+    .replace('RECIPIENT', message.to === ERASED ? 'NUMBER' : message.to)
+    .replace(/\bID\b/, message.id)
 }
 
 function links({ resendOf, resentAs, connectionState }: MessageStory): readonly string[] {

@@ -70,6 +70,14 @@ describe.each(ENGINES)('the block list, on %s', (engine) => {
     rmSync(folder, { recursive: true })
   })
 
+  it('tells how to unblock the recipient of a message that failed for it, and not its sender', async () => {
+    const { id } = await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_blocked' })
+
+    const { stdout } = await world.cli('message', 'explain', id)
+
+    assert.match(stdout, new RegExp(`nuncio recipient unblock ${PERSON}, then retry`))
+  })
+
   it.each([
     [['recipient', 'block'], 'argument_invalid'],
     [['recipient', 'block', '+1 555 010 0000'], 'number_malformed'],
@@ -232,6 +240,8 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
 
     assert.equal(found?.number, null)
     assert.deepEqual(others, [])
+    // What `block --file` could not take again stays out of the CSV.
+    assert.equal((await world.cli('recipient', 'blocked', '--csv')).stdout, 'number,since,by,reason\n')
     assert.equal((await world.cli('recipient', 'unblock', PERSON)).code, 0)
     assert.deepEqual(await world.json('recipient', 'blocked'), [])
   })

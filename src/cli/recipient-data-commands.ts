@@ -5,6 +5,7 @@ import { ACTOR, type Cli } from './cli.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
 import { parseNumber } from './parse/argument.ts'
 import { findAccount } from './parse/find-account.ts'
+import { counted } from './print/counted.ts'
 import { isoTime } from './print/times.ts'
 
 const OF = 'the account; needed when there are several'
@@ -85,7 +86,7 @@ async function erase({ cli, session, account, number, options }: Given & { optio
   if (options.json) return cli.json(erased)
   const { messages, requests, memories, cancelled } = erased
   await cli.say(
-    `Erased from ${messages} messages, ${requests} requests and ${memories} memories of channels; ${cancelled} messages were cancelled. Backups made before still hold it.`,
+    `Erased from ${counted(messages, 'message')}, ${counted(requests, 'request')} and ${counted(memories, 'memory', 'memories')} of channels; ${counted(cancelled, 'message was', 'messages were')} cancelled. Backups made before still hold it.`,
   )
 }
 

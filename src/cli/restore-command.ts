@@ -1,6 +1,7 @@
 import type { Restored } from '../app/backup/restore-request.ts'
 import type { Cli } from './cli.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
+import { counted } from './print/counted.ts'
 import { tellProgress } from './print/tell-progress.ts'
 import { plainTime } from './print/times.ts'
 
@@ -56,7 +57,7 @@ function inWords(restored: Restored): string {
   const { manifest, aside } = restored
   const { messages, waiting } = manifest.counts
   return [
-    `Restored the backup of ${plainTime(Date.parse(manifest.takenAt))}: ${messages} messages, ${waiting} of them wait.`,
+    `Restored the backup of ${plainTime(Date.parse(manifest.takenAt))}: ${counted(messages, 'message')}, ${waiting} of which ${waiting === 1 ? 'waits' : 'wait'}.`,
     ...(aside === null ? [] : [`What was there is kept in ${aside}; remove it when you are through.`]),
     'All lanes are held: messages are accepted, and nothing is sent.',
     '',
@@ -67,8 +68,9 @@ function inWords(restored: Restored): string {
     '  nuncio message cancel ID',
     '  nuncio hold --release',
     '',
-    'Tokens that were deleted after the backup are valid again: delete them again. Idempotency keys used after it are',
-    'forgotten. People sign in anew.',
+    'Tokens that were deleted after the backup are valid again: delete them again. Recipients who were blocked or erased',
+    'after it no longer are: do that again before the lanes move. Idempotency keys used after it are forgotten. People',
+    'sign in anew.',
   ].join('\n')
 }
 
@@ -77,10 +79,12 @@ function sinceInWords({ since, livedUntil }: Restored): readonly string[] {
     const { accepted, ended } = since
     const rest = ended.length > SHOWN ? [`  … and ${ended.length - SHOWN} more: they are in --json`] : []
     return [
-      `${accepted} messages that were accepted since are not in it.`,
+      accepted === 0
+        ? 'Nothing was accepted since.'
+        : `${counted(accepted, 'message that was', 'messages that were')} accepted since ${accepted === 1 ? 'is' : 'are'} not in it.`,
       ended.length === 0
         ? 'Nothing that waits in it was sent since.'
-        : `${ended.length} messages wait in it and were sent or came to their end since. Released, they would be sent again:`,
+        : `${counted(ended.length, 'message that waits', 'messages that wait')} in it ${ended.length === 1 ? 'was' : 'were'} sent or came to an end since. Released, ${ended.length === 1 ? 'it' : 'they'} would be sent again:`,
       ...ended.slice(0, SHOWN).map((id) => `  ${id}`),
       ...rest,
     ]

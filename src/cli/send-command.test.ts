@@ -92,6 +92,10 @@ describe('send', () => {
       new TypeError('fetch failed', { cause: Object.assign(new Error('no'), { code: 'ECONNREFUSED' }) }),
       /does not answer at http:\/\/127\.0\.0\.1:8080 \(ECONNREFUSED\)/,
     ],
+    [
+      new TypeError('fetch failed', { cause: Object.assign(new Error('no'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }) }),
+      /certificate of the service .* is not one that is trusted here .*NODE_EXTRA_CA_CERTS/,
+    ],
     [new DOMException('late', 'TimeoutError'), /did not answer within 30 seconds, so it is not known/],
   ])('says so when nobody answers: %s', async (error, words) => {
     world.answer = () => {

@@ -53,7 +53,7 @@ export const REASONS = {
   // How a message ended, or why an attempt failed
   recipient_blocked: [
     'The recipient asked to stop: the number is on the block list of the account.',
-    'Nothing. If it was blocked by mistake: nuncio recipient unblock NUMBER, then retry the message.',
+    'Nothing. If it was blocked by mistake: nuncio recipient unblock RECIPIENT, then retry the message.',
   ],
   recipient_refused: ['The network refuses this recipient for ever.', 'Check the number.'],
   busy: ['The network was busy and did not take the message.', 'Nothing: it is tried again.'],

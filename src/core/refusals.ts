@@ -69,7 +69,7 @@ export const REFUSALS = {
 
   // Recipients
   recipient_is_blocked:
-    'The recipient asked to stop and is on the block list of the account, so nothing is sent again. If it was blocked by mistake: nuncio recipient unblock NUMBER',
+    'The recipient asked to stop and is on the block list of the account, so nothing is sent again. If it was blocked by mistake: nuncio recipient unblock RECIPIENT',
   recipient_not_blocked: 'This number is not on the block list of the account.',
   recipient_has_waiting: 'Messages to this recipient wait. Cancel them first, then it can be erased.',
   recipient_was_erased: 'The recipient of this message was erased, so it cannot be sent again.',

@@ -3,10 +3,16 @@ import { judgeMediaUrl } from '../media-address/judge-url.ts'
 import { Refusal } from '../refusals.ts'
 import { isNoticeKind, type NoticeKind } from './notice-kinds.ts'
 
+const FOR_DEVELOPERS =
+  'For a receiver on your own machine while you develop, the operator can set NUNCIO_WEBHOOK_ALLOWED_PRIVATE, for the service and for commands.'
+
 /** The address in its canonical form. Refuses what could never be posted to, by the rules for media URLs. */
 export function readWebhookUrl(text: string, allowedPrivate: readonly AddressRange[]): string {
   const judged = judgeMediaUrl(text, allowedPrivate)
-  if (!judged.ok) throw new Refusal('argument_invalid', judged.detail, 'url')
+  if (!judged.ok) {
+    const sentence = judged.code === 'url_not_public' ? `${judged.detail} ${FOR_DEVELOPERS}` : judged.detail
+    throw new Refusal('argument_invalid', sentence, 'url')
+  }
   return judged.url
 }
 

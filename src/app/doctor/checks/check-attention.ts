@@ -25,7 +25,7 @@ export function judgeAttention({ hold, unconfirmed, standing, tokens }: Attentio
   if (unconfirmed.length > 0)
     found.push(
       warning(
-        `${count(unconfirmed.length, 'message is', 'messages are')} unconfirmed: nobody knows whether they arrived.`,
+        `${count(unconfirmed.length, 'message is', 'messages are')} unconfirmed: nobody knows whether ${unconfirmed.length === 1 ? 'it' : 'they'} arrived.`,
         'See nuncio attention, ask the recipients, and settle each with nuncio message resolve.',
         { unconfirmed: unconfirmed.length },
       ),
