@@ -78,6 +78,26 @@ describe('who may ask', () => {
   })
 })
 
+describe('what an address may hold', () => {
+  it.each(['SQLite', 'PostgreSQL'] as const)(
+    'refuses a character that no database text can hold, on %s',
+    async (engine) => {
+      const elsewhere = new ConsoleWorld()
+      const close = await elsewhere.openConsole(engine)
+      const id = await elsewhere.account('Acme')
+      const as = await elsewhere.visitor(id)
+
+      const refusals = [
+        await elsewhere.refusal('readWebhook', { as, params: { account: id, id: 'whk_\0' } }),
+        await elsewhere.refusal('listBlocks', { as, params: { account: id }, query: { find: '1\0' } }),
+      ]
+
+      assert.deepEqual(refusals, ['400 input_invalid', '400 input_invalid'])
+      await close()
+    },
+  )
+})
+
 describe('where a request comes from', () => {
   const create = (headers: Record<string, string | undefined>) =>
     world.refusal('createToken', { as: owner, params: { account }, headers })
