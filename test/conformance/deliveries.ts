@@ -415,8 +415,9 @@ function telling({ it }: Suite, newWorld: NewWorld): void {
       await world.work.announceTokens()
       await world.work.announceTokens()
       await world.work.spread()
-      for (const { payload } of await world.work.claimDue({ room: 5, leaseMs: 400 * DAY })) {
-        const { type, data } = JSON.parse(payload) as { type: string; data: { daysLeft?: number } }
+      for (const claimed of await world.work.claimDue({ room: 5, leaseMs: LEASE })) {
+        await world.work.record([tried(world, claimed, DONE)])
+        const { type, data } = JSON.parse(claimed.payload) as { type: string; data: { daysLeft?: number } }
         told.push([day, type, data.daysLeft])
       }
       await world.storage.clock.pass(DAY)
