@@ -9,7 +9,8 @@ export const theme = createTheme({
   primaryColor: 'indigo',
   primaryShade: { light: 8, dark: 8 },
   autoContrast: true,
-  luminanceThreshold: 0.179,
+  // Up to here white can be read on a colour. Black on a red button could not any more once that darkens under the pointer.
+  luminanceThreshold: 0.183,
   defaultRadius: 'md',
   respectReducedMotion: true,
   cursorType: 'pointer',
@@ -35,6 +36,11 @@ export const theme = createTheme({
 
 export const resolveVariables: CSSVariablesResolver = ({ colors }) => ({
   variables: {},
-  light: { '--mantine-color-dimmed': colors.gray[7], '--mantine-color-error': colors.red[9] },
+  light: {
+    '--mantine-color-dimmed': colors.gray[7],
+    '--mantine-color-error': colors.red[9],
+    // Mantine's own is so dark that the place one is at could not be read well under the pointer.
+    '--mantine-color-indigo-light-hover': '#ccd6ff',
+  },
   dark: { '--mantine-color-dimmed': colors.dark[1], '--mantine-color-error': colors.red[4] },
 })

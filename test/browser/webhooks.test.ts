@@ -1,7 +1,12 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { expect } from '@playwright/test'
+import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { findBarriersOnPhone } from '../support/browser/on-phone.ts'
 import { type OpenConsole, openConsole } from '../support/browser/open-console.ts'
 
 const obstacle = whyNoBrowser()
@@ -10,7 +15,7 @@ describe.skipIf(obstacle !== null)(`webhooks in the browser${skipNote(obstacle)}
   let opened: OpenConsole
 
   beforeAll(async () => {
-    opened = await openConsole()
+    opened = await openConsole({ environment: { NUNCIO_WEBHOOK_ALLOWED_PRIVATE: '127.0.0.0/8' } })
   })
 
   afterAll(() => opened?.close())
@@ -43,4 +48,61 @@ describe.skipIf(obstacle !== null)(`webhooks in the browser${skipNote(obstacle)}
     await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).press('Enter')
     await expect(page.getByRole('button', { name: 'Enable' })).toBeVisible()
   })
+
+  it('reach a receiver signed with the secret that was shown once, and again when replayed', async () => {
+    const { page } = opened
+    const receiver = await openReceiver()
+    await opened.visit('/developer/webhooks/new')
+    await page.getByLabel('Address').fill(receiver.url)
+    await page.getByLabel('Description').fill('The shop')
+    await page.getByRole('checkbox', { name: 'All of Messages' }).check()
+    await page.getByRole('button', { name: 'Add webhook' }).click()
+    const secret = (await page.getByRole('group', { name: 'Secret' }).innerText()).trim()
+    expect(await findBarriersOnPhone(page)).toEqual([])
+    await page.getByRole('button', { name: 'I have taken it' }).click()
+    await page.getByRole('button', { name: 'Send a test' }).click()
+    await page.getByRole('link', { name: 'webhook.test' }).click()
+    await expect(page.getByText('Try 1: HTTP 200')).toBeVisible({ timeout: 20_000 })
+    await expect(page.getByText('Delivered', { exact: true })).toBeVisible()
+    assert.equal(receiver.received.length, 1)
+
+    await page.getByRole('button', { name: 'Replay' }).click()
+    await expect(page.getByText('Try 2: HTTP 200')).toBeVisible({ timeout: 20_000 })
+    const [first, second] = receiver.received
+    assert.ok(first && second)
+    assert.equal(second.headers['webhook-id'], first.headers['webhook-id'])
+    assert.equal(second.body, first.body)
+    for (const { body, headers } of [first, second]) assert.ok(new Webhook(secret).verify(body, headers))
+    await expect(page.getByText(`webhook-id: ${first.headers['webhook-id']}`)).toBeVisible()
+    expect(await opened.axe()).toEqual([])
+    expect(await findBarriersOnPhone(page)).toEqual([])
+
+    await page.getByRole('link', { name: 'Webhook', exact: true }).click()
+    await expect(page.getByRole('row', { name: /^webhook\.test Delivered HTTP 200 2/ })).toBeVisible()
+    await expect(page.getByRole('row', { name: /^Last 24 hours/ })).toContainText('100 % delivered')
+    expect(await findBarriersOnPhone(page)).toEqual([])
+    await page.getByLabel('State').selectOption('Failed')
+    await expect(page.getByText('No delivery is of this kind.')).toBeVisible()
+    await page.getByRole('link', { name: 'Webhooks' }).first().click()
+    await expect(page.getByRole('row', { name: /The shop Enabled/ })).toBeVisible()
+    expect(await opened.axe()).toEqual([])
+    expect(await findBarriersOnPhone(page)).toEqual([])
+    await receiver.close()
+  })
 })
+
+/** A web server that takes whatever is posted to it, and keeps it. */
+async function openReceiver() {
+  const received: { readonly body: string; readonly headers: Record<string, string> }[] = []
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString()
+    received.push({ body, headers: request.headers as Record<string, string> })
+    response.end('thanks')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const close = async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, received, close }
+}

@@ -20,6 +20,7 @@ export function Recipients() {
   const [find, setFind] = useState('')
   const [isBlocking, setBlocking] = useState(false)
   const [freed, setFreed] = useState<BlockView | null>(null)
+  const [isFreeing, setFreeing] = useState(false)
   const unblock = useAct('unblockRecipient')
   const digits = find.replaceAll(/\D/g, '').slice(0, 15)
   const blocks = useAskPages('listBlocks', (after) => ({
@@ -30,6 +31,11 @@ export function Recipients() {
   const free = async () => {
     await unblock.mutateAsync({ params: { account }, body: { entry: freed?.entry ?? '' } })
     tell(`${name} may be written to again.`)
+  }
+  // Kept while the dialog closes: it is still read then.
+  const askToFree = (chosen: BlockView) => {
+    setFreed(chosen)
+    setFreeing(true)
   }
   return (
     <Page
@@ -54,7 +60,7 @@ export function Recipients() {
       />
       <DataTable
         caption="Blocked recipients"
-        columns={columnsOf(can('developer') ? setFreed : null)}
+        columns={columnsOf(can('developer') ? askToFree : null)}
         source={blocks}
         keyOf={({ entry }) => entry}
         empty={
@@ -71,8 +77,8 @@ export function Recipients() {
       />
       <BlockDialog isOpen={isBlocking} onClose={() => setBlocking(false)} />
       <ConfirmDialog
-        isOpen={freed !== null}
-        onClose={() => setFreed(null)}
+        isOpen={isFreeing}
+        onClose={() => setFreeing(false)}
         title={`Write to ${name} again?`}
         confirmLabel="Unblock"
         onConfirm={free}

@@ -32,6 +32,7 @@ export function RetentionForm({ kept, account }: { readonly kept: RetentionReply
             label="Texts and addresses, in days"
             min={1}
             allowDecimal={false}
+            clampBehavior="none"
             placeholder={String(kept.installation.bodiesDays || 'for ever')}
             value={bodies}
             onChange={setBodies}
@@ -40,6 +41,7 @@ export function RetentionForm({ kept, account }: { readonly kept: RetentionReply
             label="Messages and the log, in days"
             min={10}
             allowDecimal={false}
+            clampBehavior="none"
             placeholder={String(kept.installation.messagesDays || 'for ever')}
             value={messages}
             onChange={setMessages}

@@ -79,7 +79,7 @@ function ReplayFailed({ id }: { readonly id: string }) {
     replay
       .mutateAsync({ params: { account, id }, body: { since: Date.now() - DAY_MS } })
       .then(({ replayed }) => tell(`${replayed} deliveries are on the way again.`))
-      .catch((problem: unknown) => tell(problem instanceof Error ? problem.message : String(problem)))
+      .catch((problem: unknown) => tell(problem instanceof Error ? problem.message : String(problem), 'bad'))
   return (
     <Button variant="default" loading={replay.isPending} onClick={() => void click()}>
       Replay what failed in 24 hours

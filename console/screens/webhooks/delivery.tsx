@@ -27,7 +27,7 @@ export function Delivery() {
     replay
       .mutateAsync({ params: { account, id, position } })
       .then(() => tell('The delivery is on its way again.'))
-      .catch((problem: unknown) => tell(problem instanceof Error ? problem.message : String(problem)))
+      .catch((problem: unknown) => tell(problem instanceof Error ? problem.message : String(problem), 'bad'))
   return (
     <Page
       title="Delivery"

@@ -29,7 +29,7 @@ export function WebhookActions({ webhook: { id, state, url }, onEdit }: WebhookA
   const params = { account, id }
   const isEnabled = state === 'enabled'
   const close = () => open(null)
-  const failed = (problem: Error) => tell(problem.message)
+  const failed = (problem: Error) => tell(problem.message, 'bad')
   return (
     <>
       <Button
@@ -101,7 +101,7 @@ function Toggle({ params, isEnabled, onDisable }: ToggleProps) {
     enable
       .mutateAsync({ params, body: { state: 'enabled' } })
       .then(() => tell('The webhook is enabled. What waits is posted now.'))
-      .catch((problem: unknown) => tell(problem instanceof Error ? problem.message : String(problem)))
+      .catch((problem: unknown) => tell(problem instanceof Error ? problem.message : String(problem), 'bad'))
   return (
     <Button
       variant="default"

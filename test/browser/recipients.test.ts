@@ -1,0 +1,90 @@
+import { expect } from '@playwright/test'
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import { skipNote } from '../support/black-box/skip-note.ts'
+import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { findBarriersOnPhone } from '../support/browser/on-phone.ts'
+import { type OpenConsole, openConsole } from '../support/browser/open-console.ts'
+
+const obstacle = whyNoBrowser()
+const ANNA = '15551234567'
+const BEN = '15557654321'
+const CARLA = '15559876543'
+const ENDS_WITHIN = { timeout: 40_000 }
+
+describe.skipIf(obstacle !== null)(`recipients in the browser${skipNote(obstacle)}`, () => {
+  let opened: OpenConsole
+
+  beforeAll(async () => {
+    opened = await openConsole()
+  })
+
+  afterAll(() => opened?.close())
+
+  it('are blocked, found, and written to again', async () => {
+    const { page } = opened
+    const dialog = page.getByRole('dialog')
+    await opened.visit('/settings/recipients')
+    await expect(page.getByRole('heading', { name: 'Nobody is blocked' })).toBeVisible()
+    await page.getByRole('button', { name: 'Block a recipient' }).click()
+    await dialog.getByLabel('Number').fill('+1 555 123 4567')
+    await dialog.getByRole('button', { name: 'Block', exact: true }).click()
+    await expect(dialog.getByText(ANNA)).toBeVisible()
+    await expect(dialog.getByLabel('Number')).toBeFocused()
+    expect(await opened.axe()).toEqual([])
+
+    await dialog.getByLabel('Number').fill(ANNA)
+    await dialog.getByLabel('Why').fill('Asked by phone')
+    await dialog.getByRole('button', { name: 'Block', exact: true }).click()
+    const anna = page.getByRole('row', { name: new RegExp(`^${ANNA} Asked by phone olivia@example.com`) })
+    await expect(anna).toBeVisible()
+    await opened.cli.run('recipient', 'block', BEN)
+    await page.reload()
+    await expect(page.getByRole('row')).toHaveCount(3)
+    expect(await opened.axe()).toEqual([])
+    expect(await findBarriersOnPhone(page)).toEqual([])
+
+    await page.getByLabel('Find a number').fill('1555 1')
+    await expect(page.getByRole('row')).toHaveCount(2)
+    await expect(anna).toBeVisible()
+    await page.getByLabel('Find a number').fill('9')
+    await expect(page.getByText('No blocked number begins so.')).toBeVisible()
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    await expect(page.getByRole('row')).toHaveCount(3)
+
+    await page.getByRole('button', { name: `Unblock ${ANNA}` }).click()
+    await expect(page.getByRole('dialog', { name: `Write to ${ANNA} again?` })).toBeVisible()
+    expect(await opened.axe()).toEqual([])
+    await dialog.getByRole('button', { name: 'Unblock', exact: true }).click()
+    await expect(anna).toHaveCount(0)
+    await expect(page.getByText(`${ANNA} may be written to again.`)).toBeVisible()
+    await expect(page.getByRole('row')).toHaveCount(2)
+  })
+
+  it('are blocked beside what was sent to them, and the next message says why it failed', async () => {
+    const { page } = opened
+    const first = await send()
+    await opened.visit(`/developer/logs/${first}`)
+    await page.getByRole('button', { name: 'Block this recipient' }).click()
+    await expect(page.getByRole('dialog').getByLabel('Number')).toHaveValue(CARLA)
+    await page.getByRole('dialog').getByRole('button', { name: 'Block', exact: true }).click()
+    await expect(page.getByText(`${CARLA} is not written to any more.`)).toBeVisible()
+
+    const next = await send()
+    await opened.visit(`/developer/logs/${next}`)
+    await expect(page.getByText(/The recipient asked to stop/).first()).toBeVisible(ENDS_WITHIN)
+    expect(await opened.axe()).toEqual([])
+  })
+
+  /** Returns the message's id. */
+  async function send(): Promise<string> {
+    const words = ['token', 'create', '--name', `for-${crypto.randomUUID()}`, '--expires', '30d']
+    const { token } = await opened.cli.json<{ token: string }>(...words)
+    const reply = await fetch(`${opened.url}/chat/api/v1/public/message/send`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': token },
+      body: JSON.stringify({ from: '15550001000', to: CARLA, message: { type: 'message', message: 'Hello' } }),
+    })
+    expect(reply.status).toBe(200)
+    return reply.headers.get('x-message-id') ?? ''
+  }
+})

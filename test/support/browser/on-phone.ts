@@ -1,0 +1,14 @@
+import type { Page } from '@playwright/test'
+import { findBarriers } from './find-barriers.ts'
+
+const PHONE = { width: 390, height: 844 }
+
+/** What keeps people with a phone out of the page, light and dark: what axe finds, and what stands out at the side. */
+export async function findBarriersOnPhone(page: Page): Promise<string[]> {
+  const before = page.viewportSize()
+  await page.setViewportSize(PHONE)
+  const found = await findBarriers(page)
+  const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+  if (before) await page.setViewportSize(before)
+  return overflow > 0 ? [...found, `${page.url()}: ${overflow} pixels stand out at the side`] : found
+}
