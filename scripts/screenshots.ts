@@ -28,13 +28,18 @@ const SHOTS: readonly Shot[] = [
   { name: 'tokens', path: () => '/developer/tokens', isOnPhone: true },
   { name: 'create-token', path: () => '/developer/tokens/new' },
   { name: 'token', path: ({ token }) => `/developer/tokens/${token}` },
+  { name: 'webhooks', path: () => '/developer/webhooks' },
+  { name: 'webhook', path: ({ webhook }) => `/developer/webhooks/${webhook}` },
   { name: 'logs', path: () => '/developer/logs', isOnPhone: true },
   { name: 'log', path: ({ request }) => `/developer/logs/${request}` },
   { name: 'quickstart', path: () => '/developer/quickstart' },
   { name: 'account', path: () => '/settings/account' },
   { name: 'people', path: () => '/settings/people' },
+  { name: 'recipients', path: () => '/settings/recipients' },
   { name: 'retention', path: () => '/settings/retention' },
   { name: 'audit', path: () => '/settings/audit' },
+  // The watchdog has looked by then.
+  { name: 'alarms', path: () => '/alarms' },
   // Last, when there is something to count; the days are counted only every few minutes.
   { name: 'overview', path: () => '?range=1h', isOnPhone: true },
 ]

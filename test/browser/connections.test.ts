@@ -3,6 +3,7 @@ import { expect, type Page } from '@playwright/test'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { findBarriersOnPhone } from '../support/browser/on-phone.ts'
 import { ENGINES, type OpenConsole, openConsole } from '../support/browser/open-console.ts'
 
 const obstacle = whyNoBrowser()
@@ -106,6 +107,29 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
       await page.getByLabel(/to confirm/).fill(NUMBER)
       await page.getByRole('button', { name: 'Cancel 1 message and remove' }).click()
       await page.waitForURL(/\/connections$/)
+    })
+
+    it('ask before an old backlog goes out, and send it once a person has confirmed', async () => {
+      await add()
+      await page.getByLabel('Confirm a backlog after').fill('1s')
+      await page.getByRole('button', { name: 'Save lane settings' }).click()
+      await page.getByText('Saved. It holds at once').waitFor()
+      await page.getByRole('button', { name: 'Pause' }).click()
+      await page.getByText('Why it waits: The connection is paused.').waitFor()
+      for (let at = 0; at < 2; at++) await send(ANNA)
+      // Longer than it may stand still, by the clocks of both.
+      await page.waitForTimeout(3_000)
+      await page.getByRole('button', { name: 'Resume' }).click()
+
+      await page.getByRole('button', { name: 'Send what waits' }).click()
+      const dialog = page.getByRole('dialog', { name: `Send what has piled up on ${NUMBER}?` })
+      await dialog.getByText('2 messages will be sent in their order.').waitFor()
+      assert.deepEqual(await opened.axe(), [])
+      assert.deepEqual(await findBarriersOnPhone(page), [])
+      await dialog.getByRole('button', { name: 'Send it' }).click()
+      await page.getByText('Confirmed: the lane goes on.').waitFor()
+      await page.getByRole('region', { name: 'Lane', exact: true }).getByText('Nothing waits').waitFor()
+      await expect(page.getByRole('button', { name: 'Send what waits' })).toHaveCount(0)
     })
   },
 )

@@ -11,6 +11,8 @@ export interface ShownConsole extends OpenConsole {
   readonly token: string
   /** The id of a message that failed, as in the address of its page. */
   readonly request: string
+  /** The id of a webhook. */
+  readonly webhook: string
   /** The open chat, as in the address of the sandbox. */
   readonly chat: string
 }
@@ -19,22 +21,24 @@ const ORDERS = '15550001000'
 const REMINDERS = '15550001010'
 const NEWSLETTER = '15550001020'
 const ANNA = '491701234501'
+const ALLOWED = { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8', NUNCIO_WEBHOOK_ALLOWED_PRIVATE: '127.0.0.0/8' }
 const SEND = ['--event', 'messaging.send_message']
 // Until all that can be sent was sent, receipts have come, and the tallies have counted it.
 const SETTLED_AFTER_MS = 15_000
 
 export async function openBelievableConsole(): Promise<ShownConsole> {
-  const opened = await openConsole({ environment: { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' } })
+  const opened = await openConsole({ environment: ALLOWED })
   const files = await offer(await makeFiles(opened.browser))
   try {
     const token = await prepare(opened)
+    const webhook = await addWebhook(opened, files.url)
     const request = await sendAll(opened, { token: token.token, files: files.url })
     await wait(SETTLED_AFTER_MS)
     const connections = await opened.cli.json<{ id: string; number: string }[]>('connection', 'list')
     const connection = connections.find(({ number }) => number === REMINDERS)?.id ?? ''
     const orders = connections.find(({ number }) => number === ORDERS)?.id ?? ''
     const chat = `connection=${orders}&to=${ANNA}`
-    return { ...opened, connection, token: token.id, request, chat }
+    return { ...opened, connection, token: token.id, request, webhook, chat }
   } catch (error) {
     await opened.close()
     throw error
@@ -62,8 +66,20 @@ async function prepare({ cli, page, account, url }: OpenConsole): Promise<{ id: 
   return await cli.json('token', 'create', '--name', 'web-shop', '--expires', '90d', ...SEND)
 }
 
+/** Where the shop hears of its messages, and an address of it that nobody answers any more. Returns the id of the first. */
+async function addWebhook({ cli }: OpenConsole, shop: string): Promise<string> {
+  const add = (url: string, description: string, ...kinds: readonly string[]) => {
+    const notices = kinds.flatMap((kind) => ['--notice', kind])
+    return cli.json<{ id: string }>('webhook', 'add', url, '--description', description, ...notices)
+  }
+  const states = ['message.delivered', 'message.failed', 'message.unconfirmed', 'message.expired']
+  const { id } = await add(`${shop}/hooks/nuncio`, 'Orders of the web shop', ...states)
+  await add(`${shop}/old/hooks`, 'The shop before the move', 'message.failed')
+  return id
+}
+
 /** Sends what the shop sends. Returns the id of a message that will fail. */
-async function sendAll({ url }: OpenConsole, { token, files }: { token: string; files: string }): Promise<string> {
+async function sendAll({ cli, url }: OpenConsole, { token, files }: { token: string; files: string }): Promise<string> {
   const send = (from: string, to: string, message: Readonly<Record<string, unknown>>) =>
     sendOne({ url, token, body: { from, to, message } })
   const text = (from: string, to: string, words: string) => send(from, to, { type: 'message', message: words })
@@ -78,6 +94,9 @@ async function sendAll({ url }: OpenConsole, { token, files }: { token: string; 
   for (const [index, name] of ['Ben', 'Chloé', 'Deniz', 'Emma', 'Farid', 'Grete'].entries()) {
     await text(ORDERS, `4917012345${10 + index}`, `Hello ${name}, your bread is ready to be picked up.`)
   }
+  await cli.run('recipient', 'block', '491701234519', '--reason', 'Asked by phone')
+  await cli.run('recipient', 'block', '491701234540', '--reason', 'Has moved away')
+  await text(ORDERS, '491701234519', 'Hello Hanna, your bread is ready to be picked up.')
   await text(ORDERS, '15550100002', 'Your order 1043 is ready.')
   const failed = await text(ORDERS, '15550100001', 'Your order 1044 is ready.')
   await text(ORDERS, '15550100003', 'Your order 1045 is ready.')
@@ -112,7 +131,8 @@ async function sendOne({ url, token, body }: Call): Promise<string> {
 async function offer(files: Readonly<Record<string, OfferedFile>>) {
   const server = createServer((request, response) => {
     const file = files[(request.url ?? '').slice(1)]
-    if (!file) response.writeHead(404).end()
+    if (request.method === 'POST' && request.url === '/hooks/nuncio') response.end('taken')
+    else if (!file) response.writeHead(404).end()
     else response.writeHead(200, { 'content-type': file.type, 'content-length': file.body.length }).end(file.body)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
