@@ -45,16 +45,25 @@ describe.skipIf(obstacle !== null)(`the console by keyboard${skipNote(obstacle)}
   })
 
   it('walks all pages of the menu with Tab and Enter', async () => {
-    const links = page.locator('nav a')
+    const links = page.locator('nav a[href^="/console/"]')
     const count = await links.count()
-    expect(count).toBeGreaterThanOrEqual(10)
+    expect(count).toBeGreaterThanOrEqual(13)
     for (let place = 0; place < count; place += 1) {
-      const name = (await links.nth(place).innerText()).trim()
-      await tabTo(page, name)
+      await tabTo(page, (await links.nth(place).getAttribute('href')) ?? '')
       await page.keyboard.press('Enter')
       await expect(links.nth(place)).toHaveAttribute('aria-current', 'page')
       await expect(page.locator('h1')).toHaveCount(1)
     }
+  })
+
+  it.each(['/docs/api', '/docs/'])('leads to the documents, %s, with Tab and Enter', async (path) => {
+    await opened.visit('')
+    await tabTo(page, path)
+    await page.keyboard.press('Enter')
+
+    await expect(page).toHaveURL(`${opened.url}${path}`)
+    await expect(page.locator('h1')).toHaveCount(1)
+    await opened.visit('')
   })
 
   it('shows its keys with a question mark, and can be told to leave single keys alone', async () => {
@@ -116,12 +125,12 @@ describe.skipIf(obstacle !== null)(`the console by keyboard${skipNote(obstacle)}
   })
 })
 
-/** Presses Tab until the link of that name has the focus. */
-async function tabTo(page: Page, name: string): Promise<void> {
+/** Presses Tab until the link to that address has the focus. */
+async function tabTo(page: Page, href: string): Promise<void> {
   for (let presses = 0; presses < 80; presses += 1) {
     await page.keyboard.press('Tab')
-    const focused = await page.evaluate<string>(`document.activeElement?.textContent ?? ''`)
-    if (focused.trim() === name) return
+    const focused = await page.evaluate<string>(`document.activeElement?.getAttribute('href') ?? ''`)
+    if (focused === href) return
   }
-  throw new Error(`Tab never reached "${name}"`)
+  throw new Error(`Tab never reached the link to ${href}`)
 }

@@ -2,6 +2,7 @@ import { expect } from '@playwright/test'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { findBarriersOnPhone } from '../support/browser/on-phone.ts'
 import { type OpenConsole, openConsole } from '../support/browser/open-console.ts'
 
 const obstacle = whyNoBrowser()
@@ -42,17 +43,19 @@ describe.skipIf(obstacle !== null)(`every page${skipNote(obstacle)}`, () => {
     '/console/set-up/dead',
     '/console/invitation/dead',
     '/console/reset-password/dead',
-  ])('%s has one heading and no barrier, light and dark', async (address) => {
+  ])('%s has one heading and no barrier, light and dark, wide and on a phone', async (address) => {
     await opened.page.goto(address)
 
     await expect(opened.page.locator('h1')).toHaveCount(1)
     expect(await opened.axe()).toEqual([])
+    expect(await findBarriersOnPhone(opened.page)).toEqual([])
   })
 
-  it.each(PAGES)('%s has one heading and no barrier, light and dark', async (path) => {
+  it.each(PAGES)('%s has one heading and no barrier, light and dark, wide and on a phone', async (path) => {
     await opened.visit(path)
 
     await expect(opened.page.locator('h1')).toHaveCount(1)
     expect(await opened.axe()).toEqual([])
+    expect(await findBarriersOnPhone(opened.page)).toEqual([])
   })
 })

@@ -3,6 +3,7 @@ import type { Page } from '@playwright/test'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { findBarriersOnPhone } from '../support/browser/on-phone.ts'
 import { ENGINES, type OpenConsole, openConsole } from '../support/browser/open-console.ts'
 import { addPerson, signInAs } from '../support/browser/person.ts'
 
@@ -122,14 +123,29 @@ describe.skipIf(obstacle !== null)(`the overview and its neighbours${skipNote(ob
     assert.deepEqual(await opened.axe(), [])
   })
 
-  it('says what is kept, and that nothing is deleted by itself', async () => {
+  it('says what is kept for how long, and keeps less where the account wants less', async () => {
     await post(await createToken(), '15550001000', '15551234567')
     await opened.visit('/settings/retention')
 
-    await page.getByText('Nothing is deleted by itself yet').waitFor()
     await page.getByRole('row', { name: /^Messages 1 / }).waitFor()
     await page.getByRole('row', { name: /^The database .*B$/ }).waitFor()
+    const messages = page.getByRole('row', { name: /^Messages and the API log/ })
+    await messages.getByText('Kept 90 days.').waitFor()
+    await page.getByLabel('Messages and the log, in days').fill('3')
+    await page.getByRole('button', { name: 'Change', exact: true }).click()
+    await page.getByRole('alert').getByText('Nothing was changed').waitFor()
     assert.deepEqual(await opened.axe(), [])
+    assert.deepEqual(await findBarriersOnPhone(page), [])
+
+    await page.getByLabel('Messages and the log, in days').fill('30')
+    await page.getByLabel('Texts and addresses, in days').fill('7')
+    await page.getByRole('button', { name: 'Change', exact: true }).click()
+    await page.getByText('Retention changed').waitFor()
+    await messages.getByText('Kept 30 days (the installation: 90 days).').waitFor()
+    assert.equal(await page.getByRole('alert').filter({ hasText: 'Nothing was changed' }).count(), 0)
+    await page.reload()
+    assert.equal(await page.getByLabel('Messages and the log, in days').inputValue(), '30')
+    assert.equal(await page.getByLabel('Texts and addresses, in days').inputValue(), '7')
   })
 })
 
