@@ -249,7 +249,7 @@ const TRANSITIONS: Readonly<Record<string, (given: Listened) => Promise<readonly
   'the network reports delivery of what had failed': async (given) => {
     const id = await settleOne(given, 'FAILED', 'recipient_refused')
     await bring(given, id, 'delivered')
-    return ['FAILED', 'DELIVERED']
+    return ['FAILED', 'PUBLISHED']
   },
   'a contrary report is kept and changes nothing': async (given) => {
     const id = await publishOne(given)

@@ -70,9 +70,8 @@ function afterArrival(known: KnownMessage, wanted: 'DELIVERED' | 'READ'): Receip
     case 'READ':
       return STAYS
     case 'FAILED':
-      // Late evidence of delivery weighs more than an early report of failure, and people must see both. It says no less
-      // than it would have said in time: so the order in which reports come decides nothing.
-      return { ...move(wanted, 'evidence_found'), contrary: true }
+      // Late evidence of delivery weighs more than an early report of failure, and people must see both.
+      return { ...move('PUBLISHED', 'evidence_found'), contrary: true }
     case 'QUEUED':
       return whileWaiting(known, wanted)
     case 'SENDING':
