@@ -285,10 +285,11 @@ export class SqliteStorage {
 
   /**
    * We hold the lock of the data directory, so every worker of before is dead: their lanes are free at once, without
-   * waiting for their claims to run out. Our own row gets its first heartbeat when we begin to dispatch.
+   * waiting for their claims to run out, and so is the turn to sweep. Our own row gets its first heartbeat when we
+   * begin to dispatch.
    */
   #takePlace(): void {
-    this.database.exec('delete from worker')
+    this.database.exec('delete from worker; update retention_state set swept_until = 0')
     if (!this.#worker) return
     const { host, pid, roles, version } = toWorkerRow(this.#worker)
     const now = this.clock.now()
