@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from '@playwright/test'
 import { Webhook } from 'standardwebhooks'
@@ -94,11 +94,11 @@ describe.skipIf(obstacle !== null)(`webhooks in the browser${skipNote(obstacle)}
 /** A web server that takes whatever is posted to it, and keeps it. */
 async function openReceiver() {
   const received: { readonly body: string; readonly headers: Record<string, string> }[] = []
-  const server = createServer(async (request, response) => {
+  const keep = async (request: IncomingMessage) => {
     const body = Buffer.concat(await request.toArray()).toString()
     received.push({ body, headers: request.headers as Record<string, string> })
-    response.end('thanks')
-  })
+  }
+  const server = createServer((request, response) => void keep(request).then(() => response.end('thanks')))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const close = async () => {
     server.closeAllConnections()

@@ -137,7 +137,8 @@ describe('a recipient who asked to stop', () => {
       const id = await world.accept(sender, 'one')
       await goOn()
 
-      const stopped = ending === 'stops' ? worker.dispatcher.stop(1_000) : worker.dispatcher.dropClaim(sender.connectionId)
+      const stopped =
+        ending === 'stops' ? worker.dispatcher.stop(1_000) : worker.dispatcher.dropClaim(sender.connectionId)
       fail(new StorageUnavailable('the database is away', false))
       await world.pass(0)
       await stopped

@@ -17,7 +17,7 @@ export type InputReading =
 export function readInput(route: ConsoleRoute, request: FastifyRequest): InputReading {
   const json = readJson(request.body)
   if (!json.ok) return json
-  const unfit = findNul({ ...Object(request.params), ...Object(request.query) })
+  const unfit = findNul(request.params) ?? findNul(request.query)
   if (unfit !== null) return { ok: false, problems: [problem('input_invalid', unfit, 'This holds a null character.')] }
   const parts = {
     params: route.params.safeParse(request.params),
@@ -43,7 +43,9 @@ function toProblem({ path, message }: { readonly path: readonly PropertyKey[]; r
 }
 
 /** In a body it is a flaw of the JSON. In an address nobody has looked yet, and PostgreSQL would fail with it. */
-function findNul(given: Readonly<Record<string, unknown>>): string | null {
-  const found = Object.entries(given).find(([, value]) => [value].flat().some((one) => String(one).includes('\0')))
+function findNul(given: unknown): string | null {
+  const found = Object.entries(given ?? {}).find(([, value]) =>
+    [value].flat().some((one) => String(one).includes('\0')),
+  )
   return found?.[0] ?? null
 }

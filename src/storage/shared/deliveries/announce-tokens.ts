@@ -58,11 +58,11 @@ function readEnding({ database }: Store, now: Instant, after: Place | null) {
       ),
     )
     .$if(after !== null, (query) =>
-      query.where(({ eb, and, or }) => {
+      query.where((where) => {
         const { id, expires_at } = after as Place
-        return or([
-          eb('t.expires_at', '>', expires_at),
-          and([eb('t.expires_at', '=', expires_at), eb('t.id', '>', id)]),
+        return where.or([
+          where('t.expires_at', '>', expires_at),
+          where.and([where('t.expires_at', '=', expires_at), where('t.id', '>', id)]),
         ])
       }),
     )
