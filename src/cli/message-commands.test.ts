@@ -169,7 +169,14 @@ describe.each(ENGINES)('attention, on %s', (engine) => {
     await world.accept({ connectionId })
 
     assert.equal((await world.cli('attention')).stdout, 'Nothing wants your attention.\n')
-    assert.deepEqual(await world.json('attention'), { alarms: [], hold: null, unconfirmed: [], lanes: [], tokens: [] })
+    assert.deepEqual(await world.json('attention'), {
+      alarms: [],
+      hold: null,
+      unconfirmed: [],
+      webhooks: [],
+      lanes: [],
+      tokens: [],
+    })
   })
 
   it('shows unconfirmed messages, lanes that stand still, and tokens about to expire', async () => {
