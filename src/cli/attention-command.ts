@@ -1,4 +1,5 @@
 import type { AdministrationSession } from '../app/open-administration.ts'
+import { fillNextStep } from '../core/fill-next-step.ts'
 import type { AccountId } from '../core/ids.ts'
 import type { ConnectionView, HoldView, MessageView, TokenView } from '../core/ports/administration.ts'
 import type { AlarmView } from '../core/ports/console/alarms.ts'
@@ -68,7 +69,7 @@ async function disabledWebhooks(
 
 function toLane(connection: ConnectionView) {
   const reason = connection.reason ?? ''
-  const nextStep = explainReason(reason).nextStep.replace('NUMBER', connection.number)
+  const nextStep = fillNextStep(explainReason(reason).nextStep, connection)
   return {
     connection: connection.number,
     account: connection.account,

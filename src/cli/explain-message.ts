@@ -1,4 +1,4 @@
-import { ERASED } from '../core/message/erased.ts'
+import { fillNextStep } from '../core/fill-next-step.ts'
 import { repeatText } from '../core/message/timeline.ts'
 import type { MessageStory, TimelineEntry } from '../core/ports/administration.ts'
 import { explainReason } from '../core/reasons.ts'
@@ -43,10 +43,7 @@ function standing(story: MessageStory, now: number): readonly string[] {
 
 function nextStep({ message, laneWait }: MessageStory, ofMessage: string): string {
   const words = laneWait && laneWait.reason !== message.reason ? explainReason(laneWait.reason).nextStep : ofMessage
-  return words
-    .replace('NUMBER', message.connection)
-    .replace('RECIPIENT', message.to === ERASED ? 'NUMBER' : message.to)
-    .replace(/\bID\b/, message.id)
+  return fillNextStep(words, { number: message.connection, recipient: message.to, messageId: message.id })
 }
 
 function links({ resendOf, resentAs, connectionState }: MessageStory): readonly string[] {

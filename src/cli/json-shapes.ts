@@ -1,5 +1,6 @@
 import type { Finding } from '../app/doctor/finding.ts'
 import type { InboxEntry } from '../app/open-administration.ts'
+import { fillNextStep } from '../core/fill-next-step.ts'
 import { TIMELINE_KINDS } from '../core/message/timeline.ts'
 import type {
   AccountView,
@@ -92,13 +93,17 @@ export function inboxJson(entry: InboxEntry) {
   return { messageId, connection, to, type, text, caption, name, sizeBytes, sha256, deliveredAt: isoTime(deliveredAt) }
 }
 
+function nextStepOf(reason: string, { connection, to, id }: MessageView): string {
+  return fillNextStep(explainReason(reason).nextStep, { number: connection, recipient: to, messageId: id })
+}
+
 export function storyJson(story: MessageStory) {
   const { message, laneWait, resendOf, resentAs, requestId, tokenName, position, connectionState, reasonWords } = story
   return {
     ...messageJson(message),
     reasonText: message.reason && explainReason(message.reason).sentence,
     reasonWords,
-    nextStep: message.reason && explainReason(message.reason).nextStep,
+    nextStep: message.reason && nextStepOf(message.reason, message),
     requestId,
     token: tokenName,
     position,

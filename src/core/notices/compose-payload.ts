@@ -1,3 +1,4 @@
+import { fillNextStep, type NextStepOf } from '../fill-next-step.ts'
 import type { Instant } from '../ids.ts'
 import { isReasonCode, REASONS } from '../reasons.ts'
 import type { NoticeKind } from './notice-kinds.ts'
@@ -26,12 +27,12 @@ function messageData(kept: Readonly<Record<string, unknown>>, from: string | nul
     attempts,
     acceptedAt: new Date(Number(acceptedAt)).toISOString(),
     state,
-    reason: explain(reason, words),
+    reason: explain(reason, words, { number: from ?? 'NUMBER', recipient: String(to), messageId: String(messageId) }),
   }
 }
 
-function explain(code: unknown, words: unknown) {
+function explain(code: unknown, words: unknown, of: NextStepOf) {
   if (typeof code !== 'string') return null
   const [meaning, nextStep] = isReasonCode(code) ? REASONS[code] : [null, null]
-  return { code, meaning, nextStep, words: words ?? null }
+  return { code, meaning, nextStep: nextStep && fillNextStep(nextStep, of), words: words ?? null }
 }

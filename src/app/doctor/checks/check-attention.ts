@@ -1,3 +1,4 @@
+import { fillNextStep } from '../../../core/fill-next-step.ts'
 import { explainReason } from '../../../core/reasons.ts'
 import { type Attention, findAttention } from '../../find-attention.ts'
 import type { Examination } from '../examination.ts'
@@ -36,7 +37,7 @@ export function judgeAttention({ hold, unconfirmed, standing, tokens }: Attentio
     found.push(
       warning(
         `The lane of ${number} stands still with ${own} waiting: ${sentence}`,
-        nextStep.replace('NUMBER', number),
+        fillNextStep(nextStep, { number }),
         {
           number,
           reason,
