@@ -12,6 +12,7 @@ import { nuncioEnvironment, nuncioMain } from '../support/black-box/nuncio-envir
 import { printTable } from '../support/black-box/print-table.ts'
 import { createRandom } from '../support/black-box/random.ts'
 import { skipNote } from '../support/black-box/skip-note.ts'
+import { waitUntil } from '../support/black-box/wait-until.ts'
 import { openWorld, type World } from '../support/black-box/world.ts'
 import type { DeliveredEntry, ListedMessage } from '../support/ledger/ledger-input.ts'
 import { obstacleToDumping, openDumpingServer } from '../support/postgres/dumping-server.ts'
@@ -129,8 +130,15 @@ describe.each(SIDES)('backups of $name under load', ({ why, open }) => {
             env: nuncioEnvironment(dataDir, environment),
             stdio: 'ignore',
           })
-          // It starts for about as long as it works.
-          await Promise.race([once(child, 'exit'), setTimeout(random.between(100, 1_000 + tookMs))])
+          const before = readdirSync(folder)
+          const hasEnded = () => child.exitCode !== null || child.signalCode !== null
+          const isAtWork = () => readdirSync(folder).some((name) => !before.includes(name))
+          await waitUntil('it begins to write', async () => hasEnded() || isAtWork(), {
+            deadlineMs: 30_000,
+            everyMs: 2,
+          })
+          // The first is killed as it begins, so that one at least is.
+          await setTimeout(round === 0 ? 0 : random.between(0, tookMs))
           if (child.exitCode === null && child.kill('SIGKILL')) killed += 1
           if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
         }
