@@ -153,6 +153,10 @@ function namesOf(ran: readonly Ran[]): ReadonlySet<string> {
 const RARE = `begin;
   select busy_steps(array['acc1'], array[null::bigint], array[(select max(sequence) from queued where account_id = 'acc1')],
     null, null);
+  select announce_messages(array(select max(sequence) from settled where account_id = 'acc1'));
+  select announce_notices('[]');
+  select settle_found((select max(sequence) from queued where account_id = 'acc1'), 'DELIVERED', null, null, 1, null,
+    'receipt-delivered', null, null);
   select settle_orphan('acc1', (select max(sequence) from queued where account_id = 'acc1'), false, 1);
   rollback`
 
@@ -167,8 +171,6 @@ const NOT_HOT = [
   'lock_lane_of',
   'lock_what_is_free',
   'move_mark',
-  'tell_lane_change',
-  'update_message',
 ]
 
 const LANE_BY_LANE = 'it jumps from lane to lane, and a lane costs three looks at an index'

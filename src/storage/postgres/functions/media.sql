@@ -222,7 +222,8 @@ begin
     where f.spool = a_spool and f.message_sequence = s.sequence and f.path = s.path;
   for i in 1 .. coalesce(cardinality(sequences), 0) loop
     select m.account_id, m.connection_id, m.tries into found_media from media m
-      where m.message_sequence = sequences[i] and m.path = paths[i] and m.spool = a_spool and m.state = 'ready' for update;
+      -- By the message: the index by spool, which looks as good while nobody has gathered statistics, finds the whole spool.
+      where m.message_sequence = sequences[i] and m.path = paths[i] and m.spool || '' = a_spool and m.state = 'ready' for update;
     continue when not found;
     perform from queued q where q.account_id = found_media.account_id and q.sequence = sequences[i] for update;
     if not found then
