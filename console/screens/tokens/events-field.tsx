@@ -1,6 +1,7 @@
-import { Alert, Box, Checkbox, Code, Fieldset, Stack, Text } from '@mantine/core'
+import { Alert, Code, Fieldset, Stack, Text } from '@mantine/core'
 import { TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
+import { ChoiceGroups } from '../../parts/choice-groups.tsx'
 
 interface OfferedEvent {
   readonly event: string
@@ -19,22 +20,23 @@ interface EventsFieldProps {
 
 /** What a token may do, by group. */
 export function EventsField({ offered, value, onChange, error }: EventsFieldProps) {
-  const groups = [...new Set(offered.map(({ group }) => group))]
+  const choices = offered.map(({ event, group, name, about, endpoint }) => ({
+    name: event,
+    group,
+    label: name,
+    description: (
+      <>
+        {about} <Code>{endpoint}</Code>
+      </>
+    ),
+  }))
   return (
     <Fieldset legend="Events" data-path="events" tabIndex={-1}>
       <Stack gap="sm">
         <Text size="sm" c="dimmed">
           What the token may do.
         </Text>
-        {groups.map((group) => (
-          <EventGroup
-            key={group}
-            group={group}
-            offered={offered.filter((one) => one.group === group)}
-            value={value}
-            onChange={onChange}
-          />
-        ))}
+        <ChoiceGroups offered={choices} value={value} onChange={onChange} />
         {error ? (
           <Text size="sm" c="var(--mantine-color-error)" role="alert">
             {error}
@@ -48,40 +50,5 @@ export function EventsField({ offered, value, onChange, error }: EventsFieldProp
         ) : null}
       </Stack>
     </Fieldset>
-  )
-}
-
-function EventGroup({ group, offered, value, onChange }: Omit<EventsFieldProps, 'error'> & { readonly group: string }) {
-  const names = offered.map(({ event }) => event)
-  const chosen = names.filter((name) => value.includes(name))
-  const others = value.filter((name) => !names.includes(name))
-  return (
-    <Box role="group" aria-label={group}>
-      <Checkbox
-        label={group}
-        aria-label={`All of ${group}`}
-        fw={600}
-        checked={chosen.length === names.length}
-        indeterminate={chosen.length > 0 && chosen.length < names.length}
-        onChange={(event) => onChange(event.currentTarget.checked ? [...others, ...names] : others)}
-      />
-      <Stack gap="xs" pl="xl" pt="xs">
-        {offered.map(({ event, name, about, endpoint }) => (
-          <Checkbox
-            key={event}
-            label={name}
-            description={
-              <>
-                {about} <Code>{endpoint}</Code>
-              </>
-            }
-            checked={value.includes(event)}
-            onChange={(change) =>
-              onChange(change.currentTarget.checked ? [...value, event] : value.filter((other) => other !== event))
-            }
-          />
-        ))}
-      </Stack>
-    </Box>
   )
 }

@@ -1,6 +1,7 @@
-import { Box, Checkbox, Fieldset, Stack, Text } from '@mantine/core'
+import { Fieldset, Stack, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { ReplyFor } from '../../api/call.ts'
+import { ChoiceGroups } from '../../parts/choice-groups.tsx'
 
 type OfferedKind = ReplyFor<'describeNotices'>['kinds'][number]
 
@@ -13,20 +14,13 @@ interface KindsFieldProps {
 
 /** What a webhook wants to hear of, by group. */
 export function KindsField({ offered, value, onChange, error }: KindsFieldProps) {
-  const wantable = offered.filter(({ isWantable }) => isWantable)
-  const groups = [...new Set(wantable.map(({ group }) => group))]
+  const choices = offered
+    .filter(({ isWantable }) => isWantable)
+    .map(({ kind, group, sentence }) => ({ name: kind, group: titled(group), label: kind, description: sentence }))
   return (
     <Fieldset legend="Notices" data-path="kinds" tabIndex={-1}>
       <Stack gap="sm">
-        {groups.map((group) => (
-          <KindGroup
-            key={group}
-            group={group}
-            offered={wantable.filter((one) => one.group === group)}
-            value={value}
-            onChange={onChange}
-          />
-        ))}
+        <ChoiceGroups offered={choices} value={value} onChange={onChange} />
         {error ? (
           <Text size="sm" c="var(--mantine-color-error)" role="alert">
             {error}
@@ -37,34 +31,6 @@ export function KindsField({ offered, value, onChange, error }: KindsFieldProps)
   )
 }
 
-function KindGroup({ group, offered, value, onChange }: Omit<KindsFieldProps, 'error'> & { readonly group: string }) {
-  const names = offered.map(({ kind }) => kind)
-  const chosen = names.filter((name) => value.includes(name))
-  const others = value.filter((name) => !names.includes(name))
-  const title = group.charAt(0).toUpperCase() + group.slice(1)
-  return (
-    <Box role="group" aria-label={title}>
-      <Checkbox
-        label={title}
-        aria-label={`All of ${title}`}
-        fw={600}
-        checked={chosen.length === names.length}
-        indeterminate={chosen.length > 0 && chosen.length < names.length}
-        onChange={(event) => onChange(event.currentTarget.checked ? [...others, ...names] : others)}
-      />
-      <Stack gap="xs" pl="xl" pt="xs">
-        {offered.map(({ kind, sentence }) => (
-          <Checkbox
-            key={kind}
-            label={kind}
-            description={sentence}
-            checked={value.includes(kind)}
-            onChange={(event) =>
-              onChange(event.currentTarget.checked ? [...value, kind] : value.filter((other) => other !== kind))
-            }
-          />
-        ))}
-      </Stack>
-    </Box>
-  )
+function titled(group: string): string {
+  return group.charAt(0).toUpperCase() + group.slice(1)
 }

@@ -30,6 +30,10 @@ export function WebhookActions({ webhook: { id, state, url }, onEdit }: WebhookA
   const isEnabled = state === 'enabled'
   const close = () => open(null)
   const failed = (problem: Error) => tell(problem.message, 'bad')
+  const enable = () =>
+    setState
+      .mutateAsync({ params, body: { state: 'enabled' } })
+      .then(() => tell('The webhook is enabled. What waits is posted now.'), failed)
   return (
     <>
       <Button
@@ -43,7 +47,14 @@ export function WebhookActions({ webhook: { id, state, url }, onEdit }: WebhookA
       <Button variant="default" leftSection={<Pencil size={16} aria-hidden />} onClick={onEdit}>
         Change
       </Button>
-      <Toggle params={params} isEnabled={isEnabled} onDisable={() => open('disable')} />
+      <Button
+        variant="default"
+        leftSection={<Power size={16} aria-hidden />}
+        // To disable is asked about first; to enable only does good.
+        onClick={() => (isEnabled ? open('disable') : void enable())}
+      >
+        {isEnabled ? 'Disable' : 'Enable'}
+      </Button>
       <Button variant="default" leftSection={<RefreshCw size={16} aria-hidden />} onClick={() => open('rotate')}>
         Rotate secret
       </Button>
@@ -85,30 +96,5 @@ export function WebhookActions({ webhook: { id, state, url }, onEdit }: WebhookA
       </ConfirmDialog>
       {secret === null ? null : <ShownSecret secret={secret} onClose={() => setSecret(null)} />}
     </>
-  )
-}
-
-interface ToggleProps {
-  readonly params: { readonly account: string; readonly id: string }
-  readonly isEnabled: boolean
-  readonly onDisable: () => void
-}
-
-/** To disable is asked about first; to enable only does good. */
-function Toggle({ params, isEnabled, onDisable }: ToggleProps) {
-  const enable = useAct('setWebhookState')
-  const click = () =>
-    enable
-      .mutateAsync({ params, body: { state: 'enabled' } })
-      .then(() => tell('The webhook is enabled. What waits is posted now.'))
-      .catch((problem: unknown) => tell(problem instanceof Error ? problem.message : String(problem), 'bad'))
-  return (
-    <Button
-      variant="default"
-      leftSection={<Power size={16} aria-hidden />}
-      onClick={() => (isEnabled ? onDisable() : void click())}
-    >
-      {isEnabled ? 'Disable' : 'Enable'}
-    </Button>
   )
 }

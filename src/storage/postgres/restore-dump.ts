@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { Refusal } from '../../core/refusals.ts'
 import type { BackupProgress, HappenedSince, RestoredHold } from '../shared/backup-facts.ts'
 import { CLOSING_DEFINERS } from './grants.ts'
-import type { Ask, Row } from './link.ts'
-import { checkServer, connect } from './open-database.ts'
-import { describeServer, translateStatementError } from './postgres-errors.ts'
+import type { Ask } from './link.ts'
+import { withConnection } from './open-database.ts'
+import { describeServer } from './postgres-errors.ts'
 import {
   type ChildEnvironment,
   ended,
@@ -47,7 +47,7 @@ export async function restoreDump(
   const { url, schema, replace, dumpedBy, childEnvironment } = request
   refuseOlder('pg_restore', await programVersion('pg_restore', childEnvironment), dumpedBy)
   await programVersion('psql', childEnvironment)
-  const there = await withClient(url, (ask) => lookAtTarget(ask, url))
+  const there = await withConnection(url, (ask) => lookAtTarget(ask, url))
   if (there.schema !== schema) throw otherSchema(there.schema, schema)
   if (there.isServed)
     throw new Refusal(
@@ -62,23 +62,10 @@ export async function restoreDump(
   }
   const aside = there.hasTables ? request.aside : null
   await readIn(request, aside)
-  return withClient(url, async (ask) => {
+  return withConnection(url, async (ask) => {
     await ask('analyze')
     return { aside: aside && `the schema ${aside}`, since: aside === null ? null : await compare(ask, schema, aside) }
   })
-}
-
-async function withClient<Result>(url: string, work: (ask: Ask) => Promise<Result>): Promise<Result> {
-  const client = await connect(url)
-  const ask: Ask = async (sql, values = []) => (await client.query<Row>(sql, [...values])).rows
-  try {
-    await checkServer(ask)
-    return await work(ask)
-  } catch (error) {
-    throw translateStatementError(error, url)
-  } finally {
-    await client.end().catch(() => {})
-  }
 }
 
 interface Target {

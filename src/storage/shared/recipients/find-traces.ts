@@ -31,25 +31,46 @@ export async function* messagesTo(
 ): AsyncGenerator<readonly Sequence[]> {
   let rows = 0
   for (const span of (await engine.spans(database)).toReversed()) {
-    for (let after = span.from - 1; ; ) {
-      const found = await database
-        .selectFrom('message')
-        .select(['sequence', 'recipient'])
-        .where('account_id', '=', accountId)
-        .where('sequence', '>', after)
-        .where('sequence', '<', span.before)
-        .orderBy('sequence')
-        .limit(ROWS_AT_ONCE)
-        .execute()
+    const all = someAtATime(span.from - 1, ROWS_AT_ONCE, {
+      read: (after, atOnce) =>
+        database
+          .selectFrom('message')
+          .select(['sequence', 'recipient'])
+          .where('account_id', '=', accountId)
+          .where('sequence', '>', after)
+          .where('sequence', '<', span.before)
+          .orderBy('sequence')
+          .limit(atOnce)
+          .execute(),
+      placeOf: ({ sequence }) => sequence,
+    })
+    for await (const found of all) {
       rows += found.length
       onProgress(rows)
       const sequences = found.filter((row) => row.recipient === recipient).map(({ sequence }) => sequence)
       if (sequences.length > 0) yield sequences
-      const last = found.at(-1)
-      if (!last || found.length < ROWS_AT_ONCE) break
-      after = last.sequence
-      await letOthersWrite()
     }
+  }
+}
+
+interface Walk<Row> {
+  readonly read: (after: number, atOnce: number) => Promise<readonly Row[]>
+  readonly placeOf: (row: Row) => number
+}
+
+/** Rows in their order, and others have their turn between two looks. Also a look that finds nothing is told of. */
+async function* someAtATime<Row>(
+  from: number,
+  atOnce: number,
+  { read, placeOf }: Walk<Row>,
+): AsyncGenerator<readonly Row[]> {
+  for (let after = from; ; ) {
+    const found = await read(after, atOnce)
+    yield found
+    const last = found.at(-1)
+    if (!last || found.length < atOnce) return
+    after = placeOf(last)
+    await letOthersWrite()
   }
 }
 
@@ -62,25 +83,25 @@ export async function* requestsAbout(
 ): AsyncGenerator<readonly RequestRow[]> {
   const pattern = namesNumber(recipient)
   for (const span of (await engine.spans(database)).toReversed()) {
-    for (let after = span.from - 1; ; ) {
-      const found = await database
-        .selectFrom('request')
-        .selectAll()
-        .where('account_id', '=', accountId)
-        .where('sequence', '>', after)
-        .where('sequence', '<', span.before)
-        .orderBy('sequence')
-        .limit(REQUESTS_AT_ONCE)
-        .execute()
+    const all = someAtATime(span.from - 1, REQUESTS_AT_ONCE, {
+      read: (after, atOnce) =>
+        database
+          .selectFrom('request')
+          .selectAll()
+          .where('account_id', '=', accountId)
+          .where('sequence', '>', after)
+          .where('sequence', '<', span.before)
+          .orderBy('sequence')
+          .limit(atOnce)
+          .execute(),
+      placeOf: ({ sequence }) => sequence,
+    })
+    for await (const found of all) {
       const about = found.filter(
         ({ body, errors, message_id: id }) =>
           (id !== null && messageIds.has(id)) || `${body ?? ''}\n${errors ?? ''}`.search(pattern) >= 0,
       )
       if (about.length > 0) yield about
-      const last = found.at(-1)
-      if (!last || found.length < REQUESTS_AT_ONCE) break
-      after = last.sequence
-      await letOthersWrite()
     }
   }
 }
@@ -95,23 +116,23 @@ export async function* memoriesAbout(
   const pattern = namesNumber(recipient)
   const connections = await database.selectFrom('connection').select('id').where('account_id', '=', accountId).execute()
   const own = new Set<ConnectionId>(connections.map(({ id }) => id))
-  for (let after = 0; ; ) {
-    const found = await database
-      .selectFrom('channel_memory')
-      .selectAll()
-      .where('position', '>', after)
-      .orderBy('position')
-      .limit(MEMORIES_AT_ONCE)
-      .execute()
+  const all = someAtATime(0, MEMORIES_AT_ONCE, {
+    read: (after, atOnce) =>
+      database
+        .selectFrom('channel_memory')
+        .selectAll()
+        .where('position', '>', after)
+        .orderBy('position')
+        .limit(atOnce)
+        .execute(),
+    placeOf: ({ position }) => position,
+  })
+  for await (const found of all) {
     const about = found.filter(
       ({ connection_id: id, key, value }) =>
         own.has(id) && (isKnown(key, known) || known.has(value) || `${key}\n${value}`.search(pattern) >= 0),
     )
     if (about.length > 0) yield about
-    const last = found.at(-1)
-    if (!last || found.length < MEMORIES_AT_ONCE) return
-    after = last.position
-    await letOthersWrite()
   }
 }
 
