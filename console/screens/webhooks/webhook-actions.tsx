@@ -16,19 +16,15 @@ interface WebhookActionsProps {
 
 type Opened = 'rotate' | 'delete' | 'disable' | null
 
-export function WebhookActions({ webhook: { id, state, url }, onEdit }: WebhookActionsProps) {
+export function WebhookActions({ webhook, onEdit }: WebhookActionsProps) {
   const { id: account, can } = useAccount()
-  const navigate = useNavigate()
   const [opened, open] = useState<Opened>(null)
   const [secret, setSecret] = useState<string | null>(null)
   const test = useAct('testWebhook')
   const setState = useAct('setWebhookState')
-  const rotate = useAct('rotateWebhookSecret')
-  const remove = useAct('deleteWebhook')
   if (!can('developer')) return null
-  const params = { account, id }
-  const isEnabled = state === 'enabled'
-  const close = () => open(null)
+  const params = { account, id: webhook.id }
+  const isEnabled = webhook.state === 'enabled'
   const failed = (problem: Error) => tell(problem.message, 'bad')
   const enable = () =>
     setState
@@ -61,9 +57,32 @@ export function WebhookActions({ webhook: { id, state, url }, onEdit }: WebhookA
       <Button color="red" leftSection={<Trash2 size={16} aria-hidden />} onClick={() => open('delete')}>
         Delete
       </Button>
+      <WebhookDialogs webhook={webhook} opened={opened} onClose={() => open(null)} onSecret={setSecret} />
+      {secret === null ? null : <ShownSecret secret={secret} onClose={() => setSecret(null)} />}
+    </>
+  )
+}
+
+interface WebhookDialogsProps {
+  readonly webhook: WebhookReply
+  readonly opened: Opened
+  readonly onClose: () => void
+  readonly onSecret: (secret: string) => void
+}
+
+/** What is asked before a webhook is disabled, given a new secret or deleted. */
+function WebhookDialogs({ webhook, opened, onClose, onSecret }: WebhookDialogsProps) {
+  const { id: account } = useAccount()
+  const navigate = useNavigate()
+  const setState = useAct('setWebhookState')
+  const rotate = useAct('rotateWebhookSecret')
+  const remove = useAct('deleteWebhook')
+  const params = { account, id: webhook.id }
+  return (
+    <>
       <ConfirmDialog
         isOpen={opened === 'disable'}
-        onClose={close}
+        onClose={onClose}
         title="Disable this webhook?"
         confirmLabel="Disable"
         isDanger={false}
@@ -73,17 +92,17 @@ export function WebhookActions({ webhook: { id, state, url }, onEdit }: WebhookA
       </ConfirmDialog>
       <ConfirmDialog
         isOpen={opened === 'rotate'}
-        onClose={close}
+        onClose={onClose}
         title="Make a new secret?"
         confirmLabel="Make a new secret"
         isDanger={false}
-        onConfirm={() => rotate.mutateAsync({ params }).then((made) => setSecret(made.secret))}
+        onConfirm={() => rotate.mutateAsync({ params }).then((made) => onSecret(made.secret))}
       >
         <Text size="sm">For 24 hours both the new and the old one sign, so that no notice is missed.</Text>
       </ConfirmDialog>
       <ConfirmDialog
         isOpen={opened === 'delete'}
-        onClose={close}
+        onClose={onClose}
         title="Delete this webhook?"
         confirmLabel="Delete webhook"
         onConfirm={() =>
@@ -92,9 +111,10 @@ export function WebhookActions({ webhook: { id, state, url }, onEdit }: WebhookA
             .then(() => void navigate({ to: '/a/$account/developer/webhooks', params: { account } }))
         }
       >
-        <Text size="sm">Nothing more is posted to {url}, and its deliveries are forgotten. This cannot be undone.</Text>
+        <Text size="sm">
+          Nothing more is posted to {webhook.url}, and its deliveries are forgotten. This cannot be undone.
+        </Text>
       </ConfirmDialog>
-      {secret === null ? null : <ShownSecret secret={secret} onClose={() => setSecret(null)} />}
     </>
   )
 }
