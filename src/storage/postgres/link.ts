@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { Client, type ClientConfig, DatabaseError, type QueryResult, types } from 'pg'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
+import { askClient } from './ask-client.ts'
 import { classify } from './postgres-errors.ts'
 
 const BIGINT_OID = 20
@@ -109,13 +110,14 @@ export class Link {
    * so the same is asked without one, and so is all that comes after.
    */
   async #query(client: Client, query: { text: string; values: unknown[] }, manner: Manner): Promise<QueryResult<Row>> {
-    if (manner === 'plain' || !this.#mayName) return client.query<Row>(query)
+    const { answerWithinMs } = this.#options
+    if (manner === 'plain' || !this.#mayName) return askClient(client, query, answerWithinMs)
     try {
-      return await client.query<Row>({ ...query, name: this.#nameOf(query.text) })
+      return await askClient(client, { ...query, name: this.#nameOf(query.text) }, answerWithinMs)
     } catch (error) {
       if (!(error instanceof DatabaseError && NAMES_REFUSED.includes(error.code ?? ''))) throw error
       this.#mayName = false
-      return client.query<Row>(query)
+      return askClient(client, query, answerWithinMs)
     }
   }
 
@@ -157,7 +159,6 @@ export class Link {
       connectionString: url,
       application_name: applicationName,
       connectionTimeoutMillis: CONNECT_WITHIN_MS,
-      query_timeout: answerWithinMs,
       keepAlive: true,
       types: TYPES,
     })
@@ -171,7 +172,8 @@ export class Link {
     try {
       await client.connect()
       await greet(
-        async (sql, values = []) => (await client.query<Row>({ text: sql, values: values as unknown[] })).rows,
+        async (sql, values = []) =>
+          (await askClient(client, { text: sql, values: values as unknown[] }, answerWithinMs)).rows,
       )
     } catch (error) {
       this.#drop(client)
