@@ -123,11 +123,13 @@ export class Nuncio {
       createLink: (...given: Parameters<typeof console.store.people.createLink>) =>
         console.store.people.createLink(...given),
     }
-    return offerSetUp(people, {
+    const offer = await offerSetUp(people, {
       dataDir: this.#settings.dataDir,
       url: started.url,
       onTrouble: (error) => warnOfSetUp(this.#parts.logger, error),
     })
+    console.rest()
+    return offer
   }
 
   reportMetrics(): Promise<MetricsReport> {

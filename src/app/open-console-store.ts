@@ -9,6 +9,8 @@ export interface ConsoleStorage {
   start(): void
   /** How many looks into the database wait for their answer. Cheap. */
   openLooks(): number
+  /** Gives back what one look made it take, unless another is under way. The next one takes it again. */
+  rest(): void
   /** Lets what is open be answered. Harmless twice. */
   close(): Promise<void>
 }

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Settings } from '../config/read-settings.ts'
 import { endForSupervisor } from './end-for-supervisor.ts'
+import { giveBackMemory } from './give-back-memory.ts'
 import { greeting } from './greeting.ts'
 import { Nuncio } from './nuncio.ts'
 import { untilStopped } from './until-stopped.ts'
@@ -12,6 +13,7 @@ export async function serveAlone(settings: Settings, logger: Logger): Promise<vo
   try {
     const started = await nuncio.start()
     process.stdout.write(greeting({ ...started, setUp: await nuncio.offerSetUp() }, settings))
+    giveBackMemory()
   } catch (error) {
     await nuncio.stop()
     throw error

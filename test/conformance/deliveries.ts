@@ -12,6 +12,7 @@ const DAY = 86_400_000
 const LEASE = 60_000
 const DONE: PostEnd = { kind: 'answered', status: 204, retryAfterMs: null, excerpt: '' }
 const DOWN: PostEnd = { kind: 'failed', code: 'unreachable', words: 'Nobody answered.' }
+const EVERYTHING = { state: null, kind: null, after: null }
 const GONE: PostEnd = { kind: 'answered', status: 410, retryAfterMs: null, excerpt: 'gone' }
 
 /** What every engine promises of webhooks and of what is posted to them. */
@@ -49,6 +50,22 @@ function spreading({ it }: Suite, newWorld: NewWorld): void {
     assert.deepEqual(Object(data?.['reason'])['code'], 'cancelled_by_person')
     assert.ok(!claimed[0]?.payload.includes('Hello'))
     assert.equal(account, claimed[0]?.accountId)
+    await world.close()
+  })
+
+  it('G8: takes something of each account, however many notices another has', async () => {
+    const world = await open(newWorld)
+    const other = { ...world, account: (await addSender(world.storage)).accountId }
+    await hook(world, 'whk_a', ['token.expired'])
+    await hook(other, 'whk_b', ['token.expired'])
+    await announce(world, 500)
+    await announce(other, 1)
+
+    const spread = await world.work.spread()
+
+    const [late] = (await world.hooks.listDeliveries({ accountId: other.account, id: 'whk_b' }, EVERYTHING)).items
+    assert.equal(late?.state, 'waiting')
+    assert.ok(spread.notices > 100, `only ${spread.notices} were taken`)
     await world.close()
   })
 

@@ -2,6 +2,7 @@ import cluster from 'node:cluster'
 import type { Logger } from 'pino'
 import type { Settings } from '../../config/read-settings.ts'
 import { createLogger } from '../create-logger.ts'
+import { giveBackMemory } from '../give-back-memory.ts'
 import type { MetricsReport } from '../metrics.ts'
 import { describeFailure, type FromChild, type ServeOrder, type ToChild } from './child-messages.ts'
 
@@ -59,7 +60,10 @@ class ServingChild {
       this.#stop(1)
     })
     this.#service.start().then(
-      ({ url }) => void tellParent({ say: 'serving', url }),
+      ({ url }) => {
+        void tellParent({ say: 'serving', url })
+        giveBackMemory()
+      },
       (error: unknown) => void this.#fail(error),
     )
   }

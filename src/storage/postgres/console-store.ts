@@ -45,6 +45,9 @@ export class ConsoleConnections {
     return this.#pool.waitingCount
   }
 
+  /** Nothing: what it holds are connections, and the pool lets go of those by itself. */
+  rest(): void {}
+
   /** Resolves when nothing is done in the background, and all connections are ended. Harmless twice. */
   async close(): Promise<void> {
     await this.#stop()

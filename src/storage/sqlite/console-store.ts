@@ -55,6 +55,16 @@ export class ConsoleThread {
   /** Nothing: what the thread does in the background it does while somebody looks, and for a while after. */
   start(): void {}
 
+  rest(): void {
+    if (this.#idle) clearTimeout(this.#idle)
+    if (this.#open.size > 0) {
+      this.#watchIdle()
+      return
+    }
+    this.#post({ kind: 'close' })
+    this.#worker = null
+  }
+
   /** Resolves when what is open has been answered and the database is closed. Harmless twice. */
   async close(): Promise<void> {
     this.#isClosed = true
@@ -102,11 +112,7 @@ export class ConsoleThread {
 
   #watchIdle(): void {
     if (this.#idle) clearTimeout(this.#idle)
-    this.#idle = setTimeout(() => {
-      if (this.#open.size > 0) return this.#watchIdle()
-      this.#post({ kind: 'close' })
-      this.#worker = null
-    }, this.#options.endsAfterIdleMs ?? ENDS_AFTER_IDLE_MS).unref()
+    this.#idle = setTimeout(() => this.rest(), this.#options.endsAfterIdleMs ?? ENDS_AFTER_IDLE_MS).unref()
   }
 
   #post(message: ToThread): void {

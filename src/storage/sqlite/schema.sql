@@ -51,7 +51,7 @@ CREATE INDEX message_with_reason on message (account_id) where reason is not nul
 
 CREATE UNIQUE INDEX notice_key on notice (account_id, key) where key is not null;
 
-CREATE INDEX notice_new on notice (position) where is_new = 1;
+CREATE INDEX notice_new on notice (account_id, position) where is_new = 1;
 
 CREATE INDEX notice_of_message on notice (message_sequence) where message_sequence is not null;
 

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Webhook } from 'standardwebhooks'
+import type { NuncioCli } from './nuncio-cli.ts'
+import type { createRandom } from './random.ts'
+import { waitUntil } from './wait-until.ts'
+
+interface Received {
+  readonly id: string
+  readonly messageId: string
+  readonly state: string
+}
+
+export type WebhookReceiver = Awaited<ReturnType<typeof openWebhookReceiver>>
+
+/** Waits until the last state of each message was told, and judges what came: one id for each change, and all signed. */
+export async function judgeReceived(
+  { received, unsigned }: WebhookReceiver,
+  cli: Pick<NuncioCli, 'json'>,
+): Promise<number> {
+  const messages = await waitUntil(
+    'all messages to be told of',
+    async () => {
+      const all = await cli.json<{ id: string; state: string }[]>('message', 'list')
+      const open = all.filter(({ state }) => state === 'QUEUED' || state === 'SENDING')
+      const told = new Set(received.map(({ messageId, state }) => `${messageId} ${state}`))
+      const missing = all.filter(({ id, state }) => !told.has(`${id} ${state}`))
+      return open.length === 0 && missing.length === 0 ? all : null
+    },
+    { deadlineMs: 90_000, everyMs: 500 },
+  )
+  const idOf = new Map<string, string>()
+  for (const { id, messageId, state } of received) {
+    const change = `${messageId} ${state}`
+    assert.equal(idOf.get(change) ?? id, id, `${change} came under two ids`)
+    idOf.set(change, id)
+  }
+  assert.deepEqual(unsigned, [])
+  return messages.length
+}
+
+/** Takes most of what comes, answers some with 503, and keeps what it took. */
+export async function openWebhookReceiver(random: ReturnType<typeof createRandom>) {
+  const received: Received[] = []
+  const unsigned: string[] = []
+  const state = { secret: '', url: '', received, unsigned, close: async () => {} }
+  const server = createServer((request, response) => {
+    const pieces: Buffer[] = []
+    request.on('data', (piece: Buffer) => pieces.push(piece))
+    request.on('end', () => {
+      const body = Buffer.concat(pieces).toString('utf8')
+      const headers = request.headers as Record<string, string>
+      try {
+        const notice = new Webhook(state.secret).verify(body, headers) as {
+          data: { messageId?: string; state?: string }
+        }
+        const { messageId, state: becomes } = notice.data
+        if (messageId) received.push({ id: String(headers['webhook-id']), messageId, state: String(becomes) })
+      } catch (error) {
+        unsigned.push(String(error))
+      }
+      response.writeHead(random.next() < 0.1 ? 503 : 204).end()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  state.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
+  state.close = async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+  return state
+}
