@@ -147,7 +147,7 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
 
     const document = JSON.parse(stdout) as {
       recipient: string
-      items: { of: string; id?: string; timeline?: unknown[] }[]
+      items: { of: string; id?: string; acceptedAt?: string; timeline?: unknown[] }[]
     }
     const kinds = Object.groupBy(document.items, ({ of }) => of)
     assert.equal(document.recipient, PERSON)
@@ -155,7 +155,9 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
       Object.entries(kinds).map(([of, items]) => `${of} ${items?.length}`),
       ['messages 2', 'requests 1', 'channelMemory 1', 'blocks 1'],
     )
-    assert.equal(kinds['messages']?.find(({ id }) => id === sent.id)?.timeline?.length, 1)
+    const told = kinds['messages']?.find(({ id }) => id === sent.id)
+    assert.equal(told?.timeline?.length, 1)
+    assert.match(told?.acceptedAt ?? '', /^20\d\d-.+Z$/)
     assert.doesNotMatch(stdout, new RegExp(`${other.id}|15550199999`))
   })
 

@@ -6,6 +6,7 @@ import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
 import { parseNumber } from './parse/argument.ts'
 import { findAccount } from './parse/find-account.ts'
 import { counted } from './print/counted.ts'
+import { forPeople } from './print/for-people.ts'
 import { isoTime } from './print/times.ts'
 
 const OF = 'the account; needed when there are several'
@@ -69,7 +70,7 @@ async function printExport({ cli, session, account, number }: Given): Promise<vo
   let before = '\n'
   const onProgress = progress(cli)
   for await (const { of, item } of session.recipientData.export({ accountId: account.id, number, onProgress })) {
-    text += `${before}${JSON.stringify({ of, ...item })}`
+    text += `${before}${JSON.stringify({ of, ...(forPeople(item) as object) })}`
     before = ',\n'
     if (text.length < 65_536) continue
     await out(text)
