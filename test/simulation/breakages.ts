@@ -35,6 +35,7 @@ export const BREAKAGES: Readonly<Record<string, Breakage>> = {
   'a message is sent although its upload failed': { channel: withoutFailedUploads, aggravate: uploadBadly },
   'an upload does not look at the claim': { patch: withoutUploadClaim, aggravate: uploadAndCut },
   'the pace of the network is not asked': { channel: withoutRests, aggravate: upload },
+  'an old backlog drains without being asked about': { lanes: withoutConfirmation, aggravate: restForLong },
   'a step whose answer was lost is taken for one of before': { lanes: withoutSecondLook, aggravate: loseAnswers },
 }
 
@@ -93,6 +94,17 @@ function joinOften(world: SimulatedWorld): void {
   world.networkFaults.fates = { ...world.networkFaults.fates, slow: 1 }
   const lots = world.lots.fork('aggravation')
   for (let atMs = 4_000; atMs < 150_000; atMs += 12_000) world.schedule.after(atMs, () => join(world, lots))
+}
+
+/** All workers stand still for longer than connections allow. */
+function restForLong(world: SimulatedWorld): void {
+  world.storage.database.exec(`update connection set policy = json_set(policy, '$.confirmBacklogAfterMs', 10000)`)
+  for (let atMs = 5_000; atMs < 150_000; atMs += 40_000) {
+    world.schedule.after(atMs, () => {
+      for (const worker of world.workers) worker.machine.pause(30_000, false)
+    })
+  }
+  world.referee.outcomesMayBeLost = true
 }
 
 function loseAnswers(world: SimulatedWorld): void {
@@ -166,6 +178,15 @@ function withCursor(lanes: Lanes): Lanes {
       const run = (await lanes.loadRun(connectionId, limit)).filter((message) => message.sequence > after)
       readThrough.set(connectionId, run.at(-1)?.sequence ?? after)
       return run
+    },
+  })
+}
+
+function withoutConfirmation(lanes: Lanes): Lanes {
+  return overrideLanes(lanes, {
+    async claim(request) {
+      const claimed = await lanes.claim(request)
+      return claimed.map((lane) => ({ ...lane, policy: { ...lane.policy, confirmBacklogAfterMs: 0 } }))
     },
   })
 }

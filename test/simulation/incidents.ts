@@ -1,4 +1,4 @@
-import type { ConnectionId, MessageId } from '../../src/core/ids.ts'
+import type { AccountId, ConnectionId, MessageId } from '../../src/core/ids.ts'
 import type { Administration } from '../../src/core/ports/administration.ts'
 import { Refusal } from '../../src/core/refusals.ts'
 import type { Lots } from './lots.ts'
@@ -46,6 +46,7 @@ const INCIDENTS: Readonly<Record<string, Incident>> = {
     machine.wallOffsetMs = lots.pick([-TWO_DAYS_MS, TWO_DAYS_MS, lots.between(-60_000, 60_000), 0])
     // On SQLite the machine's clock is the database's too; on a server it is only the machine's.
     machine.nowOffsetMs = lots.chance(0.5) ? machine.wallOffsetMs : 0
+    if (machine.nowOffsetMs !== 0) world.backlogReferee.clocksJumped = true
     world.trace.note(
       machine.name,
       `its wall clock is off by ${machine.wallOffsetMs} ms, its time by ${machine.nowOffsetMs}`,
@@ -142,6 +143,26 @@ export function stopFaults(world: SimulatedWorld): void {
       administration.setConnectionState(id, 'active', 'test'),
     )
   }
+}
+
+/** A person looks now and then, and lets drain what waits for that; after the faults, too. */
+export function confirmBacklogs(world: SimulatedWorld, lots: Lots): void {
+  world.schedule.after(lots.between(5_000, 60_000), () => {
+    for (const { id, accountNumber } of world.connections) {
+      void world.schedule.work(async () => {
+        try {
+          await world.storage.confirmBacklog(`acc_${accountNumber}` as AccountId, id)
+          world.backlogReferee.onConfirmed(id, world.schedule.now)
+          world.trace.note('person', `lets the backlog of ${id} drain`)
+          world.tell(id, 'change', lots)
+        } catch (error) {
+          // Most of them wait for nothing.
+          if (!(error instanceof Refusal)) throw error
+        }
+      })
+    }
+    confirmBacklogs(world, lots)
+  })
 }
 
 function pause(world: SimulatedWorld, lots: Lots, suspended: boolean): void {

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { LanePolicy } from '../../src/core/connection/lane-policy.ts'
 import type { ConnectionId, MessageId } from '../../src/core/ids.ts'
 import type { NetworkCall, NetworkKind, SimulatedNetwork } from './simulated-network.ts'
 import type { SimulatedUploads } from './simulated-uploads.ts'
@@ -332,13 +333,15 @@ const TOLD_ANEW: readonly string[] = ['media_pending', 'media_uploading', 'pace'
 /** Says it anew from the rows, and not as `decideHead` does. */
 function isDue(lane: HeadRow, now: number): boolean {
   if (lane.media === 'pending') return false
-  const { leastGapMs, gapJitterMs } = JSON.parse(lane.policy) as { leastGapMs: number; gapJitterMs: number }
+  const { leastGapMs, gapJitterMs, confirmBacklogAfterMs } = JSON.parse(lane.policy) as LanePolicy
   if (
     lane.last_attempt_at !== null &&
     lane.last_attempt_at <= now &&
     now < lane.last_attempt_at + leastGapMs + gapJitterMs
   )
     return false
+  // Until a person has said so.
+  if (lane.wait_reason === 'backlog_confirmation' && confirmBacklogAfterMs > 0) return false
   if (lane.wait_reason === null || lane.wait_until === null) return true
   if (TOLD_ANEW.includes(lane.wait_reason) || lane.wait_until > now + LONGEST_WAIT_MS) return true
   const remembered = lane.head === null ? null : (JSON.parse(lane.head) as { sequence: number }).sequence

@@ -1,7 +1,7 @@
 import type { LanePolicy } from '../../src/core/connection/lane-policy.ts'
 import type { ConnectionId } from '../../src/core/ids.ts'
 import { planLoad } from './client-load.ts'
-import { planFaults, stopFaults } from './incidents.ts'
+import { confirmBacklogs, planFaults, stopFaults } from './incidents.ts'
 import { NETWORKS, UPLOADING_NETWORKS } from './simulated-network.ts'
 import { type Breakage, SimulatedWorld } from './simulated-world.ts'
 
@@ -54,16 +54,22 @@ async function live(world: SimulatedWorld, breakage: Breakage): Promise<void> {
   // Lots of their own, so that the worlds of before stay what they were.
   const uploading = world.lots.fork('uploading networks')
   const uploadsAreLikely = uploading.pick([0, 0, 0.5, 0.8])
+  const confirming = world.lots.fork('confirming backlogs')
+  const allowedMs = confirming.pick([[0], [0], [0, 10_000, 60_000]])
   for (let i = 1; i <= lots.between(2, 5); i++) {
     const id = `con_${i}` as ConnectionId
     const plain = lots.pick(NETWORKS).name
     const network = uploading.chance(uploadsAreLikely) ? uploading.pick(UPLOADING_NETWORKS).name : plain
-    world.addConnection({ id, accountNumber: (i % 2) + 1, number: `1555000${1000 + i}`, network }, policyOf(lots))
+    world.addConnection(
+      { id, accountNumber: (i % 2) + 1, number: `1555000${1000 + i}`, network },
+      { ...policyOf(lots), confirmBacklogAfterMs: confirming.pick(allowedMs) },
+    )
   }
   for (let i = 0; i < WORKERS; i++) world.startWorker()
   planFaults(world, faultsLastMs)
   breakage.aggravate?.(world)
   planLoad(world, faultsLastMs)
+  if (allowedMs.length > 1) confirmBacklogs(world, confirming)
   enterLanes(world, lots)
   world.schedule.after(faultsLastMs, () => stopFaults(world))
   // A supervisor may still be about to start a worker, so the watch begins once all are there.

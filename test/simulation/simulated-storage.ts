@@ -2,8 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
+import type { AccountId, ConnectionId } from '../../src/core/ids.ts'
 import type { Administration } from '../../src/core/ports/administration.ts'
 import type { Clock } from '../../src/core/ports/clock.ts'
+import { createLaneViews } from '../../src/storage/shared/lane-views/lane-views.ts'
 import { SqliteStorage } from '../../src/storage/sqlite/index.ts'
 import { openAdministration } from '../../src/storage/sqlite/open-administration.ts'
 
@@ -37,6 +39,11 @@ export class SimulatedStorage {
 
   get administration(): Administration {
     return this.#visitor.administration
+  }
+
+  /** A person lets an old backlog drain. Rejects with a Refusal when none waits for that. */
+  confirmBacklog(accountId: AccountId, id: ConnectionId): Promise<void> {
+    return createLaneViews(this.#visitor.store).confirmBacklog({ accountId, id }, 'test')
   }
 
   close(): void {

@@ -5,6 +5,7 @@ import type { ConnectionId, MessageId } from '../../src/core/ids.ts'
 import type { Channel, Receipt } from '../../src/core/ports/channel.ts'
 import type { Journal, JournalEvent } from '../../src/core/ports/journal.ts'
 import type { Lanes } from '../../src/core/ports/lanes.ts'
+import { BacklogReferee } from './backlog-referee.ts'
 import { FaultyLanes, type StorageFaults } from './faulty-lanes.ts'
 import { Lots } from './lots.ts'
 import { Referee } from './referee.ts'
@@ -46,6 +47,7 @@ export class SimulatedWorld {
   readonly uploads: SimulatedUploads
   readonly referee: Referee
   readonly uploadReferee: UploadReferee
+  readonly backlogReferee: BacklogReferee
   readonly storageFaults: StorageFaults = { failsBefore: 0, failsAfter: 0, slow: 0, verySlow: 0, awayUntil: 0 }
   readonly networkFaults: NetworkFaults = { fates: {}, freezes: 0, reports: 0 }
   readonly uploadFaults: UploadFaults = { fates: {}, rests: 0 }
@@ -72,6 +74,7 @@ export class SimulatedWorld {
     })
     const nameOf = (id: MessageId) => this.referee.nameOf(id)
     this.uploadReferee = new UploadReferee({ database, uploads: () => this.uploads, trace: this.trace, nameOf })
+    this.backlogReferee = new BacklogReferee({ database, trace: this.trace, nameOf })
     this.uploads = new SimulatedUploads({
       schedule: this.schedule,
       lots: this.lots.fork('uploads'),
@@ -89,6 +92,7 @@ export class SimulatedWorld {
       onCall: (call, kind) => {
         this.referee.onCall(call, kind)
         this.uploadReferee.onCall(call, kind)
+        this.backlogReferee.onCall(call)
       },
       onEffect: (call, kind) => this.referee.onEffect(call, kind),
       onReceipt: (receipt) => this.#bringReceipt(receipt),
