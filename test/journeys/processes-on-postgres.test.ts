@@ -105,6 +105,12 @@ function countProcesses(calls: readonly Call[], wanted: number): number {
   return new Set(calls.flatMap(({ status, process }) => (status === wanted ? [process] : []))).size
 }
 
+/** How many messages somebody has got. */
+async function countHeard(recipient: string): Promise<number> {
+  const inbox = await cli.json<{ to: string }[]>('sandbox', 'inbox', '--limit', '1000')
+  return inbox.filter(({ to }) => to === recipient).length
+}
+
 const COMMAND = /^curl (?:.*\\\n)+.*'$/m
 
 // One after the other, as a person does in a day.
@@ -164,6 +170,22 @@ describe('nuncio serve --processes 2 on PostgreSQL', () => {
     await calling
 
     assert.deepEqual(new Set(callsAfter().map(({ status }) => status)), new Set([401]))
+  })
+
+  it('G13: writes to nobody who has asked to stop, whichever process holds the lane', async () => {
+    const token = await createToken('late')
+    const [asked = ''] = RECIPIENTS
+    await waitUntil('what was sent before has ended', async () => (await countWaiting()) === 0, DEADLINE)
+    const heardBefore = await countHeard(asked)
+
+    await cli.json('recipient', 'block', asked)
+    for (const from of NUMBERS) await sendText(token, { from, to: asked })
+    await waitUntil('all have ended', async () => (await countWaiting()) === 0, DEADLINE)
+
+    const failed = await cli.json<{ to: string; reason: string }[]>('message', 'list', '--state', 'FAILED')
+    assert.deepEqual(new Set(failed.map(({ to, reason }) => `${to} ${reason}`)), new Set([`${asked} recipient_blocked`]))
+    assert.equal(failed.length, NUMBERS.length)
+    assert.equal(await countHeard(asked), heardBefore)
   })
 
   it('says that nothing is held', async () => {
