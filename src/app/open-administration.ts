@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { type InboxRecord, readInboxEntry } from '../channels/sandbox/inbox.ts'
 import type { Settings } from '../config/read-settings.ts'
 import type { AccountId, Instant } from '../core/ids.ts'
@@ -103,7 +104,11 @@ export async function openAdministration(
     blockLists,
     alarms: createAlarms(storage.store),
     recipientEntries,
-    recipientData: createRecipientData(storage.store, recipientEntries),
+    recipientData: createRecipientData({
+      store: storage.store,
+      entries: recipientEntries,
+      mediaFolder: join(settings.dataDir, 'sandbox-media'),
+    }),
     async hashPassword(password) {
       const { PasswordHasher } = await import('../http/console/people/password-hasher.ts')
       return new PasswordHasher().hash(password)

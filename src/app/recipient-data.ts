@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import type { AccountId } from '../core/ids.ts'
 import type { Actor } from '../core/ports/administration.ts'
 import type { RecipientEntries } from '../core/ports/recipients.ts'
@@ -22,7 +23,14 @@ export interface RecipientData {
   erase(of: OfPerson & { readonly cancelWaiting: boolean }, actor: Actor): Promise<Erased>
 }
 
-export function createRecipientData(store: Store, entries: RecipientEntries): RecipientData {
+interface RecipientDataParts {
+  readonly store: Store
+  readonly entries: RecipientEntries
+  /** Where the sandbox keeps the copies that its inbox shows. */
+  readonly mediaFolder: string
+}
+
+export function createRecipientData({ store, entries, mediaFolder }: RecipientDataParts): RecipientData {
   return {
     async *export({ accountId, number, onProgress }) {
       const of = { accountId, recipient: number, entries: await entries.entriesOf(accountId, number) }
@@ -32,7 +40,10 @@ export function createRecipientData(store: Store, entries: RecipientEntries): Re
       const hashedEntry = await entries.hashedEntryOf(accountId, number)
       const wanted = { accountId, recipient: number, cancelWaiting, hashedEntry }
       // The copy that the sandbox shows; what waits to be sent keeps its own files, and nothing waits any more.
-      const removeFile = (path: string) => rm(path, { force: true })
+      // Only there, whatever path a database says that came from elsewhere.
+      const removeFile = async (path: string) => {
+        if (/\w/.test(basename(path))) await rm(join(mediaFolder, basename(path)), { force: true })
+      }
       return eraseRecipient(store, wanted, { actor, removeFile, ...(onProgress && { onProgress }) })
     },
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, it } from 'vitest'
@@ -180,6 +180,27 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
     assert.match(left, /recipient\.erase/)
     const again = await world.json('recipient', 'erase', PERSON, '--yes')
     assert.deepEqual(again, { messages: 0, requests: 0, memories: 0, cancelled: 0 })
+  })
+
+  it('is erased with its files, and with no others, whatever path was written', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'nuncio-erase-'))
+    world.mediaFolder = join(folder, 'sandbox-media')
+    const own = join(world.mediaFolder, 'msg_1')
+    const foreign = join(folder, 'msg_2')
+    mkdirSync(world.mediaFolder)
+    for (const path of [own, foreign]) writeFileSync(path, 'a picture')
+    for (const [at, path] of [own, foreign, '/', `${world.mediaFolder}/..`].entries())
+      await world.run(
+        `insert into channel_memory (kind, connection_id, key, value, at) values ('sandbox.inbox', ?, ?, ?, 1)`,
+        connectionId,
+        `msg_${at}#1`,
+        JSON.stringify({ to: PERSON, path }),
+      )
+
+    const { memories } = await world.json<{ memories: number }>('recipient', 'erase', PERSON, '--yes')
+
+    assert.deepEqual([memories, existsSync(own), existsSync(foreign)], [4, false, true])
+    rmSync(folder, { recursive: true })
   })
 
   it('is erased from what webhooks were told and will be told, though the message was forgotten before', async () => {

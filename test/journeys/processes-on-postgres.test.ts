@@ -183,7 +183,10 @@ describe('nuncio serve --processes 2 on PostgreSQL', () => {
     await waitUntil('all have ended', async () => (await countWaiting()) === 0, DEADLINE)
 
     const failed = await cli.json<{ to: string; reason: string }[]>('message', 'list', '--state', 'FAILED')
-    assert.deepEqual(new Set(failed.map(({ to, reason }) => `${to} ${reason}`)), new Set([`${asked} recipient_blocked`]))
+    assert.deepEqual(
+      new Set(failed.map(({ to, reason }) => `${to} ${reason}`)),
+      new Set([`${asked} recipient_blocked`]),
+    )
     assert.equal(failed.length, NUMBERS.length)
     assert.equal(await countHeard(asked), heardBefore)
   })

@@ -33,6 +33,8 @@ export class CliWorld extends AdministrationWorld {
   questions: { question: string; isHidden: boolean }[] = []
   setUps: ReadonlyMap<string, OpenSetUp> = new Map()
   inbox: InboxEntry[] = []
+  /** Where the sandbox would keep its copies. */
+  mediaFolder = '/nowhere'
   /** What `send` asked for, and what it is answered. */
   asked: { url: string; request: RequestInit }[] = []
   answer: () => Response = () => new Response('{}')
@@ -118,7 +120,11 @@ export class CliWorld extends AdministrationWorld {
       blockLists,
       alarms: createAlarms(this.store),
       recipientEntries,
-      recipientData: createRecipientData(this.store, recipientEntries),
+      recipientData: createRecipientData({
+        store: this.store,
+        entries: recipientEntries,
+        mediaFolder: this.mediaFolder,
+      }),
       hashPassword: async (password: string) => `hash of ${password}`,
       channels: CHANNELS,
       connecting: createConnecting({
