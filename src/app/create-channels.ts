@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { createSandbox, SANDBOX } from '../channels/sandbox/index.ts'
 import { createWhatsAppCloud } from '../channels/whatsapp-cloud/index.ts'
 import { WHATSAPP_CLOUD } from '../channels/whatsapp-cloud/name.ts'
@@ -8,6 +7,7 @@ import type { CallbackReceiver } from '../core/ports/callbacks.ts'
 import type { Channel } from '../core/ports/channel.ts'
 import type { Journal } from '../core/ports/journal.ts'
 import type { Secrets } from '../core/ports/secrets.ts'
+import { sandboxMediaFolder } from './sandbox-media.ts'
 import type { Storage } from './storage.ts'
 
 export interface ChannelsParts {
@@ -33,7 +33,7 @@ export function createChannels(parts: ChannelsParts): Channels {
   const sandbox = createSandbox({
     memory: storage.channelMemory(SANDBOX),
     clock: storage.clock,
-    mediaFolder: join(settings.dataDir, 'sandbox-media'),
+    mediaFolder: sandboxMediaFolder(settings),
     mediaBytes: settings.sandboxMediaBytes,
     // SIGKILL, because a crash that gets to tidy up is none.
     crash: (connectionId) =>

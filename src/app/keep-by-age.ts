@@ -1,11 +1,11 @@
-import { readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readdir } from 'node:fs/promises'
 import type { Settings } from '../config/read-settings.ts'
 import type { WorkerId } from '../core/ids.ts'
 import type { ConsoleStore } from '../core/ports/console/console-store.ts'
 import type { Journal } from '../core/ports/journal.ts'
 import type { SweepTimes } from '../core/retention/plan-sweep.ts'
 import { RetentionKeeper } from '../core/retention/retention-keeper.ts'
+import { removeCopy, sandboxMediaFolder } from './sandbox-media.ts'
 import type { Storage } from './storage.ts'
 
 const DAY_MS = 86_400_000
@@ -34,12 +34,12 @@ export function keepByAge({ settings, worker, storage, journal, console }: Keepi
     who: worker,
     clock: storage.clock,
     journal,
-    onDeliveriesGone: (messageIds) => removeCopies(settings.dataDir, messageIds),
+    onDeliveriesGone: (messageIds) => removeCopies(sandboxMediaFolder(settings), messageIds),
     // The figures of the overview are counted by the console's store, which sleeps while nobody asks it anything. What
     // goes before it was counted would be missing there.
     prepare: async () => {
-      const { keepBodiesDays: days, dataDir } = settings
-      if (days > 0) await removeOldCopies(dataDir, storage.clock.now() - days * DAY_MS)
+      const { keepBodiesDays: days } = settings
+      if (days > 0) await removeOldCopies(sandboxMediaFolder(settings), storage.clock.now() - days * DAY_MS)
       if (storage.clock.monotonic() - countedAt < COUNT_EVERY_MS) return
       countedAt = storage.clock.monotonic()
       await console?.changes.look()
@@ -48,17 +48,15 @@ export function keepByAge({ settings, worker, storage, journal, console }: Keepi
 }
 
 /** The files of the sandbox's inbox, as far as they lie on this machine. */
-export async function removeCopies(dataDir: string, messageIds: readonly string[]): Promise<void> {
-  for (const id of messageIds)
-    if (/^[0-9a-zA-Z-]+$/.test(id)) await rm(join(dataDir, 'sandbox-media', id), { force: true }).catch(() => {})
+async function removeCopies(folder: string, messageIds: readonly string[]): Promise<void> {
+  for (const id of messageIds) await removeCopy(folder, id).catch(() => {})
 }
 
 /** Whoever swept may be another machine, which cannot reach this folder. The ids of messages tell when they were accepted. */
-async function removeOldCopies(dataDir: string, before: number): Promise<void> {
-  const folder = join(dataDir, 'sandbox-media')
+async function removeOldCopies(folder: string, before: number): Promise<void> {
   const names = await readdir(folder).catch(() => [])
   await removeCopies(
-    dataDir,
+    folder,
     names.filter((name) => acceptedAt(name) < before),
   )
 }

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { type InboxRecord, readInboxEntry } from '../channels/sandbox/inbox.ts'
 import type { Settings } from '../config/read-settings.ts'
 import type { AccountId, Instant } from '../core/ids.ts'
@@ -25,6 +24,7 @@ import type { KeyRingAdministration } from './key-ring-administration.ts'
 import { openEngine } from './open-engine.ts'
 import { createRecipientData, type RecipientData } from './recipient-data.ts'
 import { createRecipientEntries } from './recipient-entries.ts'
+import { sandboxMediaFolder } from './sandbox-media.ts'
 import { systemClock } from './system-clock.ts'
 import { toRanges } from './to-ranges.ts'
 
@@ -107,7 +107,7 @@ export async function openAdministration(
     recipientData: createRecipientData({
       store: storage.store,
       entries: recipientEntries,
-      mediaFolder: join(settings.dataDir, 'sandbox-media'),
+      mediaFolder: sandboxMediaFolder(settings),
     }),
     async hashPassword(password) {
       const { PasswordHasher } = await import('../http/console/people/password-hasher.ts')

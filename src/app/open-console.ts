@@ -13,6 +13,7 @@ import { createLastFacts } from './create-last-facts.ts'
 import { createSandboxShow } from './create-sandbox-show.ts'
 import { sweepTimesOf } from './keep-by-age.ts'
 import { type ConsoleStorage, openConsoleStore } from './open-console-store.ts'
+import { sandboxMediaFolder } from './sandbox-media.ts'
 import { toRanges } from './to-ranges.ts'
 
 export interface ConsoleWanted {
@@ -45,7 +46,7 @@ export async function openConsole({ settings, clock, secrets, channelMemory, onT
         readLastFacts: createLastFacts({ channelMemory, clock }),
       }),
       dataDir: settings.dataDir,
-      sandbox: createSandboxShow(join(settings.dataDir, 'sandbox-media')),
+      sandbox: createSandboxShow(sandboxMediaFolder(settings)),
       keeps: sweepTimesOf(settings),
       version: packageFile.version,
       webhookAllowedPrivate: toRanges(settings.webhookAllowedPrivate),

@@ -1,5 +1,4 @@
-import { rm } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { basename } from 'node:path'
 import type { AccountId } from '../core/ids.ts'
 import type { Actor } from '../core/ports/administration.ts'
 import type { RecipientEntries } from '../core/ports/recipients.ts'
@@ -7,6 +6,7 @@ import { type Erased, eraseRecipient } from '../storage/shared/recipients/erase-
 import { type ExportedItem, exportRecipient } from '../storage/shared/recipients/export-recipient.ts'
 import type { OnProgress } from '../storage/shared/recipients/find-traces.ts'
 import type { Store } from '../storage/shared/store.ts'
+import { removeCopy } from './sandbox-media.ts'
 
 export type { Erased, ExportedItem }
 
@@ -40,10 +40,8 @@ export function createRecipientData({ store, entries, mediaFolder }: RecipientDa
       const hashedEntry = await entries.hashedEntryOf(accountId, number)
       const wanted = { accountId, recipient: number, cancelWaiting, hashedEntry }
       // The copy that the sandbox shows; what waits to be sent keeps its own files, and nothing waits any more.
-      // Only there, whatever path a database says that came from elsewhere.
-      const removeFile = async (path: string) => {
-        if (/\w/.test(basename(path))) await rm(join(mediaFolder, basename(path)), { force: true })
-      }
+      // Only from there, whatever path a database says that came from elsewhere.
+      const removeFile = (path: string) => removeCopy(mediaFolder, basename(path))
       return eraseRecipient(store, wanted, { actor, removeFile, ...(onProgress && { onProgress }) })
     },
   }

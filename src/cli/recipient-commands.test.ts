@@ -185,15 +185,15 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
   it('is erased with its files, and with no others, whatever path was written', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'nuncio-erase-'))
     world.mediaFolder = join(folder, 'sandbox-media')
-    const own = join(world.mediaFolder, 'msg_1')
-    const foreign = join(folder, 'msg_2')
+    const own = join(world.mediaFolder, 'msg-1')
+    const foreign = join(folder, 'msg-2')
     mkdirSync(world.mediaFolder)
     for (const path of [own, foreign]) writeFileSync(path, 'a picture')
     for (const [at, path] of [own, foreign, '/', `${world.mediaFolder}/..`].entries())
       await world.run(
         `insert into channel_memory (kind, connection_id, key, value, at) values ('sandbox.inbox', ?, ?, ?, 1)`,
         connectionId,
-        `msg_${at}#1`,
+        `msg-${at}#1`,
         JSON.stringify({ to: PERSON, path }),
       )
 

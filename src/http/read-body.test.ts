@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { describe, it } from 'vitest'
+import { garbageCollector } from '../../test/support/garbage-collector.ts'
 import type { Exchange } from './exchange.ts'
 import { type BodyBounds, readBody } from './read-body.ts'
 
@@ -43,8 +42,7 @@ describe('the body of a request', () => {
   })
 
   it('takes no more memory in pieces of one byte than in large ones', () => {
-    setFlagsFromString('--expose-gc')
-    const collect = runInNewContext('gc') as () => void
+    const collect = garbageCollector()
     const used = () => {
       collect()
       const { heapUsed, external } = process.memoryUsage()

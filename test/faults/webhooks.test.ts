@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
-import { setTimeout } from 'node:timers/promises'
 import { describe, it } from 'vitest'
-import { Load } from '../support/black-box/load.ts'
 import { createRandom } from '../support/black-box/random.ts'
-import { judgeReceived, openWebhookReceiver } from '../support/black-box/webhook-receiver.ts'
+import { MAY_POST_HERE, openWebhookReceiver, postWhileKilled } from '../support/black-box/webhook-receiver.ts'
 import { openWorld } from '../support/black-box/world.ts'
 import { readRounds, readSeed } from './run-length.ts'
 
@@ -15,24 +13,19 @@ describe('kill -9 while webhooks are posted', () => {
     'posts every committed change of a state at least once, each under one id and correctly signed',
     async () => {
       const receiver = await openWebhookReceiver(createRandom(seed))
-      const environment = { NUNCIO_WEBHOOK_ALLOWED_PRIVATE: '127.0.0.0/8' }
-      const world = await openWorld({ connections: 4, connectionArguments: ['--set', 'latency=10ms'], environment })
+      const world = await openWorld({
+        connections: 4,
+        connectionArguments: ['--set', 'latency=10ms'],
+        environment: MAY_POST_HERE,
+      })
       try {
         const { service, cli, client, connections } = world
-        const { secret } = await cli.json<{ secret: string }>('webhook', 'add', receiver.url)
-        receiver.secret = secret
-        const load = new Load({ client, connections, pauseMs: 60, keyedShare: 1, seed })
-        load.start()
-        const random = createRandom(seed + 1)
-
-        for (let round = 0; round < rounds; round++) {
-          await setTimeout(random.between(300, 2_000))
+        const kill = async () => {
           await service.killNine()
           await service.start()
         }
-        await load.stop()
 
-        assert.ok((await judgeReceived(receiver, cli)) > 0)
+        assert.ok((await postWhileKilled(receiver, { cli, client, connections, rounds, seed, kill })) > 0)
       } finally {
         await world.close()
         await receiver.close()

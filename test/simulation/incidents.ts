@@ -15,6 +15,9 @@ const GENTLE_GRACE_MS = 25_000
 // Cancelling denies that a message arrived, which nobody can of one that is being repeated after an unknown fate.
 const CANCELLABLE = 'select sequence, id from waiting where connection_id = ? order by sequence limit 3'
 
+const UNCONFIRMED_BACKLOGS = `select c.id, c.account_id from lane join connection c on c.id = lane.connection_id
+  where lane.wait_reason = 'backlog_confirmation' order by c.id`
+
 type Incident = (world: SimulatedWorld, lots: Lots) => void
 
 const INCIDENTS: Readonly<Record<string, Incident>> = {
@@ -148,17 +151,11 @@ export function stopFaults(world: SimulatedWorld): void {
 /** A person looks now and then, and lets drain what waits for that; after the faults, too. */
 export function confirmBacklogs(world: SimulatedWorld, lots: Lots): void {
   world.schedule.after(lots.between(5_000, 60_000), () => {
-    for (const { id, accountNumber } of world.connections) {
-      void world.schedule.work(async () => {
-        try {
-          await world.storage.confirmBacklog(`acc_${accountNumber}` as AccountId, id)
-          world.backlogReferee.onConfirmed(id, world.schedule.now)
-          world.trace.note('person', `lets the backlog of ${id} drain`)
-          world.tell(id, 'change', lots)
-        } catch (error) {
-          // Most of them wait for nothing.
-          if (!(error instanceof Refusal)) throw error
-        }
+    for (const row of world.storage.database.prepare(UNCONFIRMED_BACKLOGS).all()) {
+      const id = row['id'] as ConnectionId
+      administer(world, { id, what: `lets the backlog of ${id} drain`, lots }, async () => {
+        await world.storage.confirmBacklog(row['account_id'] as AccountId, id)
+        world.backlogReferee.onConfirmed(id, world.schedule.now)
       })
     }
     confirmBacklogs(world, lots)

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { Client } from 'pg'
 import { afterEach, beforeEach, describe, it } from 'vitest'
+import { garbageCollector } from '../../../test/support/garbage-collector.ts'
 import { openTestDatabase, type TestDatabase } from '../../../test/support/postgres/test-database.ts'
 import { askClient } from './ask-client.ts'
 
@@ -58,8 +57,7 @@ describe('asking over a client of pg', () => {
 
 /** Bytes of buffers that are left after many statements and small collections only. */
 async function keptBytes(ask: (values: Buffer[]) => Promise<unknown>): Promise<number> {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as (options?: { type: 'minor' }) => void
+  const collect = garbageCollector()
   collect()
   const before = process.memoryUsage().arrayBuffers
   for (let asked = 0; asked < STATEMENTS; asked += 1) {

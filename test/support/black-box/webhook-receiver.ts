@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
+import { Load, type LoadPlan } from './load.ts'
 import type { NuncioCli } from './nuncio-cli.ts'
-import type { createRandom } from './random.ts'
+import { createRandom } from './random.ts'
 import { waitUntil } from './wait-until.ts'
 
 interface Received {
@@ -12,13 +14,39 @@ interface Received {
   readonly state: string
 }
 
-export type WebhookReceiver = Awaited<ReturnType<typeof openWebhookReceiver>>
+type WebhookReceiver = Awaited<ReturnType<typeof openWebhookReceiver>>
+
+/** With it a service posts to the receiver, which lies on this machine. */
+export const MAY_POST_HERE = { NUNCIO_WEBHOOK_ALLOWED_PRIVATE: '127.0.0.0/8' }
+
+interface Killing extends Pick<LoadPlan, 'client' | 'connections'> {
+  readonly cli: Pick<NuncioCli, 'json'>
+  readonly rounds: number
+  readonly seed: number
+  /** Kills a service and starts it again. */
+  readonly kill: (round: number) => Promise<void>
+}
+
+/** Sends while services are killed, and judges what was posted of it. Returns how many messages there were. */
+export async function postWhileKilled(
+  receiver: WebhookReceiver,
+  { cli, client, connections, rounds, seed, kill }: Killing,
+): Promise<number> {
+  const { secret } = await cli.json<{ secret: string }>('webhook', 'add', receiver.url)
+  receiver.secret = secret
+  const load = new Load({ client, connections, pauseMs: 60, keyedShare: 1, seed })
+  load.start()
+  const random = createRandom(seed + 1)
+  for (let round = 0; round < rounds; round++) {
+    await setTimeout(random.between(300, 2_000))
+    await kill(round)
+  }
+  await load.stop()
+  return judgeReceived(receiver, cli)
+}
 
 /** Waits until the last state of each message was told, and judges what came: one id for each change, and all signed. */
-export async function judgeReceived(
-  { received, unsigned }: WebhookReceiver,
-  cli: Pick<NuncioCli, 'json'>,
-): Promise<number> {
+async function judgeReceived({ received, unsigned }: WebhookReceiver, cli: Pick<NuncioCli, 'json'>): Promise<number> {
   const messages = await waitUntil(
     'all messages to be told of',
     async () => {

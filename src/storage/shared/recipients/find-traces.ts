@@ -25,36 +25,50 @@ export type OnProgress = (rows: number) => void
  * pay for: all of the account is gone through, in order of acceptance.
  */
 export async function* messagesTo(
-  { database, engine }: Store,
+  store: Store,
   { accountId, recipient }: OfRecipient,
   onProgress: OnProgress = () => {},
 ): AsyncGenerator<readonly Sequence[]> {
   let rows = 0
-  for (const span of (await engine.spans(database)).toReversed()) {
-    const all = someAtATime(span.from - 1, ROWS_AT_ONCE, {
-      read: (after, atOnce) =>
-        database
-          .selectFrom('message')
-          .select(['sequence', 'recipient'])
-          .where('account_id', '=', accountId)
-          .where('sequence', '>', after)
-          .where('sequence', '<', span.before)
-          .orderBy('sequence')
-          .limit(atOnce)
-          .execute(),
-      placeOf: ({ sequence }) => sequence,
-    })
-    for await (const found of all) {
-      rows += found.length
-      onProgress(rows)
-      const sequences = found.filter((row) => row.recipient === recipient).map(({ sequence }) => sequence)
-      if (sequences.length > 0) yield sequences
-    }
+  const all = accepted(store, ROWS_AT_ONCE, ({ after, before }) =>
+    store.database
+      .selectFrom('message')
+      .select(['sequence', 'recipient'])
+      .where('account_id', '=', accountId)
+      .where('sequence', '>', after)
+      .where('sequence', '<', before)
+      .orderBy('sequence')
+      .limit(ROWS_AT_ONCE)
+      .execute(),
+  )
+  for await (const found of all) {
+    rows += found.length
+    onProgress(rows)
+    const sequences = found.filter((row) => row.recipient === recipient).map(({ sequence }) => sequence)
+    if (sequences.length > 0) yield sequences
   }
 }
 
+interface Stretch {
+  readonly after: number
+  readonly before: number
+}
+
+/** What was accepted, period after period, the newest first, some at a time. */
+async function* accepted<Row extends { readonly sequence: number }>(
+  { database, engine }: Store,
+  atOnce: number,
+  read: (stretch: Stretch) => Promise<readonly Row[]>,
+): AsyncGenerator<readonly Row[]> {
+  for (const { from, before } of (await engine.spans(database)).toReversed())
+    yield* someAtATime(from - 1, atOnce, {
+      read: (after) => read({ after, before }),
+      placeOf: ({ sequence }) => sequence,
+    })
+}
+
 interface Walk<Row> {
-  readonly read: (after: number, atOnce: number) => Promise<readonly Row[]>
+  readonly read: (after: number) => Promise<readonly Row[]>
   readonly placeOf: (row: Row) => number
 }
 
@@ -65,7 +79,7 @@ async function* someAtATime<Row>(
   { read, placeOf }: Walk<Row>,
 ): AsyncGenerator<readonly Row[]> {
   for (let after = from; ; ) {
-    const found = await read(after, atOnce)
+    const found = await read(after)
     yield found
     const last = found.at(-1)
     if (!last || found.length < atOnce) return
@@ -78,31 +92,27 @@ type RequestRow = Selectable<Tables['request']>
 
 /** Requests of an account that name the number, or that repeat one of these messages. */
 export async function* requestsAbout(
-  { database, engine }: Store,
+  store: Store,
   { accountId, recipient, messageIds }: OfRecipient & { readonly messageIds: ReadonlySet<string> },
 ): AsyncGenerator<readonly RequestRow[]> {
   const pattern = namesNumber(recipient)
-  for (const span of (await engine.spans(database)).toReversed()) {
-    const all = someAtATime(span.from - 1, REQUESTS_AT_ONCE, {
-      read: (after, atOnce) =>
-        database
-          .selectFrom('request')
-          .selectAll()
-          .where('account_id', '=', accountId)
-          .where('sequence', '>', after)
-          .where('sequence', '<', span.before)
-          .orderBy('sequence')
-          .limit(atOnce)
-          .execute(),
-      placeOf: ({ sequence }) => sequence,
-    })
-    for await (const found of all) {
-      const about = found.filter(
-        ({ body, errors, message_id: id }) =>
-          (id !== null && messageIds.has(id)) || `${body ?? ''}\n${errors ?? ''}`.search(pattern) >= 0,
-      )
-      if (about.length > 0) yield about
-    }
+  const all = accepted(store, REQUESTS_AT_ONCE, ({ after, before }) =>
+    store.database
+      .selectFrom('request')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('sequence', '>', after)
+      .where('sequence', '<', before)
+      .orderBy('sequence')
+      .limit(REQUESTS_AT_ONCE)
+      .execute(),
+  )
+  for await (const found of all) {
+    const about = found.filter(
+      ({ body, errors, message_id: id }) =>
+        (id !== null && messageIds.has(id)) || `${body ?? ''}\n${errors ?? ''}`.search(pattern) >= 0,
+    )
+    if (about.length > 0) yield about
   }
 }
 
@@ -117,13 +127,13 @@ export async function* memoriesAbout(
   const connections = await database.selectFrom('connection').select('id').where('account_id', '=', accountId).execute()
   const own = new Set<ConnectionId>(connections.map(({ id }) => id))
   const all = someAtATime(0, MEMORIES_AT_ONCE, {
-    read: (after, atOnce) =>
+    read: (after) =>
       database
         .selectFrom('channel_memory')
         .selectAll()
         .where('position', '>', after)
         .orderBy('position')
-        .limit(atOnce)
+        .limit(MEMORIES_AT_ONCE)
         .execute(),
     placeOf: ({ position }) => position,
   })
