@@ -3,7 +3,7 @@ import { Dispatcher } from '../core/dispatch/dispatcher.ts'
 import { MediaStage, type MediaStageParts } from '../core/dispatch/media-stage.ts'
 import { noticeLostMedia } from '../core/dispatch/notice-lost-media.ts'
 import type { ConnectionId, WorkerId } from '../core/ids.ts'
-import type { MessageType } from '../core/message/message.ts'
+import type { QueuedMessage } from '../core/message/message.ts'
 import type { Channel } from '../core/ports/channel.ts'
 import type { Journal } from '../core/ports/journal.ts'
 import type { Lanes } from '../core/ports/lanes.ts'
@@ -92,9 +92,10 @@ export class Dispatching {
   }
 
   /** A message was accepted here. False when its lane is for another process to serve. */
-  accepted(connectionId: ConnectionId, type: MessageType): boolean {
-    if (type !== 'message') this.#media.wake()
-    return this.#dispatcher.wake(connectionId)
+  accepted(message: QueuedMessage): boolean {
+    if (message.media === null) return this.#dispatcher.accepted(message)
+    this.#media.wake()
+    return this.#dispatcher.wake(message.connectionId)
   }
 
   /** Messages were accepted by other processes. */

@@ -6,7 +6,7 @@ import packageFile from '../../package.json' with { type: 'json' }
 import { localUrl, type Settings } from '../config/read-settings.ts'
 import type { Role } from '../config/setting-kinds.ts'
 import type { ConnectionId, WorkerId } from '../core/ids.ts'
-import type { MessageType } from '../core/message/message.ts'
+import type { QueuedMessage } from '../core/message/message.ts'
 import type { Channel } from '../core/ports/channel.ts'
 import type { Journal } from '../core/ports/journal.ts'
 import type { Secrets } from '../core/ports/secrets.ts'
@@ -285,7 +285,9 @@ export class Nuncio {
   #createHttp(storage: Storage, served: Pick<HttpServerDeps, 'console' | 'callbacks' | 'tls'>): HttpServer {
     const settings = this.#settings
     return createHttpServer({
-      intake: this.#does('api') ? wakeOnAccept(storage.intake, (id, type) => this.#accepted(id, type)) : null,
+      intake: this.#does('api')
+        ? wakeOnAccept(storage.intake, storage.clock, (message) => this.#accepted(message))
+        : null,
       ...served,
       // Beside the sources, wherever the process was started.
       docsFolder: join(import.meta.dirname, '../../site/dist'),
@@ -307,8 +309,8 @@ export class Nuncio {
   }
 
   /** What was accepted is dispatched at once, here or by whoever holds its lane, instead of at the next look. */
-  #accepted(connectionId: ConnectionId, type: MessageType): void {
-    if (!this.#dispatching?.accepted(connectionId, type)) this.#storage?.tellOthers([connectionId])
+  #accepted(message: QueuedMessage): void {
+    if (!this.#dispatching?.accepted(message)) this.#storage?.tellOthers([message.connectionId])
   }
 
   async #findTroubles(storage: Storage): Promise<readonly string[]> {

@@ -361,6 +361,29 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
+  it('G3: opens a message of which nobody has looked what waits before it, only if nothing does', async () => {
+    const { world, sender } = await waiting(newWorld)
+    for (const text of ['second', 'third']) await accept(world, sender, { text })
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    const [one, two, three] = await world.lanes.loadRun(sender.connectionId, 3)
+    const unseen = (message: typeof one) => ({ sequence: message!.sequence, number: 1, onlyIfLowest: true })
+    const closing = (message: typeof one) => ({ close: settled(world, message!), settledThrough: message!.sequence })
+
+    const results = [
+      await world.lanes.record(step(world, lane, { open: unseen(two) })),
+      await world.lanes.record(step(world, lane, { open: unseen(one) })),
+      await world.lanes.record(step(world, lane, { ...closing(one), open: unseen(three) })),
+      await world.lanes.record(step(world, lane, { open: unseen(two) })),
+      await world.lanes.record(step(world, lane, { ...closing(two), open: unseen(three) })),
+    ]
+
+    assert.deepEqual(
+      results.map((result) => !result.fenced && result.opened),
+      [false, true, false, true, true],
+    )
+    await world.close()
+  })
+
   it('G3: drops a message in the very step that ends the attempt before it', async () => {
     const { world, sender } = await waiting(newWorld)
     const second = await accept(world, sender, { text: 'second' })

@@ -19,6 +19,7 @@ export const BREAKAGES: Readonly<Record<string, Breakage>> = {
   'the epoch of a record is not checked': { lanes: withoutEpochs, aggravate: pauseOften },
   'lanes of living workers are taken too': { lanes: withoutHeartbeats },
   'a lane reads on behind a cursor': { lanes: withCursor },
+  'what was accepted here is opened whatever waits before it': { lanes: withoutLookBefore },
   'what may have arrived is simply sent again': { channel: withoutUnknown },
   'an attempt is called before it is committed': { lanes: withoutIntent },
   'an attempt ends and its message is settled in two commits': { lanes: inTwoCommits },
@@ -232,6 +233,12 @@ function without(channel: Channel, name: 'prepare' | 'restOf'): Channel {
 
 function withoutUploadClaim(): () => void {
   return replace(Preparation.prototype, 'heedClaim', { value() {} })
+}
+
+function withoutLookBefore(lanes: Lanes): Lanes {
+  return overrideLanes(lanes, {
+    record: (step) => lanes.record({ ...step, open: step.open && { ...step.open, onlyIfLowest: false } }),
+  })
 }
 
 function withoutIntent(lanes: Lanes): Lanes {

@@ -1,3 +1,4 @@
+import { toQueued } from '../../src/app/wake-on-accept.ts'
 import type { AccountId, TokenId } from '../../src/core/ids.ts'
 import type { MessageContent, Sequence } from '../../src/core/message/message.ts'
 import type { Candidate } from '../../src/core/ports/intake.ts'
@@ -48,14 +49,12 @@ function send(
     if (result.kind !== 'accepted') return world.trace.violate('I1 no loss', `${name} is ${result.kind}`)
     // Otherwise its client does not know, and says nothing.
     if (fate === 'works') sent.messageId = result.messageId
-    const { sequence } = world.storage.database
-      .prepare('select sequence from message where id = ?')
-      .get(result.messageId) as { sequence: Sequence }
+    const { sequence } = result
     world.trace.note(
       'client',
       `sends m${sequence} by ${connection.id}${content.type === 'message' ? '' : ' with media'}`,
     )
-    world.tell(connection.id, 'wake', lots)
+    world.tellOf(toQueued(candidate, result, world.schedule.now), lots)
     if (content.type !== 'message') planMedia(world, connection, { sequence, ...loads, lots })
   })
 }

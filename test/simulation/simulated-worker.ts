@@ -1,5 +1,6 @@
 import { Dispatcher } from '../../src/core/dispatch/dispatcher.ts'
 import type { ConnectionId, WorkerId } from '../../src/core/ids.ts'
+import type { QueuedMessage } from '../../src/core/message/message.ts'
 import { NOBODY_BLOCKED } from '../../src/core/ports/blocked-recipients.ts'
 import type { Channel } from '../../src/core/ports/channel.ts'
 import type { Journal } from '../../src/core/ports/journal.ts'
@@ -40,6 +41,11 @@ export class SimulatedWorker {
 
   start(): void {
     void this.#dispatcher.start()
+  }
+
+  /** As if it had accepted the message itself. */
+  accepted(message: QueuedMessage): void {
+    this.machine.deliver(() => this.#dispatcher.accepted(message))
   }
 
   wake(connectionId: ConnectionId): void {

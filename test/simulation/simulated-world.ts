@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { deliverReceipt } from '../../src/app/deliver-receipt.ts'
 import type { LanePolicy } from '../../src/core/connection/lane-policy.ts'
 import type { ConnectionId, MessageId } from '../../src/core/ids.ts'
+import type { QueuedMessage } from '../../src/core/message/message.ts'
 import type { Channel, Receipt } from '../../src/core/ports/channel.ts'
 import type { Journal, JournalEvent } from '../../src/core/ports/journal.ts'
 import type { Lanes } from '../../src/core/ports/lanes.ts'
@@ -170,6 +171,15 @@ export class SimulatedWorld {
   /** Tells some of the workers, as a lost notification would reach only some of them. */
   tell(connectionId: ConnectionId, how: 'wake' | 'change', lots: Lots): void {
     for (const worker of this.workers) if (lots.chance(0.7)) worker[how](connectionId)
+  }
+
+  /** Some are told of a message, and some of them have accepted it themselves. */
+  tellOf(message: QueuedMessage, lots: Lots): void {
+    for (const worker of this.workers) {
+      if (!lots.chance(0.7)) continue
+      if (message.media === null && lots.chance(0.5)) worker.accepted(message)
+      else worker.wake(message.connectionId)
+    }
   }
 
   #crash(machine: SimulatedMachine): void {

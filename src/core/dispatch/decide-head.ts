@@ -102,10 +102,12 @@ function waitUntil(until: Instant | null, reason: ToldAnew, memory: LaneMemory):
   return { do: 'wait', memory: withWait(memory, { reason, words: null, until }) }
 }
 
-/** What a step writes for a decision. */
-export function moveOf(head: QueuedMessage | null, decision: Decision): Pick<Step, 'drop' | 'open'> {
-  if (head && decision.do === 'open')
-    return { drop: null, open: { sequence: head.sequence, number: head.attempts + 1 } }
+/** What a step writes for a decision. `isLowest` false: nobody has looked whether something waits before the head. */
+export function moveOf(head: QueuedMessage | null, decision: Decision, isLowest: boolean): Pick<Step, 'drop' | 'open'> {
+  if (head && decision.do === 'open') {
+    const { sequence, attempts } = head
+    return { drop: null, open: { sequence, number: attempts + 1, ...(!isLowest && { onlyIfLowest: true }) } }
+  }
   if (!head || decision.do !== 'drop') return { drop: null, open: null }
   const { as, reason, words } = decision
   return { drop: { sequence: head.sequence, as, reason, words }, open: null }

@@ -1,5 +1,5 @@
 import type { ConnectionId, WorkerId } from '../ids.ts'
-import type { Sequence } from '../message/message.ts'
+import type { QueuedMessage, Sequence } from '../message/message.ts'
 import type { BlockedRecipients } from '../ports/blocked-recipients.ts'
 import type { Channel } from '../ports/channel.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -80,14 +80,23 @@ export class Dispatcher {
   }
 
   /**
-   * A message was accepted for this connection, or its media arrived. Cheap: called for every acceptance. False when the
-   * lane is another worker's: then somebody should tell the others.
+   * A message was accepted for this connection, or its media arrived. Cheap. False when the lane is another worker's: then
+   * somebody should tell the others.
    */
   wake(connectionId: ConnectionId): boolean {
+    return this.#tell(connectionId, (lane) => lane.wake())
+  }
+
+  /** The same, of a message that was accepted by this process a moment ago and needs nothing but to be sent. */
+  accepted(message: QueuedMessage): boolean {
+    return this.#tell(message.connectionId, (lane) => lane.accept(message))
+  }
+
+  #tell(connectionId: ConnectionId, say: (lane: Lane) => void): boolean {
     if (!this.#running) return false
     const lane = this.#lanes.get(connectionId)
     if (lane) {
-      lane.wake()
+      say(lane)
       return !lane.isEnding
     }
     if (this.#share.isAnothers(connectionId)) return false

@@ -5,14 +5,20 @@ import type { Lanes, Step } from '../ports/lanes.ts'
 // Enough that a fast lane rarely has to look for more, small enough that a thousand busy lanes stay small.
 const RUN_LENGTH = 32
 
-/** The next messages of a lane, loaded a stretch at a time. */
+/**
+ * The next messages of a lane: loaded a stretch at a time, and behind them what this process has just accepted itself.
+ * Of the latter nobody has looked whether another process was faster, so storage is told to (`isLowest`).
+ */
 export class LaneRun {
   readonly #lanes: Lanes
   readonly #connectionId: ConnectionId
   #messages: readonly QueuedMessage[] = []
   #at = 0
+  /** How many of them were loaded; those behind were added. */
+  #loaded = 0
+  #isLoading = false
   #settledThrough: Sequence | null = null
-  /** True when nothing can have come behind what was loaded. */
+  /** True when nothing is known to have come behind what is here. */
   #isWhole = false
 
   constructor(lanes: Lanes, connectionId: ConnectionId) {
@@ -23,20 +29,28 @@ export class LaneRun {
   /** The lowest unfinished message, as it will be once `close` is committed. Null when there is none. */
   async head(close: Step['close']): Promise<QueuedMessage | null> {
     const settled = close?.disposition.do === 'settle' ? close.attempt.sequence : null
-    if (settled !== null && this.#messages[this.#at]?.sequence === settled) this.#at += 1
+    if (settled !== null && this.#messages[this.#at]?.sequence === settled) {
+      // Storage keeps the lane short while nothing is loaded.
+      if (!this.isLowest) this.#settledThrough = settled
+      this.#at += 1
+    }
     if (this.#at >= this.#messages.length) {
       this.#settledThrough = settled
-      this.#messages = []
-      this.#at = 0
+      this.#keep([])
       if (!this.#isWhole) await this.#load(settled)
     }
     const head = this.#messages[this.#at]
     if (!head || head.sequence !== close?.attempt.sequence) return head ?? null
     // It stays the head of its lane, one attempt older.
     const older = { ...head, attempts: close.attempt.number }
-    this.#messages = [older, ...this.#messages.slice(this.#at + 1)]
-    this.#at = 0
+    const loaded = Math.max(1, this.#loaded - this.#at)
+    this.#keep([older, ...this.#messages.slice(this.#at + 1)], loaded)
     return older
+  }
+
+  /** False when the head was added, so that others may have accepted something that comes before it. */
+  get isLowest(): boolean {
+    return this.#at < this.#loaded
   }
 
   /** Goes past the head, which was settled without an attempt. */
@@ -44,16 +58,28 @@ export class LaneRun {
     this.#at += 1
   }
 
-  /** More may have come behind what was loaded. */
+  /** A message was accepted here. False when it must be looked for, because what comes before it is not here. */
+  add(message: QueuedMessage): boolean {
+    const last = this.#messages.at(-1)
+    const isNext = !last || last.sequence < message.sequence
+    if (!this.#isWhole || this.#isLoading || !isNext || this.#messages.length >= RUN_LENGTH) {
+      this.#isWhole = false
+      return false
+    }
+    this.#messages = [...this.#messages, message]
+    return true
+  }
+
+  /** More may have come that is not here, also before what was added. */
   expectMore(): void {
     this.#isWhole = false
+    if (!this.#isLoading) this.#messages = this.#messages.slice(0, Math.max(this.#loaded, this.#at + 1))
   }
 
   /** Somebody may have changed what was loaded. */
   forget(): void {
     this.#isWhole = false
-    this.#messages = []
-    this.#at = 0
+    this.#keep([])
   }
 
   /** The message through which the lane is done with, once per stretch: to be told to storage with the next step. */
@@ -63,17 +89,25 @@ export class LaneRun {
     return sequence
   }
 
+  #keep(messages: readonly QueuedMessage[], loaded = messages.length): void {
+    this.#messages = messages
+    this.#at = 0
+    this.#loaded = loaded
+  }
+
   async #load(settled: Sequence | null): Promise<void> {
     // Before the look: whoever comes during it says so again.
     this.#isWhole = true
+    this.#isLoading = true
     try {
       const messages = await this.#lanes.loadRun(this.#connectionId, RUN_LENGTH)
-      this.#messages = settled === null ? messages : messages.filter((message) => message.sequence !== settled)
-      this.#at = 0
+      this.#keep(settled === null ? messages : messages.filter((message) => message.sequence !== settled))
       if (messages.length === RUN_LENGTH) this.#isWhole = false
     } catch (error) {
       this.#isWhole = false
       throw error
+    } finally {
+      this.#isLoading = false
     }
   }
 }

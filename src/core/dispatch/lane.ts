@@ -106,6 +106,17 @@ export class Lane {
 
   /** There may be something to do. Cheap, and harmless at any time. */
   wake(): void {
+    this.#run.expectMore()
+    this.#goRound()
+  }
+
+  /** The same, of a message that was accepted here a moment ago: it need not be looked for. */
+  accept(message: QueuedMessage): void {
+    if (this.#run.add(message)) this.#goRound()
+    else this.wake()
+  }
+
+  #goRound(): void {
     if (this.#ending) return
     this.#woken = true
     if (this.#working) return
@@ -116,7 +127,7 @@ export class Lane {
       })
       .finally(() => {
         this.#working = null
-        if (this.#woken) this.wake()
+        if (this.#woken) this.#goRound()
       })
   }
 
@@ -167,7 +178,6 @@ export class Lane {
   async #work(): Promise<void> {
     let closing = await this.#recover()
     while (this.#ending !== 'gone') {
-      if (this.#woken) this.#run.expectMore()
       this.#woken = false
       if (closing?.close.disposition.do === 'await-evidence') {
         closing = await this.#gatherEvidence(closing)
@@ -184,6 +194,10 @@ export class Lane {
       // Looked at again: while the head was loaded, the lane may have been told to end.
       const decision =
         head && !this.#ending ? this.#rules.decide(head, { isReady: this.#isReady(head), isBlocked }) : IDLE
+      if (this.#mayBeOvertaking(decision)) {
+        this.#run.forget()
+        continue
+      }
       const { term } = this.#parts.claim
       const written = await this.#commit(this.#step(close, head, decision))
       // Given up while the step was on its way: what it opened is for whoever takes the lane.
@@ -263,7 +277,7 @@ export class Lane {
       epoch: this.#claimed.epoch,
       at: this.#parts.clock.now(),
       close,
-      ...moveOf(head, decision),
+      ...moveOf(head, decision, this.#run.isLowest),
       settledThrough: this.#run.takeSettledThrough(),
     }
     const memory = this.#rules.unsaved
@@ -381,6 +395,11 @@ export class Lane {
 
   #isReady(head: QueuedMessage): boolean {
     return this.#preparation?.isReady(head) ?? true
+  }
+
+  /** Storage looks before it opens whether something comes first. For anything else we look ourselves. */
+  #mayBeOvertaking({ do: decided }: Decision): boolean {
+    return decided !== 'idle' && decided !== 'open' && !this.#run.isLowest
   }
 
   get #isGone(): boolean {

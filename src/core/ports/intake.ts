@@ -1,5 +1,5 @@
 import type { AccountId, ConnectionId, Instant, MessageId, TokenId } from '../ids.ts'
-import type { MessageContent, MessageState } from '../message/message.ts'
+import type { MessageContent, MessageState, Sequence } from '../message/message.ts'
 import type { RefusalCode } from '../refusals.ts'
 import type { Token } from '../token/token.ts'
 
@@ -29,7 +29,12 @@ export interface Candidate {
 }
 
 export type AcceptResult =
-  | { readonly kind: 'accepted'; readonly messageId: MessageId; readonly connectionId: ConnectionId }
+  | {
+      readonly kind: 'accepted'
+      readonly messageId: MessageId
+      readonly connectionId: ConnectionId
+      readonly sequence: Sequence
+    }
   /** The idempotency key named this message already, with the same content. Its log row is committed. */
   | { readonly kind: 'replayed'; readonly messageId: MessageId; readonly state: MessageState }
   /** Judged inside the accepting transaction. Nothing was stored; the caller logs it with `logRefused`. */

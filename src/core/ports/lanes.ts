@@ -97,6 +97,14 @@ export type Disposition =
   /** Nobody knows yet: the attempt stays open while evidence is waited for. */
   | { readonly do: 'await-evidence'; readonly until: Instant; readonly words: string }
 
+export interface Opening {
+  readonly sequence: Sequence
+  /** Of the attempt, from 1. */
+  readonly number: number
+  /** Nobody has looked what waits before it: it is opened only if nothing does (G3). Not looked at when left out. */
+  readonly onlyIfLowest?: boolean
+}
+
 /** One committed move of a lane: what ends and what begins share one commit (G4). */
 export interface Step {
   readonly connectionId: ConnectionId
@@ -110,7 +118,7 @@ export interface Step {
     readonly reason: string
     readonly words: string | null
   } | null
-  readonly open: { readonly sequence: Sequence; readonly number: number } | null
+  readonly open: Opening | null
   /** Everything in the lane up to and with this message is settled now, so storage need not look at it again. */
   readonly settledThrough: Sequence | null
   /** Written only when it changed; undefined leaves it. */
@@ -119,7 +127,8 @@ export interface Step {
 
 /**
  * `fenced`: the claim is no longer this worker's, nothing was written (G6).
- * `opened` is false when the message to open is no longer waiting or the connection may not open: look again.
+ * `opened` is false when the message to open is no longer waiting, another waits before it that nobody had looked for, or
+ * the connection may not open: look again.
  */
 export type StepResult = { readonly fenced: true } | { readonly fenced: false; readonly opened: boolean }
 

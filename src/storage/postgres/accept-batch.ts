@@ -99,9 +99,9 @@ export async function acceptBatch(
       'prepared',
     ),
   )
-  const { connections, exceptions, first_sequence } = reply as unknown as Reply
+  const { exceptions, first_sequence } = reply as unknown as Reply
   return {
-    verdicts: readVerdicts(batch, connections.split(',') as ConnectionId[], readExceptions(exceptions, channels)),
+    verdicts: readVerdicts(batch, reply as unknown as Reply, readExceptions(exceptions, channels)),
     firstSequence: first_sequence,
     tookUs: Math.round((performance.now() - began) * 1000),
   }
@@ -210,11 +210,13 @@ function positionArray(positions: readonly number[]): Buffer {
 
 function readVerdicts(
   { ids, targetAt }: Encoded,
-  connections: readonly ConnectionId[],
+  { connections, first_sequence: first }: Reply,
   exceptions: ReadonlyMap<number, Verdict>,
 ): Verdict[] {
+  const connectionIds = connections.split(',') as ConnectionId[]
   const verdicts = ids.map((messageId, at): Verdict => {
-    return { kind: 'accepted', messageId, connectionId: connections[targetAt[at] ?? 0] as ConnectionId }
+    const connectionId = connectionIds[targetAt[at] ?? 0] as ConnectionId
+    return { kind: 'accepted', messageId, connectionId, sequence: first + at }
   })
   for (const [at, exception] of exceptions) verdicts[at] = exception
   return verdicts

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { newPostgresWorld, type PostgresWorld } from '../../../test/conformance/postgres-world.ts'
-import { ANNA, accept, addSender, BEN, head, step } from '../../../test/conformance/storage-world.ts'
+import {
+  ANNA,
+  AS_PUBLISHED,
+  accept,
+  addSender,
+  attempt,
+  BEN,
+  head,
+  step,
+} from '../../../test/conformance/storage-world.ts'
 import type { ConnectionId, SpoolId, WorkerId } from '../../core/ids.ts'
 import type { ClaimedLane, Lanes } from '../../core/ports/lanes.ts'
 
@@ -111,6 +120,27 @@ describe('claims on PostgreSQL', () => {
     assert.deepEqual(opened, { fenced: false, opened: false })
     assert.deepEqual(none, [])
     assert.deepEqual([withOne?.mayOpen, withOne?.open?.message.sequence], [false, sequence])
+    await world.close()
+  })
+
+  it('G2: tells no end later than the clock that all share, and no beginning earlier than the claim', async () => {
+    const { world, anna, lane } = await twoWorkers()
+    const message = await head(world, lane.connectionId)
+    const now = world.clock.now()
+    // Of a worker whose clock is ahead of it.
+    const ahead = { ...attempt(world, message), startedAt: now + 400, endedAt: now + 500 }
+    await anna.record(step(world, lane, { open: { sequence: message.sequence, number: 1 } }))
+    await anna.record(step(world, lane, { close: { attempt: ahead, disposition: AS_PUBLISHED } }))
+    const session = await world.session()
+    const { rows } = await session.query('select attempt_started_at, published_at, settled_at from settled')
+    // Of one whose clock is behind it.
+    await accept(world, await addSender(world, { number: '15550001001' }))
+    await world.setDatabaseClock(30)
+    const [claimed] = await claimAll(ANNA, anna)
+
+    assert.deepEqual(Object.values(rows[0] as object).map(Number), [now, now, now])
+    assert.ok(claimed)
+    assert.ok(world.storage.clock.now() >= now + 30, `${world.storage.clock.now() - now} ms later`)
     await world.close()
   })
 

@@ -100,10 +100,18 @@ export class LaneClaims {
   }
 
   async #take(worker: WorkerId, ids: readonly ConnectionId[]): Promise<readonly ClaimedLane[]> {
-    const { link } = this.#parts
-    const rows = await insist(() =>
-      link.ask('select * from claim_lanes($1, $2, $3, $4)', [worker, textArray(ids), ...this.#trust()]),
-    )
+    const { link, clock } = this.#parts
+    const rows = await insist(async () => {
+      const asked = clock.monotonic()
+      const taken = await link.ask('select *, now_ms() as now from claim_lanes($1, $2, $3, $4)', [
+        worker,
+        textArray(ids),
+        ...this.#trust(),
+      ])
+      // What begins on them now begins after what others have ended there, whatever the clocks say.
+      if (taken[0]) clock.learn(taken[0]['now'] as number, asked)
+      return taken
+    })
     const lanes = rows.map((row) => this.#toLane(row))
     for (const lane of lanes) this.#parts.known.note(lane)
     return lanes

@@ -61,6 +61,19 @@ describe('the clock of the database', () => {
     assert.deepEqual([before, ...later], [1_000_050, 1_000_050, 1_000_050, 1_000_051])
   })
 
+  it('tells nothing earlier than what the database said last, nor later than what it said to whoever asks now', async () => {
+    const { base, clock } = newClock()
+    await answerAfter(100, { base, clock, now: 1_000_000 })
+    // As slow, and said at the very end; then at the very beginning.
+    await answerAfter(100, { base, clock, now: 1_000_200 })
+    const [atEnd, heard] = [clock.expected ?? 0, base.monotonic()]
+    await answerAfter(100, { base, clock, now: 1_000_200 })
+    const atBeginning = (clock.expected ?? 0) - (base.monotonic() - heard)
+
+    // What there is of a millisecond more is not said.
+    for (const told of [atEnd, atBeginning]) assert.ok(told >= 1_000_200 && told <= 1_000_202, `${told}`)
+  })
+
   it('forgets the quickest one in time, so that clocks that drift stay together', async () => {
     const { base, clock } = newClock()
     await answerAfter(0, { base, clock, now: 1_000_000 })

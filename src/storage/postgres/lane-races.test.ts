@@ -356,14 +356,14 @@ async function begin(world: PostgresWorld, statement: string): Promise<Client> {
 }
 
 function openStatement({ connectionId, accountId, epoch }: ClaimedLane, { sequence }: QueuedMessage): string {
-  return `select record_step('late', 9, 1, 1000, '${connectionId}', '${accountId}', ${epoch}, 1,
-    null, null, null, null, null, null, null, null, ${sequence}, 1)`
+  return `select write_step('late', 9, 1, 1000, '${connectionId}', '${accountId}', ${epoch}, 1,
+    null, null, null, null, null, null, null, null, ${sequence}, 1, false)`
 }
 
 function keepStatement({ connectionId, accountId, epoch }: ClaimedLane, { sequence }: QueuedMessage): string {
   const nothing = 'null, null, null, null, null, null, null, null, null, null, null, null'
-  return `select record_steps('late', 9, 1, 1000, false, '{${connectionId}}', '{${accountId}}', '{${epoch}}', '{1}',
-    '{2}', '{${sequence}}', '{1}', '{1}', '{1}', '{rejected}', '{busy}', null, null, null, null, null, null, null, null, '{false}', ${nothing})`
+  return `select write_steps('late', 9, 1, 1000, false, '{${connectionId}}', '{${accountId}}', '{${epoch}}', '{1}',
+    '{2}', '{${sequence}}', '{1}', '{1}', '{1}', '{rejected}', '{busy}', null, null, null, null, null, null, null, null, null, '{false}', ${nothing})`
 }
 
 /** As administration does it. */
@@ -380,7 +380,7 @@ function untilBlocked(world: PostgresWorld, who: string): Promise<boolean> {
 function untilTried(world: PostgresWorld): Promise<boolean> {
   return untilAny(
     world,
-    `application_name = 'nuncio steps' and query like 'select record_step%' and (wait_event_type = 'Lock' or state = 'idle')
+    `application_name = 'nuncio steps' and query like 'select write_step%' and (wait_event_type = 'Lock' or state = 'idle')
        and query_start > (select max(xact_start) from pg_stat_activity where datname = current_database() and state = 'idle in transaction')`,
   )
 }

@@ -166,7 +166,7 @@ async function count(world: PostgresWorld, table: string): Promise<number> {
 async function dropFence(world: PostgresWorld): Promise<void> {
   const session = await world.session()
   const { rows } = await session.query<{ source: string }>(
-    `select pg_get_functiondef(oid) as source from pg_proc where proname in ('record_step', 'record_steps')`,
+    `select pg_get_functiondef(oid) as source from pg_proc where proname in ('write_step', 'write_steps')`,
   )
   for (const { source } of rows) {
     const without = source.replaceAll(/ and (?:\w+\.)?epoch = (?:an_epoch|s\.epoch|epochs\[i\]|excluded\.epoch)/g, '')

@@ -95,6 +95,7 @@ async function dispatch(session: Client, batch: number): Promise<Record<string, 
     run = await load()
   })
   const [open, next] = [run[1], run[2]]
+  await count('open what may not be the lowest', () => ask(OPEN_ALONE, ids, open))
   await count('open', () => ask(OPEN, ids, open))
   await count('inspect', () => ask(`select from describe_lanes($1, ${ONES})`, ids))
   await count('move', () => ask(MOVE, ids, open, next))
@@ -107,10 +108,12 @@ const ONES = 'array_fill(1::bigint, array[cardinality($1::text[])])'
 const NUMBERS = `${ONES}::integer[]`
 const ALL = (text: string) => `array_fill('${text}'::text, array[cardinality($1::text[])])`
 const NOTHING = (count: number) => Array.from({ length: count }, () => 'null').join(', ')
-const STEPS = `select record_steps('anna', 0, 1, 1000, false, $1, ${ALL('acc')}, ${ONES}, ${ONES}`
-const OPEN = `${STEPS}, ${NOTHING(13)}, $2::bigint[], ${NUMBERS}, ${NOTHING(13)})`
+const STEPS = `select write_steps('anna', 0, 1, 1000, false, $1, ${ALL('acc')}, ${ONES}, ${ONES}`
+const TRUE = 'array_fill(true, array[cardinality($1::text[])])'
+const OPEN = `${STEPS}, ${NOTHING(13)}, $2::bigint[], ${NUMBERS}, ${NOTHING(14)})`
+const OPEN_ALONE = `${STEPS}, ${NOTHING(13)}, $2::bigint[], ${NUMBERS}, ${TRUE}, ${NOTHING(13)})`
 const MOVE = `${STEPS}, ${NUMBERS}, $2::bigint[], ${NUMBERS}, ${ONES}, ${ONES}, ${NOTHING(4)}, ${ALL('PUBLISHED')}, ${NOTHING(3)},
-  $3::bigint[], ${NUMBERS}, array_fill(true, array[cardinality($1::text[])]), ${NOTHING(12)})`
+  $3::bigint[], ${NUMBERS}, null, ${TRUE}, ${NOTHING(12)})`
 
 /** How many rows were touched until now, by anybody. */
 async function countRows(session: Client): Promise<number> {

@@ -19,8 +19,8 @@ const LOCK_WITHIN_MS = 300
 const BUSY_PAUSES_MS = [5, 10, 20, 40, 80, 160, 250, 250, 500, 500, 1_000, 1_000]
 
 const parameters = (count: number) => Array.from({ length: count }, (_, at) => `$${at + 1}`).join(', ')
-const STEPS = `select record_steps(${parameters(37)}) as letters`
-const ONE_STEP = `select record_step(${parameters(18)}) as letters`
+const STEPS = `select write_steps(${parameters(38)}) as letters`
+const ONE_STEP = `select write_step(${parameters(19)}) as letters`
 
 const RESULTS: Readonly<Record<string, StepResult>> = {
   o: { fenced: false, opened: true },
@@ -86,7 +86,7 @@ export class StepWriter {
   }
 }
 
-/** Returns one letter for each: see `record_steps`. */
+/** Returns one letter for each: see `write_steps`. */
 async function record(steps: readonly LaneStep[], slot: Slot, isWary: boolean): Promise<readonly string[]> {
   const [only] = steps
   const lean = only && steps.length === 1 && !isWary ? toLeanValues(only) : null

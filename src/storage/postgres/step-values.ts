@@ -8,18 +8,19 @@ export interface LaneStep {
   readonly lane: KnownLane
 }
 
-// How an attempt ends, in the words of `record_steps`.
+// How an attempt ends, in the words of `write_steps`.
 const ENDS = { settle: 1, 'keep-queued': 2, 'await-evidence': 3 } as const
 
 /**
- * What `record_step` takes after its first four parameters; null when the step is not of the kind that it writes: one that
+ * What `write_step` takes after its first four parameters; null when the step is not of the kind that it writes: one that
  * settles a message which needs nothing beside, or opens one, or both.
  */
 export function toLeanValues({ step, lane }: LaneStep): readonly unknown[] | null {
   const { connectionId, epoch, at, close, open } = step
   if (hasExtras({ step, lane }) || (close ? !isPlain(close) : !open)) return null
   const { accountId } = lane
-  return [connectionId, accountId, epoch, at, ...closeValues(close), open?.sequence ?? null, open?.number ?? null]
+  const opening = [open?.sequence ?? null, open?.number ?? null, open?.onlyIfLowest ?? false]
+  return [connectionId, accountId, epoch, at, ...closeValues(close), ...opening]
 }
 
 function closeValues(close: Step['close']): readonly unknown[] {
@@ -29,7 +30,7 @@ function closeValues(close: Step['close']): readonly unknown[] {
   return [sequence, number, startedAt, endedAt, clean(networkId), as, reason, clean(words)]
 }
 
-/** What `record_steps` takes after its first five parameters. Where all have nothing to say, null is sent instead. */
+/** What `write_steps` takes after its first five parameters. Where all have nothing to say, null is sent instead. */
 export function toValues(steps: readonly LaneStep[], isWary: boolean): readonly unknown[] {
   const column = <Item>(pick: (step: Step) => Item | null) => steps.map(({ step }) => pick(step))
   const attempts = column(({ close }) => close?.attempt ?? null)
@@ -57,6 +58,7 @@ export function toValues(steps: readonly LaneStep[], isWary: boolean): readonly 
     bigints(column(({ close }) => (close?.disposition.do === 'await-evidence' ? close.disposition.until : null))),
     bigints(column(({ open }) => open?.sequence ?? null)),
     integers(column(({ open }) => open?.number ?? null)),
+    booleans(column(({ open }) => open?.onlyIfLowest || null)),
     booleans(column(({ close }) => close && isPlain(close))),
     ...toExtraValues(steps),
   ]

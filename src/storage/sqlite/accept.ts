@@ -201,7 +201,7 @@ export class SqliteIntake implements Intake, Participant {
       this.#putKey.run(candidate.accountId, candidate.idempotency.key, candidate.idempotency.fingerprint, sequence, now)
     }
     this.#noteTokenUse(candidate.tokenId, now)
-    return { kind: 'accepted', messageId: id, connectionId: connection.id }
+    return { kind: 'accepted', messageId: id, connectionId: connection.id, sequence }
   }
 
   /** Null when the key names no message. A replay leaves a row of its own in the same commit as it is judged in. */

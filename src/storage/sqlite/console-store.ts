@@ -61,7 +61,7 @@ export class ConsoleThread {
       this.#watchIdle()
       return
     }
-    this.#post({ kind: 'close' })
+    this.#letGo()
     this.#worker = null
   }
 
@@ -69,14 +69,20 @@ export class ConsoleThread {
   async close(): Promise<void> {
     this.#isClosed = true
     if (this.#idle) clearTimeout(this.#idle)
-    this.#worker?.ref()
-    this.#post({ kind: 'close' })
+    this.#letGo()
     await this.#ended
   }
 
   /** Ends the thread as a crash would; for tests. */
   async kill(): Promise<void> {
+    this.#worker?.ref()
     await this.#worker?.terminate()
+  }
+
+  #letGo(): void {
+    // Its end is waited for, and a process with nothing else to do would not wait.
+    this.#worker?.ref()
+    this.#post({ kind: 'close' })
   }
 
   #proxyOf(area: ConsoleArea): object {

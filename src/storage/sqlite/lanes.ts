@@ -47,7 +47,7 @@ export class SqliteLanes implements Lanes {
     this.#clock = clock
     this.#messages = new QueuedMessages(database, tail)
     this.#claims = new LaneClaims(database, { directory, messages: this.#messages, tail })
-    this.#steps = new StepWriter(database, { claims: this.#claims, directory, trim })
+    this.#steps = new StepWriter(database, { claims: this.#claims, directory, trim, messages: this.#messages })
     this.#expiry = new ExpirySweep(database, directory, trim)
     this.#receipts = new ReceiptWriter(database)
     this.#beat = database.prepare(

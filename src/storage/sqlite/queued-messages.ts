@@ -75,6 +75,15 @@ export class QueuedMessages {
     return rows.map((row) => this.#toMessage(row))
   }
 
+  /** Whether nothing waits in the lane before this message, but for the one that is just being closed. */
+  isNext(connectionId: ConnectionId, sequence: Sequence, closed: Sequence | null): boolean {
+    const newest = this.#tail.of(connectionId)
+    // Known by heart for a lane in flow.
+    const first = newest[0] === closed ? newest[1] : newest[0]
+    if (first === sequence && !this.#tail.mayHaveEntries(connectionId)) return true
+    return this.run(connectionId, 2).find((message) => message.sequence !== closed)?.sequence === sequence
+  }
+
   hasAny(connectionId: ConnectionId): boolean {
     return this.run(connectionId, 1).length > 0
   }

@@ -4,6 +4,7 @@ import type { AttemptRecord, LaneMemory, Step, StepResult } from '../../core/por
 import type { LaneClaims } from './claim-lanes.ts'
 import type { Directory } from './directory.ts'
 import type { LaneTrim } from './lane-trim.ts'
+import type { QueuedMessages } from './queued-messages.ts'
 
 const FENCED: StepResult = { fenced: true }
 const OPENED: StepResult = { fenced: false, opened: true }
@@ -15,12 +16,14 @@ interface StepWriterParts {
   readonly claims: LaneClaims
   readonly directory: Directory
   readonly trim: LaneTrim
+  readonly messages: QueuedMessages
 }
 
 /** Writes one move of a lane. Runs inside a transaction of the caller; writes nothing when the claim is gone (G6). */
 export class StepWriter {
   readonly #claims: LaneClaims
   readonly #directory: Directory
+  readonly #messages: QueuedMessages
   readonly #insertOpen: StatementSync
   readonly #moveOpen: StatementSync
   readonly #deleteOpen: StatementSync
@@ -34,9 +37,10 @@ export class StepWriter {
   readonly #trim: LaneTrim
   readonly #noteAttempt: StatementSync
 
-  constructor(database: DatabaseSync, { claims, directory, trim }: StepWriterParts) {
+  constructor(database: DatabaseSync, { claims, directory, trim, messages }: StepWriterParts) {
     this.#claims = claims
     this.#directory = directory
+    this.#messages = messages
     const waits = `exists (select 1 from message where sequence = ? and state = 'QUEUED')`
     // Repeated when nobody knew whether the first time was committed: what this claim has opened already is open.
     this.#insertOpen = database.prepare(
@@ -118,7 +122,7 @@ export class StepWriter {
 
   #endOpen(step: Step, attempt: AttemptRecord): StepResult {
     const { connectionId, epoch, open } = step
-    if (open && this.#mayOpen(connectionId)) {
+    if (open && this.#mayOpen(step)) {
       const moved = this.#moveOpen.run(
         open.sequence,
         open.number,
@@ -138,7 +142,7 @@ export class StepWriter {
   #withoutClose(step: Step): StepResult {
     const { connectionId, epoch, open } = step
     if (!this.#claims.holds(connectionId, epoch)) return FENCED
-    if (!open || !this.#mayOpen(connectionId)) return NOT_OPENED
+    if (!open || !this.#mayOpen(step)) return NOT_OPENED
     return this.#insertOpen.run(connectionId, open.sequence, open.number, epoch, step.at, open.sequence).changes === 1
       ? OPENED
       : NOT_OPENED
@@ -171,8 +175,9 @@ export class StepWriter {
     return { as: 'CANCELLED', reason: 'connection_removed', words: null }
   }
 
-  #mayOpen(connectionId: Step['connectionId']): boolean {
-    return this.#directory.maySend(connectionId)
+  #mayOpen({ connectionId, open, close }: Step): boolean {
+    if (!this.#directory.maySend(connectionId)) return false
+    return !open?.onlyIfLowest || this.#messages.isNext(connectionId, open.sequence, close?.attempt.sequence ?? null)
   }
 
   #remember(connectionId: Step['connectionId'], memory: LaneMemory): void {

@@ -131,7 +131,7 @@ export class StubIntake implements Intake {
     const messageId = `message-${this.accepted.length}` as MessageId
     if (idempotency)
       this.#keys.set(`${accountId} ${idempotency.key}`, { fingerprint: idempotency.fingerprint, messageId })
-    return { kind: 'accepted', messageId, connectionId }
+    return { kind: 'accepted', messageId, connectionId, sequence: 1 }
   }
 
   #tokenOf(id: TokenId): Token {

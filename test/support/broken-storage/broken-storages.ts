@@ -43,6 +43,7 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
           kind: 'accepted',
           messageId: 'early' as MessageId,
           connectionId: 'early' as ConnectionId,
+          sequence: 1,
         })
       },
     }),
@@ -60,7 +61,7 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
       async accept(candidate) {
         const result = await intake.accept(candidate)
         if (result.kind !== 'refused' || result.code !== 'unauthorized') return result
-        return { kind: 'accepted', messageId: 'stale' as MessageId, connectionId: 'stale' as ConnectionId }
+        return { kind: 'accepted', messageId: 'stale' as MessageId, connectionId: 'stale' as ConnectionId, sequence: 1 }
       },
     }),
   }),
@@ -176,6 +177,11 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
       }),
     }
   },
+  'opens what it is told to, whatever waits before it': ({ lanes }) => ({
+    lanes: over(lanes, {
+      record: (step) => lanes.record({ ...step, open: step.open && { ...step.open, onlyIfLowest: false } }),
+    }),
+  }),
   'forgets to drop beside the end of an attempt': ({ lanes }) => ({
     lanes: over(lanes, { record: (step) => lanes.record(step.close ? { ...step, drop: null } : step) }),
   }),

@@ -2,6 +2,7 @@ import type { LanePolicy } from '../../../src/core/connection/lane-policy.ts'
 import { Dispatcher } from '../../../src/core/dispatch/dispatcher.ts'
 import { preferredWorker } from '../../../src/core/dispatch/share.ts'
 import type { ConnectionId, MessageId, WorkerId } from '../../../src/core/ids.ts'
+import type { QueuedMessage } from '../../../src/core/message/message.ts'
 import type { BlockedRecipients } from '../../../src/core/ports/blocked-recipients.ts'
 import type { Channel, Evidence, Handover, NetworkRest, Outcome, Prepared } from '../../../src/core/ports/channel.ts'
 import type { JournalEvent } from '../../../src/core/ports/journal.ts'
@@ -38,6 +39,9 @@ export interface GivenWorker {
   readonly blocked?: BlockedRecipients
   readonly pollEveryMs?: number
 }
+
+/** A text, and for whom it is where that matters. */
+type Letter = string | { readonly text: string; readonly to: string }
 
 /** Several workers on one database and one network, in time that is moved by hand. */
 export class DispatchWorld {
@@ -77,16 +81,20 @@ export class DispatchWorld {
   }
 
   /** Accepted by another process, so that nobody here is told. */
-  accept(sender: Sender, text: string): Promise<MessageId> {
-    return accept(this.storage, sender, { text })
+  accept(sender: Sender, letter: Letter): Promise<MessageId> {
+    return accept(this.storage, sender, typeof letter === 'string' ? { text: letter } : letter)
+  }
+
+  /** Accepted by the process of this worker. True when it is for this worker to send. */
+  async acceptAt({ dispatcher }: TestWorker, sender: Sender, letter: Letter): Promise<boolean> {
+    return dispatcher.accepted(await this.#find(sender, await this.accept(sender, letter)))
   }
 
   /** With an attachment that has been fetched already. */
   async acceptImage(sender: Sender, text: string): Promise<MessageId> {
-    const { lanes, mediaQueue, clock } = this.storage
+    const { mediaQueue, clock } = this.storage
     const id = await accept(this.storage, sender, { text, media: true })
-    const message = (await lanes.loadRun(sender.connectionId, 100)).find((each) => each.id === id)
-    if (!message) throw new Error('what was accepted is not in its lane')
+    const message = await this.#find(sender, id)
     const file = { path: `spool/${message.sequence}`, sizeBytes: 1_000, sha256: '00', mime: 'image/png' }
     await mediaQueue.ready(message.sequence, { file, tookMs: 1, at: clock.now() })
     return id
@@ -119,6 +127,12 @@ export class DispatchWorld {
 
   close(): Promise<void> {
     return this.storage.close()
+  }
+
+  async #find({ connectionId }: Sender, id: MessageId): Promise<QueuedMessage> {
+    const message = (await this.storage.lanes.loadRun(connectionId, 1_000)).find((each) => each.id === id)
+    if (!message) throw new Error('what was accepted is not in its lane')
+    return message
   }
 }
 

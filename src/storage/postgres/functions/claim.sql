@@ -44,7 +44,7 @@ $$;
 -- Of all there are, when `only` is null: then it jumps from lane to lane, so that a million messages of one cost no more
 -- than one.
 --
--- Lanes are looked for between a connection and itself, and in the order of both: see `record_steps`. With an equation, the
+-- Lanes are looked for between a connection and itself, and in the order of both: see `write_steps`. With an equation, the
 -- planner might take the index of all sequences for a way to find the first one of a lane.
 create function free_lanes(a_worker text, only_these text[], expected bigint, grace boolean) returns text language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off

@@ -56,7 +56,7 @@ begin
 end
 $$;
 
--- An account is looked for between itself and itself, and in that order: see `record_steps`. Otherwise all of the spool
+-- An account is looked for between itself and itself, and in that order: see `write_steps`. Otherwise all of the spool
 -- might be read for it.
 create function spool_bytes(a_spool text, an_account text) returns bigint language sql stable
   set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$

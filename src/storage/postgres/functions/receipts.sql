@@ -6,7 +6,7 @@ create type receipt_target as (
 -- through at first, those of the times at which the ids say that they were made; an id that says nothing, or says it
 -- wrongly, is looked for in all.
 --
--- What has ended is looked for between an id and itself, and in the order of ids: see `record_steps`. With an equation, and
+-- What has ended is looked for between an id and itself, and in the order of ids: see `write_steps`. With an equation, and
 -- before statistics were gathered, the planner took all sequences of the period for the way to it.
 create function find_targets(ids text[], earliest bigint, latest bigint) returns setof receipt_target language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off set jit = off

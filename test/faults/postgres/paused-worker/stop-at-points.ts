@@ -72,7 +72,7 @@ function kindOf(step: Step): string {
 
 const ON_ITS_WAY: readonly (readonly [text: string, Point])[] = [
   ['from claim_lanes(', 'claim-on-its-way'],
-  ['select record_step', 'record-on-its-way'],
+  ['select write_step', 'record-on-its-way'],
   ['remember_entries(', 'delivery-on-its-way'],
   ['from beat(', 'heartbeat-on-its-way'],
   ['accept_batch(', 'accept-on-its-way'],

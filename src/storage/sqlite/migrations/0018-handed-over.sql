@@ -1,0 +1,3 @@
+-- Why: nothing to do here. On PostgreSQL steps are written by functions, which now look what waits before a message.
+-- Locks: nothing.
+-- breaking: no
