@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { beforeEach, describe, it } from 'vitest'
 import { Refusal } from '../../core/refusals.ts'
 import { packError, unpackError, withBuffers } from './console-messages.ts'
@@ -126,6 +128,21 @@ describe('the thread of the console', () => {
 
     assert.equal((await Promise.all(open)).length, 20)
     await assert.rejects(thread.store.administration.listAccounts(), /has been closed/)
+  })
+
+  it('is waited for after it was let go of, by a process that has nothing else to do', async () => {
+    const script = `
+      import { ConsoleThread } from ${JSON.stringify(new URL('console-store.ts', import.meta.url).href)}
+      const thread = new ConsoleThread({ path: process.argv[2], onTrouble: () => {} })
+      await thread.store.administration.listAccounts()
+      thread.rest()
+      await thread.close()
+      console.log('closed')`
+    const file = join(folder, 'rest.mjs')
+    await writeFile(file, script)
+    const { stdout } = await promisify(execFile)(process.execPath, [file, path])
+
+    assert.equal(stdout, 'closed\n')
   })
 
   it('can be closed before it has begun', async () => {
