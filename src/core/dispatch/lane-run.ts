@@ -1,6 +1,7 @@
 import type { ConnectionId } from '../ids.ts'
 import type { QueuedMessage, Sequence } from '../message/message.ts'
 import type { Lanes, Step } from '../ports/lanes.ts'
+import type { Decision } from './decide-head.ts'
 
 // Enough that a fast lane rarely has to look for more, small enough that a thousand busy lanes stay small.
 const RUN_LENGTH = 32
@@ -51,6 +52,16 @@ export class LaneRun {
   /** False when the head was added, so that others may have accepted something that comes before it. */
   get isLowest(): boolean {
     return this.#at < this.#loaded
+  }
+
+  /**
+   * True when something may come before the head, and is looked for now. Whether that is so where the head is opened, storage
+   * looks itself.
+   */
+  looksFirst(decided: Decision['do']): boolean {
+    if (this.isLowest || decided === 'open' || decided === 'idle') return false
+    this.forget()
+    return true
   }
 
   /** Goes past the head, which was settled without an attempt. */

@@ -192,12 +192,9 @@ export class Lane {
       const blocked = head !== null && this.#blocks.ask(head)
       const isBlocked = (typeof blocked === 'boolean' ? blocked : await blocked) ?? false
       // Looked at again: while the head was loaded, the lane may have been told to end.
-      const decision =
-        head && !this.#ending ? this.#rules.decide(head, { isReady: this.#isReady(head), isBlocked }) : IDLE
-      if (this.#mayBeOvertaking(decision)) {
-        this.#run.forget()
-        continue
-      }
+      const isReady = head !== null && (this.#preparation?.isReady(head) ?? true)
+      const decision = head && !this.#ending ? this.#rules.decide(head, { isReady, isBlocked }) : IDLE
+      if (this.#run.looksFirst(decision.do)) continue
       const { term } = this.#parts.claim
       const written = await this.#commit(this.#step(close, head, decision))
       // Given up while the step was on its way: what it opened is for whoever takes the lane.
@@ -272,16 +269,11 @@ export class Lane {
   }
 
   #step(close: Step['close'], head: QueuedMessage | null, decision: Decision): Step {
-    const step: Step = {
-      connectionId: this.connectionId,
-      epoch: this.#claimed.epoch,
-      at: this.#parts.clock.now(),
-      close,
-      ...moveOf(head, decision, this.#run.isLowest),
-      settledThrough: this.#run.takeSettledThrough(),
-    }
+    const { connectionId, epoch } = this
+    const [at, settledThrough] = [this.#parts.clock.now(), this.#run.takeSettledThrough()]
+    const moves = moveOf(head, decision, this.#run.isLowest)
     const memory = this.#rules.unsaved
-    return memory ? { ...step, memory } : step
+    return { connectionId, epoch, at, close, ...moves, settledThrough, ...(memory && { memory }) }
   }
 
   /** Null when the lane is gone. While storage cannot be written nothing new begins, and no outcome is given up. */
@@ -391,15 +383,6 @@ export class Lane {
     )
     // Being told that the head was cancelled or its media arrived only saves time: this look is the truth.
     if (!isResting) this.#changed = true
-  }
-
-  #isReady(head: QueuedMessage): boolean {
-    return this.#preparation?.isReady(head) ?? true
-  }
-
-  /** Storage looks before it opens whether something comes first. For anything else we look ourselves. */
-  #mayBeOvertaking({ do: decided }: Decision): boolean {
-    return decided !== 'idle' && decided !== 'open' && !this.#run.isLowest
   }
 
   get #isGone(): boolean {

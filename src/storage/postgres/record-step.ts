@@ -8,10 +8,10 @@ import { type LaneStep, toLeanValues, toValues } from './step-values.ts'
 
 const STEPS_AT_ONCE = 1_000
 // Lanes that once met in a batch come together again and again. In two halves, one is written while the other is sent.
-// A batch costs the server as much as some 40 steps, so fewer are not worth one of their own: they wait for the batch
-// before them, but not for one that is stuck behind a lock.
-const STEPS_WORTH_A_WAY = 48
-const GATHER_MS = 4
+// A batch costs the server as much as some 40 steps, so not even three times as many are worth one of their own: they wait
+// for the batch before them, but not for one that is stuck behind a lock.
+const STEPS_WORTH_A_WAY = 128
+const GATHER_MS = 8
 // Shorter than the second after which a server looks whether two wait for each other: it is the lanes that let go, and
 // never the person whose change they met.
 const LOCK_WITHIN_MS = 300
