@@ -19,8 +19,9 @@ export default defineConfig({
           exclude: ['test/faults/**', 'test/browser/**'],
           // One per core, at least two: most tests wait for sockets and disks.
           maxWorkers: Math.max(2, availableParallelism()),
-          testTimeout: 15_000,
-          hookTimeout: 30_000,
+          // Only against what never ends: some start servers or processes, on machines that others use, too.
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
           sequence: { groupOrder: 0 },
         },
       },

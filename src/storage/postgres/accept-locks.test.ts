@@ -45,15 +45,17 @@ describe('accepting on PostgreSQL while somebody holds a lock', () => {
     assert.equal(world.storage.intake.msSinceRefusal, Number.POSITIVE_INFINITY)
     assert.ok(refusedAfterMs < 5_000, `refused after ${refusedAfterMs} ms`)
     waits.sort((a, b) => a - b)
-    const [median, longest] = [waits[waits.length >> 1] ?? 0, waits.at(-1) ?? 0]
-    assert.ok(median < 100 && longest < 450, `others waited for ${median} ms, and ${longest} ms at worst`)
+    // The machine may stand still once. Whoever waited for the held lane would do so again and again.
+    const [median, second] = [waits[waits.length >> 1] ?? 0, waits.at(-2) ?? 0]
+    assert.ok(median < 100 && second < 450, `others waited for ${median} ms, and twice for ${second} ms`)
     assert.equal(after.at(-1)?.kind, 'accepted')
     await world.close()
   }, 40_000)
 
   it('accepts what was hindered as soon as its lock is free, and its lane as fast as ever from then on', async () => {
     const world = await newPostgresWorld()
-    const sender = await addSender(world)
+    const [sender, other] = [await addSender(world), await addSender(world)]
+    const usualMs = await timeOf(world, Array(30).fill(other))
     const holder = await hold(world, LANE_LOCK, [sender.accountId, sender.number])
 
     const results = Array.from({ length: 30 }, (_, at) =>
@@ -69,7 +71,7 @@ describe('accepting on PostgreSQL while somebody holds a lock', () => {
     )
 
     assert.deepEqual([...kinds], ['accepted'])
-    assert.ok(allAfterMs < 1_000, `all accepted after ${allAfterMs} ms`)
+    assert.ok(allAfterMs < Math.max(1_000, 4 * usualMs), `all accepted after ${allAfterMs} ms, usually ${usualMs}`)
     assert.deepEqual(
       texts,
       texts.map((_, at) => at),
@@ -82,6 +84,7 @@ describe('accepting on PostgreSQL while somebody holds a lock', () => {
     const sender = await addSender(world)
     const lanes = await addLanes(world, sender, 60)
     const numbers = lanes.map(({ number }) => number)
+    const usualMs = await timeOf(world, [...lanes, ...lanes, ...lanes])
     const holder = await hold(world, 'select pg_advisory_xact_lock(2, lane_bucket($1, n)) from unnest($2::text[]) n', [
       sender.accountId,
       numbers,
@@ -95,7 +98,7 @@ describe('accepting on PostgreSQL while somebody holds a lock', () => {
     const tookMs = performance.now() - released
 
     assert.deepEqual([...kinds], ['accepted'])
-    assert.ok(tookMs < 1_000, `all accepted after ${tookMs} ms`)
+    assert.ok(tookMs < Math.max(1_000, 4 * usualMs), `all accepted after ${tookMs} ms, usually ${usualMs}`)
     await world.close()
   })
 
@@ -106,9 +109,7 @@ describe('accepting on PostgreSQL while somebody holds a lock', () => {
 
     const hindered = world.intake.accept(candidate(world, sender))
     await accept(world, other)
-    const began = performance.now()
-    await accept(world, other)
-    const tookMs = performance.now() - began
+    const tookMs = Math.min(await timeOf(world, [other]), await timeOf(world, [other]))
     await holder.query('rollback')
 
     assert.ok(tookMs < 450, `the other token waited for ${tookMs} ms`)
@@ -266,4 +267,11 @@ async function somebodyWaits(world: PostgresWorld): Promise<void> {
     async () => (await session.query('select from pg_locks where not granted')).rowCount !== 0,
     { deadlineMs: 5_000, everyMs: 5 },
   )
+}
+
+/** How many milliseconds it takes to accept a message of each, all at once. */
+async function timeOf(world: PostgresWorld, senders: readonly Sender[]): Promise<number> {
+  const began = performance.now()
+  await Promise.all(senders.map((sender) => accept(world, sender)))
+  return performance.now() - began
 }

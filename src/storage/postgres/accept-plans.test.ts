@@ -57,7 +57,7 @@ async function emptyWorld(): Promise<{ world: PostgresWorld; sender: Sender }> {
 /** How many times as long a batch takes once there are many rows, on a session that began without any. */
 async function measureSlowdown(world: PostgresWorld, sender: Sender): Promise<number> {
   const intake = openIntake(world)
-  const run = (name: string) => medianBatchMs({ world, sender, intake, name })
+  const run = (name: string) => fastestBatchMs({ world, sender, intake, name })
   await run('warm')
   const empty = await run('empty')
   const session = await world.session()
@@ -71,6 +71,7 @@ async function measureSlowdown(world: PostgresWorld, sender: Sender): Promise<nu
        select $1, 'key ' || i, 'f', i, $2 from generate_series(1, ${ROWS}) i`,
     [sender.accountId, world.clock.now()],
   )
+  await session.query('checkpoint')
   return (await run('full')) / empty
 }
 
@@ -81,7 +82,8 @@ interface Run {
   readonly name: string
 }
 
-async function medianBatchMs({ world, sender, intake, name }: Run): Promise<number> {
+/** Others on the machine only add time, and a bad plan makes every batch slow. */
+async function fastestBatchMs({ world, sender, intake, name }: Run): Promise<number> {
   const times: number[] = []
   for (let batch = 0; batch < BATCHES; batch++) {
     const began = performance.now()
@@ -96,7 +98,7 @@ async function medianBatchMs({ world, sender, intake, name }: Run): Promise<numb
     times.push(performance.now() - began)
     assert.equal(results.filter(({ kind }) => kind === 'accepted').length, BATCH - 3)
   }
-  return times.sort((a, b) => a - b)[BATCHES >> 1] as number
+  return Math.min(...times)
 }
 
 function openIntake(world: PostgresWorld): PostgresIntake {

@@ -36,9 +36,9 @@ describe('asking over a client of pg', () => {
   it('gives up waiting, and what comes later hurts nobody', async () => {
     const began = performance.now()
 
-    await assert.rejects(askClient(client, { text: 'select pg_sleep(0.5)' }, 50), /did not answer in time/)
+    await assert.rejects(askClient(client, { text: 'select pg_sleep(3)' }, 50), /did not answer in time/)
 
-    assert.ok(performance.now() - began < 400)
+    assert.ok(performance.now() - began < 2_500)
     assert.deepEqual((await askClient(client, { text: 'select 2 as n' }, 10_000)).rows, [{ n: 2 }])
   })
 

@@ -83,7 +83,7 @@ describe('the thread of the console', () => {
     await thread.store.administration.createAccount('Acme', 'test')
 
     // More than it can answer before it dies, however fast the machine is.
-    const asked = Array.from({ length: 500 }, () => thread.store.administration.listAccounts())
+    const asked = Array.from({ length: 5_000 }, () => thread.store.administration.listAccounts())
     const answers = Promise.allSettled(asked)
     await thread.kill()
     const last = (await answers).at(-1)
