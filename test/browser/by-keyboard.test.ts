@@ -1,7 +1,8 @@
-import { expect, type Page } from '@playwright/test'
+import type { Page } from '@playwright/test'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { expect } from '../support/browser/expect.ts'
 import { type OpenConsole, openConsole } from '../support/browser/open-console.ts'
 
 const obstacle = whyNoBrowser()

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { expect, type Page } from '@playwright/test'
+import type { Page } from '@playwright/test'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { expect } from '../support/browser/expect.ts'
 import { findBarriersOnPhone } from '../support/browser/on-phone.ts'
 import { ENGINES, type OpenConsole, openConsole } from '../support/browser/open-console.ts'
 
@@ -14,6 +15,7 @@ const ANNA = '15551234567'
 
 let opened: OpenConsole
 let page: Page
+let token: string | null
 
 describe.skipIf(obstacle !== null).each(ENGINES)(
   `connections and their lanes, on %s${skipNote(obstacle)}`,
@@ -21,6 +23,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
     beforeEach(async () => {
       opened = await openConsole({ engine })
       page = opened.page
+      token = null
     })
     // It throws when any page failed or broke its policy.
     afterEach(() => opened?.close())
@@ -72,9 +75,10 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
 
     it('say why they wait, are told to try at once, and remember what was set', async () => {
       await add()
+      // Ten seconds later it would be over.
       await send(AWAY)
-      await page.getByText('Why it waits: The connection cannot reach its network right now.').waitFor()
       await send(ANNA)
+      await page.getByText('Why it waits: The connection cannot reach its network right now.').waitFor()
       await expect(page.getByRole('region', { name: 'Lane', exact: true }).locator('tbody tr')).toHaveCount(2)
       await page.getByRole('button', { name: 'Retry now' }).click()
       await page.getByText('The wait is ended: the lane tries at once.').waitFor()
@@ -148,8 +152,7 @@ async function add(): Promise<void> {
 }
 
 async function send(to: string): Promise<void> {
-  const words = ['token', 'create', '--name', `for-${crypto.randomUUID()}`, '--expires', '7d']
-  const { token } = await opened.cli.json<{ token: string }>(...words)
+  token ??= (await opened.cli.json<{ token: string }>('token', 'create', '--name', 'for-all', '--expires', '7d')).token
   const reply = await fetch(`${opened.url}/chat/api/v1/public/message/send`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-api-key': token },

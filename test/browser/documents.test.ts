@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { expect, type Page } from '@playwright/test'
+import type { Page } from '@playwright/test'
 import { afterAll, beforeAll, beforeEach, describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { expect } from '../support/browser/expect.ts'
 import { findBarriers, type Scheme } from '../support/browser/find-barriers.ts'
 import { type OpenConsole, openConsole } from '../support/browser/open-console.ts'
 

@@ -1,7 +1,7 @@
-import { expect } from '@playwright/test'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { expect } from '../support/browser/expect.ts'
 import { findBarriersOnPhone } from '../support/browser/on-phone.ts'
 import { type OpenConsole, openConsole } from '../support/browser/open-console.ts'
 

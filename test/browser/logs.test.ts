@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { expect as expectSoon, type Page } from '@playwright/test'
+import type { Page } from '@playwright/test'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { expect } from '../support/browser/expect.ts'
 import { ENGINES, type OpenConsole, openConsole } from '../support/browser/open-console.ts'
 import { addPerson, signInAs } from '../support/browser/person.ts'
 
@@ -14,8 +15,6 @@ const [FINE, REFUSED, UNKNOWN] = ['15551234567', '15550100001', '15550100004']
 // All that a page can do, with axe after each step.
 const LONG_MS = 240_000
 const ENDS_WITHIN = { timeout: 40_000 }
-// A busy machine draws a page in seconds.
-const expect = expectSoon.configure({ timeout: 20_000 })
 
 let opened: OpenConsole
 let page: Page

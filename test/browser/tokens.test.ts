@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { expect, type Page } from '@playwright/test'
+import type { Page } from '@playwright/test'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { expect } from '../support/browser/expect.ts'
 import { ENGINES, type OpenConsole, openConsole } from '../support/browser/open-console.ts'
 import { addPerson, signInAs } from '../support/browser/person.ts'
 

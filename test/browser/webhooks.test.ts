@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { expect } from '@playwright/test'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { expect } from '../support/browser/expect.ts'
 import { findBarriersOnPhone } from '../support/browser/on-phone.ts'
 import { type OpenConsole, openConsole } from '../support/browser/open-console.ts'
 

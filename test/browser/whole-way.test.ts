@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { expect } from '@playwright/test'
 import { describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { expect } from '../support/browser/expect.ts'
 import { ENGINES, type OpenConsole, openConsole } from '../support/browser/open-console.ts'
 import { readSetUpLink } from '../support/browser/set-up-link.ts'
 

@@ -14,6 +14,14 @@ export function takenOverWithinMs(): number {
   return readNumber('FAULT_ROUNDS') === null ? 28_000 : 20_000
 }
 
+/**
+ * Within how many milliseconds a caller has its answer, whatever the database does: after 5 s the service looks each 1.25 s
+ * who has waited too long. Brief runs are given more, for the same reason.
+ */
+export function answeredWithinMs(): number {
+  return readNumber('FAULT_ROUNDS') === null ? 9_000 : 7_500
+}
+
 /** A new one for each run, so that many brief runs together see much; it is printed with what it found. */
 export function readSeed(): number {
   return readNumber('FAULT_SEED') ?? Math.floor(Math.random() * 1_000_000)

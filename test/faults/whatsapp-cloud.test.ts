@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { setTimeout } from 'node:timers/promises'
 import { describe, it } from 'vitest'
+import { waitUntil } from '../support/black-box/wait-until.ts'
 import { openWorld } from '../support/black-box/world.ts'
 import { checkLedger } from '../support/ledger/check-ledger.ts'
 import { readRounds, readSeed } from './run-length.ts'
@@ -46,8 +46,7 @@ describe('an unreliable WhatsApp Cloud', () => {
       const load = await makeLoad({ client, connections, seed })
       load.start()
 
-      await setTimeout(2_000)
-
+      await waitUntil('enough was sent', async () => simulator.sent.length >= 20, { deadlineMs: 60_000 })
       await load.stop()
       await simulator.callbacksIdle()
       const inbox = simulator.sent.map(asDelivered)

@@ -10,7 +10,7 @@ import { openTestFolder } from '../../support/black-box/test-folder.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { PostgresServer } from '../../support/postgres/postgres-server.ts'
 import { type Side, TcpProxy } from '../../support/tcp-proxy.ts'
-import { readRounds, readSeed, takenOverWithinMs } from '../run-length.ts'
+import { answeredWithinMs, readRounds, readSeed, takenOverWithinMs } from '../run-length.ts'
 import { CallNotes } from './cut-off-worker/call-notes.ts'
 import { type LaneHistory, LaneWatch } from './lane-watch.ts'
 import { describeSpread, waitForSpread } from './spread.ts'
@@ -38,7 +38,7 @@ const LATE_HEARTBEAT_MS = 4_000
 // A claim lasts 15 s from the last heartbeat, and its holder stops 3 s before.
 const CALLS_FOR_AT_MOST_MS = 12_000
 // Storage is waited for 5 s, and what is overdue is looked for every quarter of that.
-const ANSWERED_WITHIN_MS = 7_000
+const ANSWERED_WITHIN_MS = answeredWithinMs()
 const BACK_WITHIN_MS = 15_000
 
 describe('workers that lose their way to PostgreSQL, and nothing else', () => {

@@ -4,7 +4,7 @@ import { describe, it } from 'vitest'
 import { judgeRun } from '../../support/black-box/judge-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
-import { readRounds, readSeed } from '../run-length.ts'
+import { answeredWithinMs, readRounds, readSeed } from '../run-length.ts'
 import { longestDeliveryGap } from './delivery-gap.ts'
 import { ReplicatedCluster } from './replicated-cluster.ts'
 import { TimedClient } from './timed-client.ts'
@@ -15,7 +15,7 @@ const CONNECTIONS = 10
 const SLOW_SANDBOX = ['--set', 'latency=30ms']
 const BETWEEN_MS = 3_000
 const RECOVERED_WITHIN_MS = 10_000
-const ANSWERED_WITHIN_MS = 7_500
+const ANSWERED_WITHIN_MS = answeredWithinMs()
 
 describe('a failover to a synchronous standby', () => {
   it(

@@ -95,7 +95,8 @@ describe.concurrent('workers that stand still for longer than their claims last'
       const [careless, other] = cluster.services
       await other!.stop()
       const requests = await sendBacklog(cluster)
-      await orders.stop(careless!, 'after-close-and-open')
+      const { isAtPoint } = await orders.stop(careless!, 'after-close-and-open')
+      assert.ok(isAtPoint, 'it ran out of messages before it came to that point')
       await other!.start()
       await drain(cluster.cli, DRAINED_WITHIN_MS)
 

@@ -10,7 +10,7 @@ import { skipNote } from '../../support/black-box/skip-note.ts'
 import { memoryFolder } from '../../support/postgres/memory-folder.ts'
 import { PgBouncer, whyNoPgBouncer } from '../../support/postgres/pgbouncer.ts'
 import { PostgresServer } from '../../support/postgres/postgres-server.ts'
-import { readRounds, readSeed } from '../run-length.ts'
+import { answeredWithinMs, readRounds, readSeed } from '../run-length.ts'
 import { longestDeliveryGap } from './delivery-gap.ts'
 import { PortSwitch } from './port-switch.ts'
 import { TimedClient } from './timed-client.ts'
@@ -26,7 +26,7 @@ const SLOW_SANDBOX = ['--set', 'latency=20ms']
 const BETWEEN_MS = 3_000
 const AWAY_MS = 500
 const RECOVERED_WITHIN_MS = 10_000
-const ANSWERED_WITHIN_MS = 7_500
+const ANSWERED_WITHIN_MS = answeredWithinMs()
 const DATABASE = 'nuncio'
 
 describe('a pooler in transaction mode, with fewer connections than the workers want', () => {

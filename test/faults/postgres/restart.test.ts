@@ -6,7 +6,7 @@ import { judgeRun } from '../../support/black-box/judge-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { findFalseQuarantines } from '../../support/ledger/find-false-quarantines.ts'
-import { readRounds, readSeed } from '../run-length.ts'
+import { answeredWithinMs, readRounds, readSeed } from '../run-length.ts'
 import { longestDeliveryGap } from './delivery-gap.ts'
 import { TimedClient } from './timed-client.ts'
 
@@ -17,7 +17,7 @@ const CONNECTIONS = 12
 const SLOW_SANDBOX = ['--set', 'latency=30ms']
 const BETWEEN_MS = 4_000
 // A request is answered with 503 after five seconds; the look at it comes every fifth quarter of them, on a busy machine.
-const ANSWERED_WITHIN_MS = 7_500
+const ANSWERED_WITHIN_MS = answeredWithinMs()
 const RECOVERED_WITHIN_MS = 10_000
 
 describe('PostgreSQL that crashes and comes back', () => {

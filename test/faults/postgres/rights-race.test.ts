@@ -157,6 +157,8 @@ class Race {
   async endsWith(status: number, change: () => Promise<void>): Promise<void> {
     let changedAt = Number.POSITIVE_INFINITY
     try {
+      const hasBegun = async () => this.#own.some(({ answer }) => answer.kind === 'acked')
+      await waitUntil('something is accepted', hasBegun, { deadlineMs: 20_000, everyMs: 1 })
       await change()
       changedAt = performance.now()
     } finally {

@@ -19,6 +19,8 @@ export interface Spread {
   readonly lanes: readonly number[]
   /** Connections whose lane is not held by the worker whose share it is. */
   readonly elsewhere: readonly string[]
+  /** How many living workers hold nothing, although there are lanes whose share is theirs. */
+  readonly idle: number
 }
 
 // A worker that needs more than five seconds to take a lane, on a machine that is busy with other things, is taken for
@@ -35,8 +37,7 @@ export async function waitForSpread(cluster: Cluster, workers: number, deadlineM
     const spread = await lookAtSpread(cluster)
     latest = spread
     const held = spread.lanes.reduce((sum, count) => sum + count, 0)
-    const isInUse =
-      spread.lanes.length === workers && Math.min(...spread.lanes) > 0 && held === cluster.connections.length
+    const isInUse = spread.lanes.length === workers && spread.idle === 0 && held === cluster.connections.length
     return isInUse && spread.elsewhere.length <= MOST_ELSEWHERE * held && spread
   }
   const what = `the lanes are spread over ${workers} workers`
@@ -45,7 +46,7 @@ export async function waitForSpread(cluster: Cluster, workers: number, deadlineM
   })
 }
 
-export function describeSpread({ lanes, elsewhere }: Spread): string {
+export function describeSpread({ lanes, elsewhere }: Pick<Spread, 'lanes' | 'elsewhere'>): string {
   return `${lanes.join(' ')}${elsewhere.length > 0 ? ` (${elsewhere.length} not with their own)` : ''}`
 }
 
@@ -58,8 +59,13 @@ async function lookAtSpread({ cli, connections }: Cluster): Promise<Spread> {
   const living = listed.filter(({ state }) => state === 'alive').map(({ id }) => id)
   const holders = new Map(lanes.map(({ connection, worker }) => [connection, worker]))
   const ids = new Map(known.map(({ id, number }) => [number, id]))
+  const sharers = new Map(connections.map((number) => [number, preferredWorker(ids.get(number)!, living)]))
+  const counts = living.map((id) => lanes.filter(({ worker }) => worker === id).length)
+  // Chance may leave a worker without a share.
+  const wanted = new Set(sharers.values())
   return {
-    lanes: living.map((id) => lanes.filter(({ worker }) => worker === id).length),
-    elsewhere: connections.filter((number) => holders.get(number) !== preferredWorker(ids.get(number)!, living)),
+    lanes: counts,
+    elsewhere: connections.filter((number) => holders.get(number) !== sharers.get(number)),
+    idle: living.filter((id, at) => counts[at] === 0 && wanted.has(id)).length,
   }
 }

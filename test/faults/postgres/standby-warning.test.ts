@@ -6,7 +6,7 @@ import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { type PostgresServer, withClient } from '../../support/postgres/postgres-server.ts'
-import { readRounds, readSeed } from '../run-length.ts'
+import { answeredWithinMs, readRounds, readSeed } from '../run-length.ts'
 import { ReplicatedCluster } from './replicated-cluster.ts'
 import { TimedClient } from './timed-client.ts'
 
@@ -14,7 +14,7 @@ const rounds = readRounds(1)
 const seed = readSeed()
 const CONNECTIONS = 8
 const RUN_IN_MS = 1_500
-const ANSWERED_WITHIN_MS = 7_500
+const ANSWERED_WITHIN_MS = answeredWithinMs()
 const RECOVERED_WITHIN_MS = 10_000
 // Longer than any statement of ours is waited for, so that connections have been given up and made anew.
 const HANGS_FOR_MS = 9_000

@@ -7,6 +7,7 @@ import { Load } from '../../support/black-box/load.ts'
 import { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
 import { NuncioProcess } from '../../support/black-box/nuncio-process.ts'
 import { readRunArguments, reportAndExit } from '../../support/black-box/own-mounts.ts'
+import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { openWorld } from '../../support/black-box/world.ts'
 import { CuttableDisk, mountStore } from './cuttable-disk.ts'
 import { lookAtCopy } from './look-at-copy.ts'
@@ -22,6 +23,8 @@ export interface ServiceReport {
 }
 
 const RUN_IN_MS = 8_000
+// Of what was acknowledged, whatever the speed of the machine.
+const ENOUGH = 1_000
 const BETWEEN_CUTS_MS = 400
 // About 300 messages a second in all.
 const CONNECTIONS = 6
@@ -34,6 +37,7 @@ const { client, connections } = world
 const load = new Load({ client, connections, pauseMs: PAUSE_MS, keyedShare: 0.2, seed, textLength: 400 })
 load.start()
 await setTimeout(RUN_IN_MS)
+await waitUntil('enough is at stake', async () => load.ackedIds.length > ENOUGH, { deadlineMs: 60_000 })
 
 const lost: number[] = []
 const damage: string[] = []
