@@ -115,7 +115,7 @@ async function administer(cli: QuickCli, number: string): Promise<void> {
 /** Of the database, without those that listen. */
 async function countSessions(server: PostgresServer): Promise<number> {
   const [row] = await server.query<{ count: string }>(
-    `select count(*) from pg_stat_activity where datname = $1 and application_name <> 'nuncio listener'`,
+    `select count(*) from pg_stat_activity where datname = $1 and backend_type = 'client backend' and application_name <> 'nuncio listener'`,
     [DATABASE],
   )
   return Number(row?.count)
