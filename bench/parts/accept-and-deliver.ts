@@ -5,6 +5,7 @@ import { type Figure, formatNumber } from '../figure.ts'
 import type { MadeData } from '../made-data.ts'
 import { type PerMessage, perMessage, roomFigures, serverFigures, spentBy } from '../server-costs.ts'
 import { median } from '../statistics.ts'
+import { topOf } from '../top-rate.ts'
 
 const PART = 'deliver'
 const LANES = 1_000
@@ -67,20 +68,6 @@ async function takeTurn(
     cpuSecondsPerThousand: ((after.cpuSeconds - before.cpuSeconds) / delivered) * 1000,
     server: perMessage(spentBefore, spentAfter, delivered),
   }
-}
-
-interface Top {
-  readonly sockets: number
-  readonly perSecond: number
-}
-
-/** The best of the connection counts, by its median. */
-function topOf(turns: readonly Turn[], rateOf: (turn: Turn) => number): Top {
-  const all = SOCKETS.map((sockets) => {
-    const rates = turns.filter((turn) => turn.sockets === sockets).map(rateOf)
-    return { sockets, perSecond: rates.length > 0 ? median(rates) : 0 }
-  })
-  return all.reduce((best, one) => (one.perSecond > best.perSecond ? one : best))
 }
 
 function figuresOf(turns: readonly Turn[], waiting: number): Figure[] {

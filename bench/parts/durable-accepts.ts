@@ -5,6 +5,7 @@ import type { LoadResult } from '../load-run.ts'
 import type { MadeData } from '../made-data.ts'
 import { type PerMessage, perMessage, roomFigures, serverFigures, spentBy } from '../server-costs.ts'
 import { median } from '../statistics.ts'
+import { type Top, topOf } from '../top-rate.ts'
 
 const PART = 'accepts'
 const SOCKETS = [64, 256]
@@ -26,7 +27,7 @@ export async function measureDurableAccepts(bench: Bench, engine: EngineName): P
   await service.start()
   const target = { port: service.settings.port, pid: service.pid }
   const turns = await takeTurns(bench, data, target)
-  const top = topOf(turns)
+  const top = topOf(turns, ({ service }) => service.perSecond)
   const half = await atHalfRate(bench, loadOf(data, target), top)
   const room = await roomFigures(PART, 'queued', data)
   await bench.end(service)
@@ -48,20 +49,6 @@ async function takeTurns(bench: Bench, data: MadeData, target: Target): Promise<
     }
   }
   return turns
-}
-
-interface Top {
-  readonly sockets: number
-  readonly perSecond: number
-}
-
-/** The best of the connection counts, by its median. */
-function topOf(turns: readonly Turn[], side: 'reference' | 'service' = 'service'): Top {
-  const all = SOCKETS.map((sockets) => {
-    const rates = turns.filter((turn) => turn.sockets === sockets).map((turn) => turn[side].perSecond)
-    return { sockets, perSecond: median(rates) }
-  })
-  return all.reduce((best, one) => (one.perSecond > best.perSecond ? one : best))
 }
 
 async function atHalfRate(bench: Bench, side: LoadSide, top: Top): Promise<Figure[]> {
@@ -107,8 +94,8 @@ function rateOf(side: 'reference' | 'service', sockets: number, turns: readonly 
 }
 
 function ratio(turns: readonly Turn[]): Figure {
-  const reference = topOf(turns, 'reference')
-  const service = topOf(turns, 'service')
+  const reference = topOf(turns, (turn) => turn.reference.perSecond)
+  const service = topOf(turns, (turn) => turn.service.perSecond)
   return {
     part: PART,
     name: 'durable accepts / bare route',

@@ -123,26 +123,33 @@ describe('claims on PostgreSQL', () => {
     await world.close()
   })
 
-  it('G2: tells no end later than the clock that all share, and no beginning earlier than the claim', async () => {
-    const { world, anna, lane } = await twoWorkers()
-    const message = await head(world, lane.connectionId)
-    const now = world.clock.now()
-    // Of a worker whose clock is ahead of it.
-    const ahead = { ...attempt(world, message), startedAt: now + 400, endedAt: now + 500 }
-    await anna.record(step(world, lane, { open: { sequence: message.sequence, number: 1 } }))
-    await anna.record(step(world, lane, { close: { attempt: ahead, disposition: AS_PUBLISHED } }))
-    const session = await world.session()
-    const { rows } = await session.query('select attempt_started_at, published_at, settled_at from settled')
-    // Of one whose clock is behind it.
-    await accept(world, await addSender(world, { number: '15550001001' }))
-    await world.setDatabaseClock(30)
-    const [claimed] = await claimAll(ANNA, anna)
+  // A step that remembers something goes the way of batches.
+  it.each([
+    ['in a step of its own', {}],
+    ['in a batch', { memory: { head: null, trouble: null, wait: null } }],
+  ])(
+    'G2: tells no end later than the clock that all share, and no beginning earlier than the claim, %s',
+    async (_, also) => {
+      const { world, anna, lane } = await twoWorkers()
+      const message = await head(world, lane.connectionId)
+      const now = world.clock.now()
+      // Of a worker whose clock is ahead of it.
+      const ahead = { ...attempt(world, message), startedAt: now + 400, endedAt: now + 500 }
+      await anna.record(step(world, lane, { open: { sequence: message.sequence, number: 1 } }))
+      await anna.record(step(world, lane, { close: { attempt: ahead, disposition: AS_PUBLISHED }, ...also }))
+      const session = await world.session()
+      const { rows } = await session.query('select attempt_started_at, published_at, settled_at from settled')
+      // Of one whose clock is behind it.
+      await accept(world, await addSender(world, { number: '15550001001' }))
+      await world.setDatabaseClock(30)
+      const [claimed] = await claimAll(ANNA, anna)
 
-    assert.deepEqual(Object.values(rows[0] as object).map(Number), [now, now, now])
-    assert.ok(claimed)
-    assert.ok(world.storage.clock.now() >= now + 30, `${world.storage.clock.now() - now} ms later`)
-    await world.close()
-  })
+      assert.deepEqual(Object.values(rows[0] as object).map(Number), [now, now, now])
+      assert.ok(claimed)
+      assert.ok(world.storage.clock.now() >= now + 30, `${world.storage.clock.now() - now} ms later`)
+      await world.close()
+    },
+  )
 
   it('claims a lane that an older version made no row for, and one whose owner has no row any more', async () => {
     const { world, anna, lane } = await twoWorkers()

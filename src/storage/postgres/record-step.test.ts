@@ -57,6 +57,23 @@ describe('steps on PostgreSQL', () => {
     await world.close()
   })
 
+  it('G3: opens in a batch what may not be the lowest only where nothing waits before it', async () => {
+    const { world, lane, messages } = await heldLane(2)
+    const [one, two] = messages as [QueuedMessage, QueuedMessage]
+    // A step that remembers something goes the way of batches, also alone.
+    const memory = { head: null, trouble: null, wait: null }
+    const open = ({ sequence }: QueuedMessage) => ({ memory, open: { sequence, number: 1, onlyIfLowest: true } })
+
+    const results = [
+      await world.lanes.record(step(world, lane, open(two))),
+      await world.lanes.record(step(world, lane, open(one))),
+      await world.lanes.record(step(world, lane, { close: settled(world, one), ...open(two) })),
+    ]
+
+    assert.deepEqual(results, [NOT_OPENED, OPENED, OPENED])
+    await world.close()
+  })
+
   it('says that it does not know, when the connection breaks while it commits', async () => {
     const { world, lane, messages } = await heldLane(1)
     await world.breakCommits()
