@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { UnhandledErrors } from './scripts/unhandled-errors.ts'
 
 export default defineConfig({
   test: {
@@ -9,7 +10,7 @@ export default defineConfig({
     // The PostgreSQL that tests share belongs to the runner, not to one of its workers.
     globalSetup: ['test/support/postgres/global-setup.ts'],
     // The counts of this run, for `.ci/run`.
-    reporters: ['default', ['json', { outputFile: 'node_modules/.setup/test-report.json' }]],
+    reporters: ['default', ['json', { outputFile: 'node_modules/.setup/test-report.json' }], new UnhandledErrors()],
     projects: [
       {
         extends: true,

@@ -40,8 +40,10 @@ export class PostgresForBench {
   /** `parentFolder` lies on a disk, and every user may enter it. */
   static async open(parentFolder: string): Promise<PostgresForBench> {
     const given = process.env['NUNCIO_BENCH_POSTGRES_URL'] ?? null
-    const server = given === null ? await PostgresServer.open({ settings: SETTINGS, parentFolder }) : null
-    const url = server ? server.url() : (given ?? '')
+    const server =
+      given === null ? await PostgresServer.open({ settings: SETTINGS, parentFolder, hasSocket: true }) : null
+    // As it is used where it runs beside the service: see docs/operating/postgresql.md.
+    const url = server ? server.socketUrl() : (given ?? '')
     if (server) await breakIn(url)
     return new PostgresForBench({ url, server, facts: await describeServer(url) })
   }

@@ -31,7 +31,7 @@ const CHECKS: readonly Check[] = [
 const startedAt = performance.now()
 const results = await Promise.all(CHECKS.map(run))
 const failed = results.filter(({ passed }) => !passed)
-for (const { name, output } of failed) console.error(`\n── ${name}\n${output.trimEnd()}`)
+for (const { name, output } of failed) console.error(`\nFAILED check > ${name}\n${output.trimEnd()}`)
 console.log(summary(failed.map(({ name }) => name)))
 process.exitCode = failed.length > 0 ? 1 : 0
 

@@ -8,7 +8,7 @@ import { describe, it } from 'vitest'
 const SCRIPT = resolve(import.meta.dirname, 'count-tests.mjs')
 
 describe('the last lines of a run', () => {
-  it('name each failed test with the first line of what it says, and each file that could not be loaded', () => {
+  it('name each failed test with what it says first, and each file that could not be loaded', () => {
     const folder = mkdtempSync(join(tmpdir(), 'nuncio-count-'))
     const lines = linesAfter(folder, '1', {
       numPassedTests: 7,
@@ -19,7 +19,11 @@ describe('the last lines of a run', () => {
           message: '',
           assertionResults: [
             { status: 'passed', fullName: 'a goes', failureMessages: [] },
-            { status: 'failed', fullName: 'a breaks', failureMessages: ['\nAssertionError: so\n    at line 1'] },
+            {
+              status: 'failed',
+              fullName: 'a breaks',
+              failureMessages: ['\nAssertionError: so\n\nlost: 1\n    at line 1'],
+            },
           ],
         },
         {
@@ -33,22 +37,37 @@ describe('the last lines of a run', () => {
     })
     assert.deepEqual(lines, [
       'FAILED src/a.test.ts > a breaks: AssertionError: so',
+      '  lost: 1',
+      '      at line 1',
       'FAILED b.test.ts > the file itself: Cannot find it',
+      '  anywhere',
       '7 passed, 2 failed',
     ])
   })
 
+  it('name what broke outside of any test', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'nuncio-count-'))
+    keep(folder, 'unhandled-errors.json', ['Error: reset\n    at socket\n    at loop'])
+    const lines = linesAfter(folder, '1', { numPassedTests: 3, testResults: [] })
+    assert.deepEqual(lines, ['FAILED outside > of any test: Error: reset', '      at socket', '3 passed, 1 failed'])
+  })
+
   it('count a failure when a run failed without a report, or without a failed test', () => {
     const folder = mkdtempSync(join(tmpdir(), 'nuncio-count-'))
-    assert.deepEqual(linesAfter(folder, '1'), ['0 passed, 1 failed'])
-    assert.deepEqual(linesAfter(folder, '1', { numPassedTests: 3, testResults: [] }), ['3 passed, 1 failed'])
+    const broken = 'FAILED npm test: it ended with 1 and no failed test; what it said last tells why'
+    assert.deepEqual(linesAfter(folder, '1'), [broken, '0 passed, 1 failed'])
+    assert.deepEqual(linesAfter(folder, '1', { numPassedTests: 3, testResults: [] }), [broken, '3 passed, 1 failed'])
     assert.deepEqual(linesAfter(folder, '0', { numPassedTests: 3, testResults: [] }), ['3 passed, 0 failed'])
   })
 })
 
 function linesAfter(folder: string, exitCode: string, report?: object): string[] {
+  if (report) keep(folder, 'test-report.json', report)
+  return execFileSync(process.execPath, [SCRIPT, exitCode], { cwd: folder, encoding: 'utf8' }).trim().split('\n')
+}
+
+function keep(folder: string, name: string, content: object): void {
   const place = join(folder, 'node_modules/.setup')
   mkdirSync(place, { recursive: true })
-  if (report) writeFileSync(join(place, 'test-report.json'), JSON.stringify(report))
-  return execFileSync(process.execPath, [SCRIPT, exitCode], { cwd: folder, encoding: 'utf8' }).trim().split('\n')
+  writeFileSync(join(place, name), JSON.stringify(content))
 }

@@ -13,6 +13,15 @@ export function startMenu(): void {
     set(false)
     button.focus()
   })
-  // On a wide screen the page one reads may stand far down in the list.
-  pages.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' })
+  showCurrent(pages)
+}
+
+/**
+ * On a wide screen the page one reads may stand far down in the list. Not by `scrollIntoView`: some browsers take that for
+ * the place where the reader is, and the first Tab goes on from there, past the link that skips the list.
+ */
+function showCurrent(pages: HTMLElement): void {
+  const end = pages.querySelector('[aria-current]')?.getBoundingClientRect().bottom ?? 0
+  const { top, height } = pages.getBoundingClientRect()
+  if (end > top + height * 0.9) pages.scrollTop += end - top - height / 2
 }

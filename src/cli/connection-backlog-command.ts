@@ -30,7 +30,7 @@ export function addConnectionBacklogCommand(group: NuncioCommand, cli: Cli): voi
           throw new Refusal('lane_not_waiting', 'No backlog of this connection waits for a confirmation.')
         const of = { accountId, id }
         const cancelled = olderMs === null ? 0 : await cancelBefore(session, of, cli.surroundings.now() - olderMs)
-        await session.lanes.confirmBacklog(of, ACTOR)
+        await confirm(session, of, cancelled)
         const connection = await session.administration.findConnection(number, accountId)
         if (options.json) return cli.json({ ...connectionJson(connection), cancelled })
         const first = cancelled > 0 ? `${counted(cancelled, 'old message was', 'old messages were')} cancelled. ` : ''
@@ -38,6 +38,15 @@ export function addConnectionBacklogCommand(group: NuncioCommand, cli: Cli): voi
         await cli.say(`${first}Confirmed: ${waiting} on ${number} will be sent now.`)
       })
     })
+}
+
+/** Where nothing old is left, the lane may have gone on by itself in the meantime: nothing else was wanted. */
+async function confirm({ lanes }: AdministrationSession, of: OfConnection, cancelled: number): Promise<void> {
+  try {
+    await lanes.confirmBacklog(of, ACTOR)
+  } catch (error) {
+    if (!(cancelled > 0 && error instanceof Refusal && error.code === 'lane_not_waiting')) throw error
+  }
 }
 
 async function cancelBefore({ lanes }: AdministrationSession, of: OfConnection, before: number): Promise<number> {

@@ -118,22 +118,30 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
       await page.getByLabel('Confirm a backlog after').fill('1s')
       await page.getByRole('button', { name: 'Save lane settings' }).click()
       await page.getByText('Saved. It holds at once').waitFor()
-      await page.getByRole('button', { name: 'Pause' }).click()
-      await page.getByText('Why it waits: The connection is paused.').waitFor()
-      for (let at = 0; at < 2; at++) await send(ANNA)
-      // Longer than it may stand still, by the clocks of both.
-      await page.waitForTimeout(3_000)
-      await page.getByRole('button', { name: 'Resume' }).click()
-
-      await page.getByRole('button', { name: 'Send what waits' }).click()
       const dialog = page.getByRole('dialog', { name: `Send what has piled up on ${NUMBER}?` })
+      const nothingWaits = page.getByRole('region', { name: 'Lane', exact: true }).getByText('Nothing waits')
+
+      await pileUp(2)
+      await page.getByRole('button', { name: 'Send what waits' }).click()
       await dialog.getByText('2 messages will be sent in their order.').waitFor()
       assert.deepEqual(await opened.axe(), [])
       assert.deepEqual(await findBarriersOnPhone(page), [])
       await dialog.getByRole('button', { name: 'Send it' }).click()
       await page.getByText('Confirmed: the lane goes on.').waitFor()
-      await page.getByRole('region', { name: 'Lane', exact: true }).getByText('Nothing waits').waitFor()
+      await nothingWaits.waitFor()
       await expect(page.getByRole('button', { name: 'Send what waits' })).toHaveCount(0)
+
+      await pileUp(3)
+      await page.getByRole('button', { name: 'Send what waits' }).click()
+      const age = dialog.getByLabel('Cancel first what is older than')
+      await age.fill('soon')
+      await dialog.getByRole('button', { name: 'Send it' }).click()
+      await dialog.getByText('“soon” is not a time.').waitFor()
+      assert.deepEqual(await opened.axe(), [])
+      await age.fill('1s')
+      await dialog.getByRole('button', { name: 'Send it' }).click()
+      await page.getByText('Cancelled 3 messages. Confirmed: the lane goes on.').waitFor()
+      await nothingWaits.waitFor()
     })
   },
 )
@@ -149,6 +157,15 @@ async function add(): Promise<void> {
   await page.getByLabel('Number').fill(NUMBER)
   await page.getByRole('button', { name: 'Add connection' }).click()
   await page.getByRole('heading', { level: 1, name: NUMBER }).waitFor()
+}
+
+/** On a lane that stands still meanwhile, for longer than it may, by the clocks of both. */
+async function pileUp(count: number): Promise<void> {
+  await page.getByRole('button', { name: 'Pause' }).click()
+  await page.getByText('Why it waits: The connection is paused.').waitFor()
+  for (let at = 0; at < count; at++) await send(ANNA)
+  await page.waitForTimeout(3_000)
+  await page.getByRole('button', { name: 'Resume' }).click()
 }
 
 async function send(to: string): Promise<void> {

@@ -66,6 +66,13 @@ describe.skipIf(obstacle !== null)(`the documents in a browser${skipNote(obstacl
     await expect(page.locator('main')).toBeFocused()
   })
 
+  it('show in a long list of pages where one is', async () => {
+    await page.setViewportSize({ ...DESKTOP, height: 400 })
+    await page.goto('/docs/operating/watchdog')
+
+    await expect(page.locator('#pages [aria-current]')).toBeInViewport({ ratio: 1 })
+  })
+
   it('stay dark for who chose so, on the next page too, with the dark pictures', async () => {
     await page.emulateMedia({ colorScheme: 'light' })
     await page.goto('/docs/')

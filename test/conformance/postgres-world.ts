@@ -140,7 +140,7 @@ const NO_ROOM = `
   create trigger no_room before insert on queued for each statement execute function no_room();
   create trigger no_room before insert on settled for each statement execute function no_room();
   create trigger no_room before insert on request for each statement execute function no_room();
-  create trigger no_room before insert on open_attempt for each statement execute function no_room();`
+  create trigger no_room before insert or update on lane_attempt for each statement execute function no_room();`
 
 // At the commit itself, when everything before it has succeeded.
 const BREAK_COMMITS = `
@@ -151,5 +151,13 @@ const BREAK_COMMITS = `
   end $$;
   create constraint trigger break_commit after insert on queued deferrable initially deferred
     for each row execute function break_commit();
-  create constraint trigger break_commit after insert on open_attempt deferrable initially deferred
+  create constraint trigger break_commit after insert or update on lane_attempt deferrable initially deferred
     for each row execute function break_commit();`
+
+/** Whether what a session commits is durable, and how long it waits for locks. */
+export async function durabilityOf(session: Client): Promise<[string, string]> {
+  const { rows } = await session.query<{ durable: string; patience: string }>(
+    `select current_setting('synchronous_commit') as durable, current_setting('lock_timeout') as patience`,
+  )
+  return [rows[0]!.durable, rows[0]!.patience]
+}

@@ -4,7 +4,7 @@ import type { LanePolicy } from '../../src/core/connection/lane-policy.ts'
 import type { SpoolId, WorkerId } from '../../src/core/ids.ts'
 import type { JournalEvent } from '../../src/core/ports/journal.ts'
 import type { ClaimedLane, LaneMemory } from '../../src/core/ports/lanes.ts'
-import type { Watch } from '../../src/core/ports/watch.ts'
+import type { LaneToMeasure, Watch } from '../../src/core/ports/watch.ts'
 import type { OpenAlarm } from '../../src/core/watchdog/alarm.ts'
 import { announceAlarms } from '../../src/core/watchdog/announce-alarms.ts'
 import type { DiskRoom } from '../../src/core/watchdog/judge-disk.ts'
@@ -231,6 +231,31 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
       alarms[0] ? tellAlarm(alarms[0], world.clock.now()).cause : '',
       /^2 messages of 9 that wait on 15550001000 will expire before their turn comes/,
     )
+  })
+
+  it('measures several lanes at once, each as it stands', async () => {
+    const senders = [await addSender(world), await addSender(world), await addSender(world)]
+    const newest: (number | null)[] = []
+    for (const [at, sender] of senders.entries()) {
+      for (let count = 0; count < at; count++) {
+        await world.clock.pass(SECOND_MS)
+        await accept(world, sender)
+      }
+      newest.push(at === 0 ? null : world.clock.now())
+    }
+    await world.clock.pass(0)
+    const [none, one, two] = senders.map(({ connectionId }) => ({ id: connectionId, most: 10 })) as LaneToMeasure[]
+
+    const measures = await world.watch.measureLanes([two!, none!, one!])
+
+    assert.deepEqual(
+      [none, one, two].map((lane) => measures.get(lane!.id)),
+      newest.map((newestAt, waiting) => ({ waiting, isMore: false, newestAt })),
+    )
+    assert.equal((await world.watch.measureLanes([])).size, 0)
+    // An engine that counts as it is asked goes no further than it is told to.
+    const brief = (await world.watch.measureLanes([{ ...two!, most: 1 }])).get(two!.id)
+    assert.ok(brief?.waiting === 2 || (brief?.waiting === 1 && brief.isMore))
   })
 
   it('tells of the hold of all lanes, and blames no lane for it, also after its end', async () => {

@@ -32,7 +32,7 @@ describe('an unreliable WhatsApp Cloud', () => {
         await world.close()
       }
     },
-    240_000 + rounds * 20_000,
+    360_000 + rounds * 20_000,
   )
 
   it('G5: would notice a channel that sends again after a broken line', async () => {

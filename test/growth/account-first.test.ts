@@ -8,7 +8,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   connection: 'its id is unique over all accounts, and is what lanes and messages name it by',
   token: 'it is looked up before anybody knows the account: the account is what it tells',
   lane: 'one of each connection, by whose id workers claim it',
-  open_attempt: 'at most one of each connection: the key enforces that (G2)',
+  lane_attempt: 'at most one of each connection: the key enforces that (G2)',
   ended_attempt: 'its first column is the sequence of its message, by which it is partitioned and always sought',
   timeline: 'as ended_attempt',
   notice: 'its key is the order in which things were noted; those of an account are found by what they are of',

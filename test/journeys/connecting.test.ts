@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it, onTestFinished, vi } from 'vitest'
 import { CliOn } from '../support/journey/cli-on.ts'
-import { ENGINES, type Engine, openStranger, readRows } from '../support/journey/engines.ts'
+import { ENGINES, type Engine, openStranger, readRows, settingsOf } from '../support/journey/engines.ts'
 import type { Journey } from '../support/journey/start-nuncio.ts'
 import { startSimulator } from '../support/whatsapp-cloud/simulator.ts'
 import type { SimulatedNumber, Simulator } from '../support/whatsapp-cloud/simulator-types.ts'
@@ -50,9 +50,8 @@ async function open({ start }: Engine): Promise<Connecting> {
   const settings = { NUNCIO_WHATSAPP_CLOUD_URL: simulator.url }
   const log: string[] = []
   const nuncio = await start({ settings, onLog: (line) => log.push(line) })
-  const { database, dataDir } = nuncio
-  const url = database.engine === 'postgres' ? { NUNCIO_DATABASE_URL: database.url } : {}
-  const cli = new CliOn(dataDir, { ...settings, ...url, NUNCIO_PUBLIC_URL: nuncio.url })
+  const { dataDir } = nuncio
+  const cli = new CliOn(dataDir, { ...settings, ...settingsOf(nuncio), NUNCIO_PUBLIC_URL: nuncio.url })
   let said = ''
   const file = (name: string, text: string) => {
     const path = join(dataDir, name)

@@ -14,7 +14,7 @@ import { makeTestPlace } from '../../src/app/doctor/kill-test/test-place.ts'
 import { readSettings } from '../../src/config/read-settings.ts'
 import { nuncioEnvironment, nuncioMain } from '../support/black-box/nuncio-environment.ts'
 import { CliOn } from '../support/journey/cli-on.ts'
-import { ENGINES, openStranger, readRows } from '../support/journey/engines.ts'
+import { ENGINES, openStranger, readRows, settingsOf } from '../support/journey/engines.ts'
 import { startNuncio, temporaryFolder } from '../support/journey/start-nuncio.ts'
 import { openTestDatabase } from '../support/postgres/test-database.ts'
 
@@ -36,7 +36,7 @@ const COUNTED = `select (select count(*) from audit) as audits, (select count(*)
 describe.each(ENGINES)('doctor on $name', ({ start, openSettings }) => {
   it('finds a running service well, and changes nothing', async () => {
     const journey = await start()
-    const settings = settingsOf(journey)
+    const settings = settingsAt(journey)
     const before = await readRows(journey, COUNTED)
     const files = readdirSync(journey.dataDir).toSorted()
 
@@ -57,7 +57,7 @@ describe.each(ENGINES)('doctor on $name', ({ start, openSettings }) => {
 
   it('looks at data that nobody serves, and at a hold', async () => {
     const journey = await start()
-    const settings = settingsOf(journey)
+    const settings = settingsAt(journey)
     const cli = new CliOn(journey.dataDir, settings)
     await cli.run('hold', '--because', 'a look at the disks')
     await journey.stop()
@@ -139,7 +139,7 @@ describe('doctor', () => {
 
   it('finds a damaged database and a key ring that is gone', async () => {
     const journey = await startNuncio()
-    const settings = settingsOf(journey)
+    const settings = settingsAt(journey)
     await journey.stop()
     const { renameSync } = await import('node:fs')
     renameSync(join(journey.dataDir, 'keys'), join(journey.dataDir, 'elsewhere'))
@@ -257,9 +257,9 @@ describe('the kill test', () => {
   })
 })
 
-function settingsOf({ url, database }: Awaited<ReturnType<typeof startNuncio>>): Record<string, string> {
-  const at = { NUNCIO_PORT: new URL(url).port }
-  return database.engine === 'postgres' ? { ...at, NUNCIO_DATABASE_URL: database.url } : at
+/** With the port at which the service is looked for. */
+function settingsAt(journey: Awaited<ReturnType<typeof startNuncio>>): Record<string, string> {
+  return { NUNCIO_PORT: new URL(journey.url).port, ...settingsOf(journey) }
 }
 
 async function listDatabases(environment: Readonly<Record<string, string>>): Promise<readonly string[]> {

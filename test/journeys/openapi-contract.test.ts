@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
 import { CliOn } from '../support/journey/cli-on.ts'
-import { ENGINES, openStranger } from '../support/journey/engines.ts'
+import { ENGINES, openStranger, settingsOf } from '../support/journey/engines.ts'
 import { type Journey, SENDER } from '../support/journey/start-nuncio.ts'
 import { ApiCaller, type HeaderLine } from '../support/openapi/api-caller.ts'
 import { type ApiDocument, operationOf, type Parameter, resolve } from '../support/openapi/api-document.ts'
@@ -197,9 +197,7 @@ async function askSlowly(url: string): Promise<Replied> {
 }
 
 async function askWithoutEvent(journey: Journey, document: ApiDocument, body: object): Promise<Replied> {
-  const { database } = journey
-  const settings = database.engine === 'postgres' ? { NUNCIO_DATABASE_URL: database.url } : {}
-  const cli = new CliOn(journey.dataDir, settings)
+  const cli = new CliOn(journey.dataDir, settingsOf(journey))
   const { token } = await cli.json<{ token: string }>(
     'token',
     'create',

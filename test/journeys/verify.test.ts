@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it, vi } from 'vitest'
 import { CliOn } from '../support/journey/cli-on.ts'
-import { ENGINES, openStranger, readRows } from '../support/journey/engines.ts'
+import { ENGINES, openStranger, readRows, settingsOf } from '../support/journey/engines.ts'
 import { serveFiles, tinyPng } from '../support/journey/serve-files.ts'
 import { type Journey, SENDER, startNuncio } from '../support/journey/start-nuncio.ts'
 
@@ -22,9 +22,12 @@ interface Verified {
 /** What is left out on this machine is no finding about the data. */
 const LEFT_OUT = 'not_looked_at'
 
-async function verify({ dataDir, database }: Journey, ...args: readonly string[]) {
-  const settings = database.engine === 'postgres' ? { NUNCIO_DATABASE_URL: database.url } : {}
-  const { code, stdout, stderr } = await new CliOn(dataDir, settings).run('verify', ...args, '--json')
+async function verify(journey: Journey, ...args: readonly string[]) {
+  const { code, stdout, stderr } = await new CliOn(journey.dataDir, settingsOf(journey)).run(
+    'verify',
+    ...args,
+    '--json',
+  )
   assert.equal(stderr, '')
   const verified = JSON.parse(stdout) as Verified
   assert.equal(code, verified.isSound ? 0 : 1)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { CliOn } from '../support/journey/cli-on.ts'
-import { ENGINES, type Engine } from '../support/journey/engines.ts'
+import { ENGINES, type Engine, settingsOf } from '../support/journey/engines.ts'
 import { serveFiles, tinyPng } from '../support/journey/serve-files.ts'
 import type { Journey } from '../support/journey/start-nuncio.ts'
 import { cloudNumber, connectNumber, NOTICE } from '../support/whatsapp-cloud/connect-number.ts'
@@ -206,9 +206,7 @@ async function openWay(
   simulator.addTemplate(NUMBER.businessAccountId, NOTICE)
   const network = { NUNCIO_WHATSAPP_CLOUD_URL: simulator.url, NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' }
   const nuncio = await start({ settings: network })
-  const { database, dataDir } = nuncio
-  const where = database.engine === 'postgres' ? { NUNCIO_DATABASE_URL: database.url } : {}
-  const cli = new CliOn(dataDir, { ...network, ...where })
+  const cli = new CliOn(nuncio.dataDir, { ...network, ...settingsOf(nuncio) })
   const path = await connectNumber(cli, simulator, { number: NUMBER, settings })
   const callBack = nuncio.url + path
   simulator.deliverCallbacks({ url: callBack, retryMs: 50, ...plan })

@@ -1,11 +1,10 @@
 import { Text } from '@mantine/core'
 import { useState } from 'react'
 import type { ConnectionView } from '../../../src/contract/console/connections.ts'
-import { useAct } from '../../api/queries.ts'
-import { useAccount } from '../../parts/account.tsx'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { tell } from '../../parts/tell.ts'
 import { messages } from './connection-words.ts'
+import { useCancelWaiting } from './use-cancel-waiting.ts'
 
 interface CancelAllDialogProps {
   readonly connection: ConnectionView
@@ -15,19 +14,11 @@ interface CancelAllDialogProps {
 
 /** Takes out all that waits, part by part, and says how far it has come. */
 export function CancelAllDialog({ connection, isOpen, onClose }: CancelAllDialogProps) {
-  const { id: account } = useAccount()
   const [done, setDone] = useState<number | null>(null)
-  const cancel = useAct('cancelWaiting')
   const { id, number, waiting } = connection
-  const params = { account, id }
+  const cancel = useCancelWaiting(id)
   const confirm = async () => {
-    let part = await cancel.mutateAsync({ params, body: { upTo: null } })
-    let cancelled = part.cancelled
-    while (part.upTo !== null) {
-      setDone(cancelled)
-      part = await cancel.mutateAsync({ params, body: { upTo: part.upTo } })
-      cancelled += part.cancelled
-    }
+    const cancelled = await cancel({ olderThanMs: null, onPart: setDone })
     setDone(null)
     tell(`Cancelled ${messages({ count: cancelled, isMore: false })} of ${number}.`)
   }

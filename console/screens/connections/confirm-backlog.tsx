@@ -1,49 +1,105 @@
-import { Button, Group, Text } from '@mantine/core'
+import { Button, Group, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { ConnectionView } from '../../../src/contract/console/connections.ts'
+import { CallProblem } from '../../api/call-problem.ts'
 import { useAct } from '../../api/queries.ts'
 import { useAccount } from '../../parts/account.tsx'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { tell } from '../../parts/tell.ts'
 import { TimeAgo } from '../../parts/time-ago.tsx'
 import { messages } from './connection-words.ts'
-import { writeDuration } from './duration-text.ts'
+import { parseDuration, writeDuration } from './duration-text.ts'
+import { useCancelWaiting } from './use-cancel-waiting.ts'
+
+interface ConfirmBacklogProps {
+  readonly connection: ConnectionView
+}
 
 /** Lets what has piled up drain, once a person has seen how much it is. */
-export function ConfirmBacklog({ connection }: { readonly connection: ConnectionView }) {
-  const { id: account, can } = useAccount()
+export function ConfirmBacklog({ connection }: ConfirmBacklogProps) {
+  const { can } = useAccount()
   const [isOpen, setOpen] = useState(false)
-  const confirm = useAct('confirmBacklog')
-  const { id, number, waiting, oldestWaitingAt, pace } = connection
   if (!can('developer')) return null
-  const takesMs = pace.perMessageMs === null ? null : Math.ceil((waiting.count * pace.perMessageMs) / 60_000) * 60_000
   return (
     <Group mt="sm">
       <Button size="compact-sm" onClick={() => setOpen(true)}>
         Send what waits
       </Button>
-      <ConfirmDialog
-        isOpen={isOpen}
-        onClose={() => setOpen(false)}
-        title={`Send what has piled up on ${number}?`}
-        confirmLabel="Send it"
-        isDanger={false}
-        onConfirm={async () => {
-          await confirm.mutateAsync({ params: { account, id } })
-          tell('Confirmed: the lane goes on.')
-        }}
-      >
-        <Text size="sm" component="div">
-          {messages(waiting)} will be sent in their order.{' '}
-          {oldestWaitingAt === null ? null : (
-            <>
-              The oldest was accepted <TimeAgo at={oldestWaitingAt} />.{' '}
-            </>
-          )}
-          {takesMs === null ? null : `At its pace that takes about ${writeDuration(takesMs)}.`} What nobody wants any
-          more you can cancel first.
-        </Text>
-      </ConfirmDialog>
+      <ConfirmBacklogDialog connection={connection} isOpen={isOpen} onClose={() => setOpen(false)} />
     </Group>
+  )
+}
+
+interface ConfirmBacklogDialogProps extends ConfirmBacklogProps {
+  readonly isOpen: boolean
+  readonly onClose: () => void
+}
+
+function ConfirmBacklogDialog({ connection, isOpen, onClose }: ConfirmBacklogDialogProps) {
+  const { id: account } = useAccount()
+  const { id, number, waiting } = connection
+  const [age, setAge] = useState('')
+  const [done, setDone] = useState<number | null>(null)
+  const confirm = useAct('confirmBacklog')
+  const cancel = useCancelWaiting(id)
+  const cancelOld = async () => {
+    if (age.trim() === '') return 0
+    const olderThanMs = parseDuration(age)
+    if (!olderThanMs) {
+      const message = `“${age}” is not a time. Write one such as 30m or 6h, or nothing.`
+      throw new CallProblem({ status: 0, code: 'input_invalid', message })
+    }
+    return cancel({ olderThanMs, onPart: setDone })
+  }
+  const act = async () => {
+    const cancelled = await cancelOld()
+    setDone(cancelled)
+    // Where nothing old is left, the lane may have gone on by itself in the meantime.
+    await confirm.mutateAsync({ params: { account, id } }).catch((error: unknown) => {
+      if (!(cancelled > 0 && error instanceof CallProblem && error.code === 'lane_not_waiting')) throw error
+    })
+    const first = cancelled > 0 ? `Cancelled ${messages({ count: cancelled, isMore: false })}. ` : ''
+    tell(`${first}Confirmed: the lane goes on.`)
+    setAge('')
+    setDone(null)
+  }
+  return (
+    <ConfirmDialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title={`Send what has piled up on ${number}?`}
+      confirmLabel="Send it"
+      isDanger={false}
+      onConfirm={act}
+    >
+      <BacklogFacts connection={connection} />
+      <TextInput
+        mt="sm"
+        label="Cancel first what is older than"
+        description="Empty: everything is sent."
+        placeholder="6h"
+        value={age}
+        onChange={(event) => setAge(event.currentTarget.value)}
+        autoComplete="off"
+      />
+      <Text size="sm" mt="sm" mih={22} role="status">
+        {done ? `${messages({ count: done, isMore: false })} of ${messages(waiting)} cancelled so far.` : ''}
+      </Text>
+    </ConfirmDialog>
+  )
+}
+
+function BacklogFacts({ connection: { waiting, oldestWaitingAt, pace } }: ConfirmBacklogProps) {
+  const takesMs = pace.perMessageMs === null ? null : Math.ceil((waiting.count * pace.perMessageMs) / 60_000) * 60_000
+  return (
+    <Text size="sm" component="div">
+      {messages(waiting)} will be sent in their order.{' '}
+      {oldestWaitingAt === null ? null : (
+        <>
+          The oldest was accepted <TimeAgo at={oldestWaitingAt} />.{' '}
+        </>
+      )}
+      {takesMs === null ? null : `At its pace that takes about ${writeDuration(takesMs)}.`}
+    </Text>
   )
 }

@@ -316,14 +316,15 @@ export const connectionRoutes = {
   }),
   /**
    * Cancels what waits, but what is being handed over, in parts: while `upTo` is not null, ask again with it. What is
-   * accepted after the first part stays.
+   * accepted after the first part stays. `olderThanMs`: only what was accepted longer ago than that when the first part was
+   * asked for; a further part needs no more than its `upTo`.
    */
   cancelWaiting: consoleRoute({
     method: 'POST',
     path: '/accounts/:account/connections/:id/cancel-waiting',
     access: 'developer',
     params: inAccount,
-    body: z.object({ upTo: z.string().max(64).nullable() }),
+    body: z.object({ upTo: z.string().max(64).nullable(), olderThanMs: z.int().positive().optional() }),
     reply: z.object({ cancelled: z.int(), upTo: z.string().nullable() }),
   }),
   /** UNCONFIRMED ones that nobody has resolved, newest first. A page may be short of what there is: go on while `next` is not null. */

@@ -2,9 +2,9 @@ import type { Instant } from '../ids.ts'
 import type { Channel, Evidence, OpenQuestion, Outcome } from '../ports/channel.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Journal } from '../ports/journal.ts'
+import type { Rest } from '../rest.ts'
 import { askForEvidence } from './channel-call.ts'
 import { type Begun, outcomeOf, question, weigh } from './describe-attempt.ts'
-import type { Rest } from './rest.ts'
 
 const FIRST_ASK_AFTER_MS = 250
 const SLOWEST_ASK_MS = 5_000

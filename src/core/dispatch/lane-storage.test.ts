@@ -18,8 +18,8 @@ import {
   type StepResult,
   StorageUnavailable,
 } from '../ports/lanes.ts'
+import { Rest } from '../rest.ts'
 import { LaneStorage } from './lane-storage.ts'
-import { Rest } from './rest.ts'
 
 describe('a step whose answer was lost', () => {
   it('G4 G5: is known by what is open now, so that what it opened is called, and called once', async () => {

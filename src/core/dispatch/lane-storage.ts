@@ -1,6 +1,6 @@
 import type { Journal } from '../ports/journal.ts'
 import { type Lanes, type OpenAttempt, type Step, type StepResult, StorageUnavailable } from '../ports/lanes.ts'
-import type { Rest } from './rest.ts'
+import type { Rest } from '../rest.ts'
 
 const STORAGE_RETRY_MS = 500
 

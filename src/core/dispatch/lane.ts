@@ -1,6 +1,7 @@
 import type { ConnectionId, Instant } from '../ids.ts'
 import type { QueuedMessage } from '../message/message.ts'
 import type { ClaimedLane, Step, StepResult } from '../ports/lanes.ts'
+import { Rest } from '../rest.ts'
 import { BlockLook } from './block-look.ts'
 import { ChannelCall } from './channel-call.ts'
 import { type Decision, moveOf } from './decide-head.ts'
@@ -23,7 +24,6 @@ import { LaneRun } from './lane-run.ts'
 import { type LaneEnding, LaneStorage } from './lane-storage.ts'
 import type { EndedAttempt } from './next-step.ts'
 import { Preparation } from './preparation.ts'
-import { Rest } from './rest.ts'
 
 // A lane that waits looks again at least this often, whatever the clocks do meanwhile.
 const LONGEST_SLEEP_MS = 15_000
@@ -44,7 +44,7 @@ const NOTHING_WRITTEN: Written = { fenced: false, opened: false }
  *
  *   any state ── claim lost, paused, removed, handed over ──▶ GONE
  *
- * - Never SENDING twice: the open attempt's primary key in storage guarantees it, not this class.
+ * - Never SENDING twice: a primary key in storage guarantees it, not this class.
  * - Pausing and handing over let a running attempt finish. Cutting it off would leave a message whose fate nobody knows.
  */
 export class Lane {

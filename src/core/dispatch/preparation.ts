@@ -2,8 +2,8 @@ import type { QueuedMessage, Sequence } from '../message/message.ts'
 import type { Channel, Handover, Prepared } from '../ports/channel.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Journal, JournalEvent } from '../ports/journal.ts'
+import type { Rest } from '../rest.ts'
 import { BoundedCall } from './bounded-call.ts'
-import type { Rest } from './rest.ts'
 import type { WorkerClaim } from './worker-claim.ts'
 
 // While something is got ready, the lane looks this often whether it is still wanted, told or not.

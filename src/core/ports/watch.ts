@@ -27,6 +27,12 @@ export interface WatchedLane {
   readonly open: { readonly sequence: Sequence; readonly number: number; readonly startedAt: Instant } | null
 }
 
+export interface LaneToMeasure {
+  readonly id: ConnectionId
+  /** Up to how many messages it is worth counting. */
+  readonly most: number
+}
+
 /** How much waits in a lane, and since when the newest of it. */
 export interface LaneMeasure {
   readonly waiting: number
@@ -92,8 +98,8 @@ export interface Watch {
   readLanes(after: ConnectionId | null, limit: number): Promise<readonly WatchedLane[]>
   /** The same for these, also when nothing waits. Removed ones are left out. */
   readLanesOf(ids: readonly ConnectionId[]): Promise<readonly WatchedLane[]>
-  /** Counts no further than `most`. */
-  measureLane(id: ConnectionId, most: number): Promise<LaneMeasure>
+  /** A measure of each of these. Counts in none further than its `most`. */
+  measureLanes(lanes: readonly LaneToMeasure[]): Promise<ReadonlyMap<ConnectionId, LaneMeasure>>
   readInstallation(): Promise<InstallationFacts>
   /** Of all accounts. */
   readUnconfirmed(): Promise<readonly Unconfirmed[]>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { afterEach, describe, it } from 'vitest'
-import { newPostgresWorld, type PostgresWorld } from '../../../test/conformance/postgres-world.ts'
+import { durabilityOf, newPostgresWorld, type PostgresWorld } from '../../../test/conformance/postgres-world.ts'
 import { ANNA, addSender, candidate, countMessages, type Sender } from '../../../test/conformance/storage-world.ts'
 import { waitUntil } from '../../../test/support/black-box/wait-until.ts'
 import { TcpProxy } from '../../../test/support/tcp-proxy.ts'
@@ -140,11 +140,11 @@ describe('what accepting on PostgreSQL says of a commit', () => {
       'select * from accept_batch($1, 9, 1, 77, true, $2, $2, $2, $2, $2, $3, $3, $2, $2, $2, $4, $2, $2, $2, $4, null, null, null, null, null, $2, $2, 1)',
       ['w', [], [], []],
     )
-    const inside = await show(session)
+    const inside = await durabilityOf(session)
     await session.query('commit')
 
     assert.deepEqual(inside, ['on', '77ms'])
-    assert.deepEqual(await show(session), ['off', '0'])
+    assert.deepEqual(await durabilityOf(session), ['off', '0'])
   })
 })
 
@@ -182,11 +182,4 @@ function raiseOnAccept(severity: 'warning' | 'notice', words: string): string {
   return `
     create function say() returns trigger language plpgsql as $$ begin raise ${severity} '${words}'; return null; end $$;
     create constraint trigger say after insert on queued deferrable initially deferred for each row execute function say();`
-}
-
-async function show(session: Awaited<ReturnType<PostgresWorld['session']>>): Promise<string[]> {
-  const { rows } = await session.query(
-    `select current_setting('synchronous_commit') as durable, current_setting('lock_timeout') as patience`,
-  )
-  return [rows[0].durable, rows[0].patience]
 }

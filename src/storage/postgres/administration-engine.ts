@@ -34,9 +34,11 @@ export const postgresEngine: Engine = {
   },
 
   // From the last one backwards, as a worker takes them that ends one and opens the next: in the other order the two
-  // could wait for each other.
+  // could wait for each other. Written as in `standings`.
   async lockLastWaiting(tables, { connectionId, upTo, most }) {
-    const lane = sql`select 1 from queued where connection_id = ${connectionId} and sequence <= ${upTo} order by sequence desc limit ${most}`
+    const lane = sql`select 1 from queued
+      where connection_id >= ${connectionId} and connection_id <= ${connectionId} and sequence <= ${upTo}
+      order by connection_id desc, sequence desc limit ${most}`
     await sql`${lane} for update`.execute(tables)
   },
 

@@ -1,4 +1,5 @@
 import type { Client, QueryConfig, QueryResult } from 'pg'
+import { TextQuery, type TextStatement } from './text-query.ts'
 
 /**
  * Asks one statement and gives up waiting after so many milliseconds; the statement is not cancelled, and the connection is
@@ -21,6 +22,14 @@ export function askClient(
       if (error as Error | null) reject(error)
       else resolve(result)
     })
+  })
+}
+
+/** The same for a prepared statement whose answer is one text, see `TextQuery`. */
+export function askForText(client: Client, statement: TextStatement, answerWithinMs: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(giveUp, answerWithinMs, reject)
+    client.query(new TextQuery(statement, { timer, resolve, reject }))
   })
 }
 

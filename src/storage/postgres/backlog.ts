@@ -8,9 +8,10 @@ import { WaitingEstimate } from './waiting-estimate.ts'
 
 // Each takes about 300 bytes. Who is forgotten is counted anew.
 const MOST_REMEMBERED = 20_000
-// Long counts rest after each: at most a fifth of the time of one connection goes into counting.
+// Long counts rest after each: at most a twentieth of the time of one connection goes into counting. After a start all is
+// counted anew, and with five million that would be felt by whoever accepts meanwhile.
 const COUNT_WITHIN_MS = 50
-const REST_FACTOR = 4
+const REST_FACTOR = 19
 
 export interface BacklogLimits {
   /** 0 means none. */

@@ -1,4 +1,5 @@
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
+import { Gathering } from './gathering.ts'
 import { StatementRefused } from './link.ts'
 
 interface Job<Given, Result> {
@@ -35,14 +36,14 @@ const CONTENDED_RETRIES = 3
 export class Batches<Given, Result> {
   readonly #options: BatchesOptions<Given, Result>
   readonly #free: number[]
+  readonly #gathering: Gathering
   #queue: Job<Given, Result>[] = []
   #isScheduled = false
-  #startedAt = Number.NEGATIVE_INFINITY
-  #isGathering = false
 
   constructor(options: BatchesOptions<Given, Result>) {
     this.#options = options
     this.#free = Array.from({ length: options.ways }, (_, way) => options.ways - 1 - way)
+    this.#gathering = new Gathering(options.gatherMs ?? 0, () => this.#schedule())
   }
 
   submit(given: Given): Promise<Result> {
@@ -73,7 +74,7 @@ export class Batches<Given, Result> {
       if (this.#gathers()) return
       const way = this.#free.pop()
       if (way === undefined) return
-      this.#startedAt = performance.now()
+      this.#gathering.noteStart()
       const count = Math.min(this.#countForBatch(), this.#shareOfAWay())
       const jobs = this.#queue.slice(0, count)
       this.#queue = this.#queue.slice(count)
@@ -84,20 +85,9 @@ export class Batches<Given, Result> {
     }
   }
 
-  /** A batch costs as much as dozens of those in it. But one that is stuck behind a lock must not hold up the others. */
   #gathers(): boolean {
-    const { ways, mostPerBatch, worthOfAWay = mostPerBatch, gatherMs = 0 } = this.#options
-    if (this.#free.length === ways || this.#queue.length >= worthOfAWay) return false
-    const leftMs = this.#startedAt + gatherMs - performance.now()
-    if (leftMs <= 0) return false
-    if (!this.#isGathering) {
-      this.#isGathering = true
-      setTimeout(() => {
-        this.#isGathering = false
-        this.#schedule()
-      }, leftMs)
-    }
-    return true
+    const { ways, mostPerBatch, worthOfAWay = mostPerBatch } = this.#options
+    return this.#free.length < ways && this.#queue.length < worthOfAWay && this.#gathering.isOn()
   }
 
   #countForBatch(): number {

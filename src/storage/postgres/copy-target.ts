@@ -9,7 +9,10 @@ import { classify, commitUnknown, describeServer, translateStatementError } from
 const ROWS_AT_ONCE = 5_000
 
 /** Where the rows of a table of the shared names lie. */
-const LIES_IN: Readonly<Record<string, string>> = { attempt: 'ended_attempt' }
+const LIES_IN: Readonly<Record<string, string>> = {
+  attempt: 'ended_attempt',
+  open_attempt: 'lane_attempt',
+}
 
 const KEPT_IN_QUEUED = [
   'sequence',

@@ -10,13 +10,13 @@ import {
   type TransactionSettings,
 } from 'kysely'
 import { Pool, type PoolClient } from 'pg'
-import { type Row, TYPES } from './link.ts'
+import { clientConfig } from './client-config.ts'
+import type { Row } from './link.ts'
 import { checkServer } from './open-database.ts'
 import { classify, commitUnknown, translateConnectError, translateStatementError } from './postgres-errors.ts'
 import { TidyClient } from './tidy-client.ts'
 
 const MOST_CONNECTIONS = 4
-const CONNECT_WITHIN_MS = 5_000
 // A list of everything in a stretch of a long log may take seconds. Whoever has not answered by then never will.
 const ANSWER_WITHIN_MS = 60_000
 const LOCK_WITHIN_MS = 5_000
@@ -26,14 +26,10 @@ const IDLE_WITHIN_MS = 5_000
 /** The connections of administration, or of the console. They are made when they are needed, and each is checked before it is used. */
 export function openPool(url: string, user = 'administration'): Pool {
   const pool = new Pool({
+    ...clientConfig(url, `nuncio ${user}`),
     Client: TidyClient,
-    connectionString: url,
-    application_name: `nuncio ${user}`,
     max: MOST_CONNECTIONS,
-    connectionTimeoutMillis: CONNECT_WITHIN_MS,
     query_timeout: ANSWER_WITHIN_MS,
-    keepAlive: true,
-    types: TYPES,
     verify(client, done) {
       checkServer(async (sql) => (await client.query<Row>(sql)).rows).then(() => done(), done)
     },

@@ -7,6 +7,10 @@ import { openTestDatabase, type TestDatabase } from '../../../test/support/postg
 import { Link } from './link.ts'
 
 const WRITE = 'insert into written (n) values ($1) returning n'
+const WAYS: readonly [name: string, ask: (link: Link, n: number) => Promise<unknown>][] = [
+  ['for rows', async (link, n) => (await link.ask(WRITE, [n], 'prepared'))[0]?.['n']],
+  ['for a text', async (link, n) => Number(await link.askForText(WRITE, [n]))],
+]
 const noPooler = whyNoPgBouncer()
 
 let database: TestDatabase
@@ -24,23 +28,23 @@ afterEach(async () => {
 })
 
 describe('a statement that is prepared', () => {
-  it('is taken apart once for each session', async () => {
+  it.each(WAYS)('is taken apart once for each session, asked %s', async (_, ask) => {
     const link = open()
 
-    for (const n of [1, 2, 3]) assert.deepEqual(await link.ask(WRITE, [n], 'prepared'), [{ n }])
+    for (const n of [1, 2, 3]) assert.equal(await ask(link, n), n)
     const known = await link.ask('select statement from pg_prepared_statements')
 
     assert.deepEqual(known, [{ statement: WRITE }])
   })
 
-  it('is done once all the same when the session has forgotten it', async () => {
+  it.each(WAYS)('is done once all the same when the session has forgotten it, asked %s', async (_, ask) => {
     const link = open()
-    await link.ask(WRITE, [1], 'prepared')
+    await ask(link, 1)
     await link.ask('deallocate all')
 
-    const answers = [await link.ask(WRITE, [2], 'prepared'), await link.ask(WRITE, [3], 'prepared')]
+    const answers = [await ask(link, 2), await ask(link, 3)]
 
-    assert.deepEqual(answers, [[{ n: 2 }], [{ n: 3 }]])
+    assert.deepEqual(answers, [2, 3])
     assert.deepEqual(await written(), [1, 2, 3])
   })
 
@@ -57,21 +61,18 @@ describe('a statement that is prepared', () => {
     assert.deepEqual(answer, [{ a: 1, b: 2 }])
   })
 
-  it.skipIf(noPooler !== null)(
-    `is done once over a pooler that leads to any session, or to one that others have used${skipNote(noPooler)}`,
-    async () => {
+  it.skipIf(noPooler !== null).each(WAYS)(
+    `is done once over a pooler that leads to any session, or to one that others have used, asked %s${skipNote(noPooler)}`,
+    async (_, ask) => {
       const pooler = await PgBouncer.open({ serverUrl: database.url, settings: { default_pool_size: 2 } })
       const name = new URL(database.url).pathname.slice(1)
       const asked = Array.from({ length: 60 }, (_, n) => n)
       try {
         const three = [1, 2, 3].map(() => open(pooler.url(name)))
 
-        const answers = await Promise.all(asked.map(async (n) => three[n % 3]?.ask(WRITE, [n], 'prepared')))
+        const answers = await Promise.all(asked.map((n) => ask(three[n % 3]!, n)))
 
-        assert.deepEqual(
-          answers,
-          asked.map((n) => [{ n }]),
-        )
+        assert.deepEqual(answers, asked)
         assert.deepEqual(await written(), asked)
       } finally {
         await Promise.all(links.map((link) => link.close()))

@@ -1,20 +1,13 @@
 import { hash } from 'node:crypto'
-import { Client, type ClientConfig, DatabaseError, type QueryResult, types } from 'pg'
+import { Client, DatabaseError } from 'pg'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
-import { askClient } from './ask-client.ts'
+import { askClient, askForText } from './ask-client.ts'
+import { clientConfig } from './client-config.ts'
 import { classify } from './postgres-errors.ts'
+import type { Parameter } from './text-query.ts'
 
-const BIGINT_OID = 20
-const CONNECT_WITHIN_MS = 5_000
 // Everybody who asks would try anew: a server that is away, or just coming back, is spared most of that.
 const CONNECT_AGAIN_AFTER_MS = 50
-
-/** Sequences and times are whole numbers below 2^53. */
-export const TYPES = {
-  getTypeParser(oid: number, format?: 'text' | 'binary') {
-    return oid === BIGINT_OID ? Number : (types.getTypeParser(oid, format ?? 'text') as (value: string) => unknown)
-  },
-} as ClientConfig['types']
 
 export interface LinkOptions {
   readonly url: string
@@ -82,22 +75,44 @@ export class Link {
 
   /** Those that come together have it one after the other. */
   ask(sql: string, values: readonly unknown[] = [], manner: Manner = 'plain'): Promise<Row[]> {
+    return this.#inTurn(() => this.askNow(sql, values, manner))
+  }
+
+  /** The same, of a statement whose answer is one text: prepared, and asked in the shortest way there is. */
+  askForText(sql: string, values: readonly Parameter[]): Promise<string> {
+    return this.#inTurn(() =>
+      this.#pose((client, withinMs) =>
+        this.#named(sql, (name) => askForText(client, { name, text: sql, values }, withinMs)),
+      ),
+    )
+  }
+
+  /** As `ask`, but only if there is a connection: nothing that waits for one may be handed over when nobody wants it any more. */
+  async askNow(sql: string, values: readonly unknown[] = [], manner: Manner = 'plain'): Promise<Row[]> {
+    const { rows } = await this.#pose((client, withinMs) => {
+      const query = { text: sql, values: values as unknown[] }
+      if (manner === 'plain') return askClient(client, query, withinMs)
+      return this.#named(sql, (name) => askClient(client, { ...query, name }, withinMs))
+    })
+    return rows
+  }
+
+  #inTurn<Result>(ask: () => Promise<Result>): Promise<Result> {
     const answer = this.#last.then(async () => {
       await this.#connected()
-      return this.askNow(sql, values, manner)
+      return ask()
     })
     this.#last = answer.catch(() => {})
     return answer
   }
 
-  /** As `ask`, but only if there is a connection: nothing that waits for one may be handed over when nobody wants it any more. */
-  async askNow(sql: string, values: readonly unknown[] = [], manner: Manner = 'plain'): Promise<Row[]> {
+  async #pose<Result>(question: (client: Client, withinMs: number) => Promise<Result>): Promise<Result> {
     const client = this.#current
     if (!client) throw new StorageUnavailable('the connection to the database was lost', false)
     const warnings = this.#warnings
     try {
-      const { rows } = await this.#query(client, { text: sql, values: values as unknown[] }, manner)
-      if (this.#warnings === warnings) return rows
+      const result = await question(client, this.#options.answerWithinMs)
+      if (this.#warnings === warnings) return result
     } catch (error) {
       throw this.#explain(client, error)
     }
@@ -109,15 +124,14 @@ export class Link {
    * A pooler before PgBouncer 1.21 leads each statement to any session, and knows nothing of names. Then nothing was done,
    * so the same is asked without one, and so is all that comes after.
    */
-  async #query(client: Client, query: { text: string; values: unknown[] }, manner: Manner): Promise<QueryResult<Row>> {
-    const { answerWithinMs } = this.#options
-    if (manner === 'plain' || !this.#mayName) return askClient(client, query, answerWithinMs)
+  async #named<Result>(text: string, ask: (name: string) => Promise<Result>): Promise<Result> {
+    if (!this.#mayName) return ask('')
     try {
-      return await askClient(client, { ...query, name: this.#nameOf(query.text) }, answerWithinMs)
+      return await ask(this.#nameOf(text))
     } catch (error) {
       if (!(error instanceof DatabaseError && NAMES_REFUSED.includes(error.code ?? ''))) throw error
       this.#mayName = false
-      return askClient(client, query, answerWithinMs)
+      return ask('')
     }
   }
 
@@ -155,13 +169,7 @@ export class Link {
 
   async #connect(): Promise<Client> {
     const { url, applicationName, answerWithinMs, greet } = this.#options
-    const client = new Client({
-      connectionString: url,
-      application_name: applicationName,
-      connectionTimeoutMillis: CONNECT_WITHIN_MS,
-      keepAlive: true,
-      types: TYPES,
-    })
+    const client = new Client(clientConfig(url, applicationName))
     const forget = () => this.#forget(client)
     client.on('error', forget)
     client.on('end', forget)

@@ -1,4 +1,5 @@
 import { Client } from 'pg'
+import { clientConfig } from './client-config.ts'
 
 const RECONNECT_FIRST_MS = 100
 const RECONNECT_SLOWEST_MS = 5_000
@@ -43,11 +44,8 @@ export class Listener {
   async #connect(): Promise<void> {
     const { url, channels, onNotice, onHearing, onTrouble } = this.#options
     const client = new Client({
-      connectionString: url,
-      application_name: 'nuncio listener',
-      connectionTimeoutMillis: ANSWER_WITHIN_MS,
+      ...clientConfig(url, 'nuncio listener'),
       query_timeout: ANSWER_WITHIN_MS,
-      keepAlive: true,
     })
     let isLost = false
     const lose = (error?: unknown) => {

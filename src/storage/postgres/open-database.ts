@@ -1,6 +1,7 @@
 import type { Client } from 'pg'
 import { Refusal } from '../../core/refusals.ts'
-import { type Ask, type Row, TYPES } from './link.ts'
+import { clientConfig } from './client-config.ts'
+import type { Ask, Row } from './link.ts'
 import { applyMigrations, checkMigrations } from './migrate.ts'
 import { describeServer, translateConnectError, translateStatementError } from './postgres-errors.ts'
 import { TidyClient } from './tidy-client.ts'
@@ -72,8 +73,6 @@ const NEEDED: readonly NeededSetting[] = [
   },
 ]
 
-const CONNECT_WITHIN_MS = 5_000
-
 export interface DatabaseUrls {
   readonly url: string
   /** The same database, as the owner of the tables; often the same URL. */
@@ -131,13 +130,7 @@ export async function withConnection<Result>(url: string, work: (ask: Ask) => Pr
 /** A connection whose server is not checked yet. */
 export async function connect(url: string): Promise<Client> {
   try {
-    const client = new TidyClient({
-      connectionString: url,
-      application_name: 'nuncio',
-      connectionTimeoutMillis: CONNECT_WITHIN_MS,
-      keepAlive: true,
-      types: TYPES,
-    })
+    const client = new TidyClient(clientConfig(url, 'nuncio'))
     // What breaks also fails the statement that runs, and that is where it is told.
     client.on('error', () => {})
     await client.connect()

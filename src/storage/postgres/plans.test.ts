@@ -7,6 +7,7 @@ const LANES = 500
 const FEW = 4
 const MANY = 60
 const BATCH = 100
+const LATE = '(2::bigint << 40)'
 const LASTS_MS = 1_000_000
 
 // What is planned while there is nothing must serve when there is much, and nobody may have to wait for an ANALYZE. So
@@ -26,6 +27,30 @@ describe('the functions of dispatching', { timeout: 60_000 }, () => {
     }
     await close()
   })
+
+  it.each(['queued_pkey', 'queued_lane', 'queued_newest', 'queued_id'])(
+    'touch as little where much waits, planned after a backlog had gone that left every index large but %s',
+    async (index) => {
+      const { session, close } = await plannedOnNothing()
+      await add(session, 1, MANY)
+      await session.query('delete from queued')
+      await session.query(`reindex index ${index}`)
+      await session.query('vacuum (analyze) queued')
+      for (let i = 0; i < 2; i++) await dispatch(session, 0)
+      await add(session, 1, FEW)
+      await addLate(session)
+      const few = await dispatch(session, 0)
+      await add(session, FEW + 1, MANY)
+
+      const many = await dispatch(session, 1)
+
+      for (const [what, touched] of Object.entries(many)) {
+        const before = few[what] ?? 0
+        assert.ok(touched <= 3 * before, `${what}: ${before}, then ${touched}`)
+      }
+      await close()
+    },
+  )
 
   it('would touch many without the index of lanes', async () => {
     const { session, close } = await plannedOnNothing()
@@ -49,7 +74,8 @@ async function plannedOnNothing() {
   for (let i = 0; i < 8; i++) await dispatch(session, 0)
   await session.query(
     `insert into account values ('acc', 'account', 1);
-     insert into connection select 'con' || i, 'acc', i::text, 'sandbox', 'active', '{}', '{}', 1, null from generate_series(0, ${LANES - 1}) i`,
+     insert into connection select 'con' || i, 'acc', i::text, 'sandbox', 'active', '{}', '{}', 1, null from generate_series(0, ${LANES - 1}) i;
+     insert into connection select 'late' || i, 'acc', 'late' || i, 'sandbox', 'active', '{}', '{}', 1, null from generate_series(0, ${BATCH - 1}) i`,
   )
   const close = async () => {
     await session.end()
@@ -64,6 +90,16 @@ async function add(session: Client, first: number, last: number): Promise<void> 
     `insert into queued (sequence, id, account_id, connection_id, body, body_crc, recipient, type, accepted_at)
        select (1::bigint << 40) + n * ${LANES} + i, 'id' || n || '-' || i, 'acc', 'con' || i, repeat('x', 200), 1, 'to', 'message', now_ms()
          from generate_series(${first}, ${last}) n cross join generate_series(0, ${LANES - 1}) i`,
+  )
+}
+
+/** The only one of each of a hundred lanes, behind all that waits in others. */
+async function addLate(session: Client): Promise<void> {
+  await session.query(
+    `insert into queued (sequence, id, account_id, connection_id, body, body_crc, recipient, type, accepted_at)
+       select ${LATE} + i, 'late' || i, 'acc', 'late' || i, repeat('x', 200), 1, 'to', 'message', now_ms()
+         from generate_series(0, ${BATCH - 1}) i;
+     insert into lane (connection_id, account_id, owner, epoch) values ('late0', 'acc', 'anna', 1)`,
   )
 }
 
@@ -85,9 +121,11 @@ async function dispatch(session: Client, batch: number): Promise<Record<string, 
   let run: unknown[] = []
   const touched: Record<string, number> = {}
   const count = async (what: string, act: () => Promise<unknown>) => {
-    const before = await countRows(session)
+    const before = await countTouched(session)
     await act()
-    touched[what] = (await countRows(session)) - before
+    const after = await countTouched(session)
+    touched[what] = after.rows - before.rows
+    touched[`${what}, blocks`] = after.blocks - before.blocks
   }
   await count('look', () => ask(`select free_lanes('anna', null, null, false)`))
   await count('claim', () => ask(`select from claim_lanes('anna', $1, null, false)`, ids))
@@ -96,6 +134,16 @@ async function dispatch(session: Client, batch: number): Promise<Record<string, 
   })
   const [open, next] = [run[1], run[2]]
   await count('open what may not be the lowest', () => ask(OPEN_ALONE, ids, open))
+  await count('open what waits alone', () =>
+    ask(
+      OPEN_ALONE,
+      ids.map((_, i) => `late${i}`),
+      ids.map((_, i) => 2 * 2 ** 40 + i),
+    ),
+  )
+  await count('open what waits alone, alone', () =>
+    ask(`select write_step('anna', 0, 1, 1000, 'late0', 'acc', 1, 1, ${NOTHING(8)}, ${LATE}, 1, true)`),
+  )
   await count('open', () => ask(OPEN, ids, open))
   await count('inspect', () => ask(`select from describe_lanes($1, ${ONES})`, ids))
   await count('move', () => ask(MOVE, ids, open, next))
@@ -115,11 +163,12 @@ const OPEN_ALONE = `${STEPS}, ${NOTHING(13)}, $2::bigint[], ${NUMBERS}, ${TRUE},
 const MOVE = `${STEPS}, ${NUMBERS}, $2::bigint[], ${NUMBERS}, ${ONES}, ${ONES}, ${NOTHING(4)}, ${ALL('PUBLISHED')}, ${NOTHING(3)},
   $3::bigint[], ${NUMBERS}, null, ${TRUE}, ${NOTHING(12)})`
 
-/** How many rows were touched until now, by anybody. */
-async function countRows(session: Client): Promise<number> {
+/** How many rows were found and how many blocks were looked at until now, by anybody. Not all that is looked at is found. */
+async function countTouched(session: Client): Promise<{ rows: number; blocks: number }> {
   await session.query('select pg_stat_force_next_flush()')
-  const { rows } = await session.query<{ touched: string }>(
-    `select (select sum(idx_tup_read) from pg_stat_user_indexes) + (select sum(seq_tup_read) from pg_stat_user_tables) as touched`,
+  const { rows } = await session.query<{ rows: string; blocks: string }>(
+    `select (select sum(idx_tup_read) from pg_stat_user_indexes) + (select sum(seq_tup_read) from pg_stat_user_tables) as rows,
+       (select sum(idx_blks_hit + idx_blks_read) from pg_statio_user_indexes) as blocks`,
   )
-  return Number(rows[0]?.touched)
+  return { rows: Number(rows[0]?.rows), blocks: Number(rows[0]?.blocks) }
 }

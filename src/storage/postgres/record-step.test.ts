@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { describe, it } from 'vitest'
-import { newPostgresWorld, type PostgresWorld } from '../../../test/conformance/postgres-world.ts'
+import { durabilityOf, newPostgresWorld, type PostgresWorld } from '../../../test/conformance/postgres-world.ts'
 import {
   ANNA,
   accept,
@@ -21,12 +21,13 @@ import {
   step,
 } from '../../../test/conformance/storage-world.ts'
 import { LaneStorage } from '../../core/dispatch/lane-storage.ts'
-import { Rest } from '../../core/dispatch/rest.ts'
 import type { SpoolId } from '../../core/ids.ts'
 import type { QueuedMessage } from '../../core/message/message.ts'
 import { type ClaimedLane, type Step, type StepResult, StorageUnavailable } from '../../core/ports/lanes.ts'
+import { Rest } from '../../core/rest.ts'
 import { PostgresLanes } from './lanes.ts'
 import { Link } from './link.ts'
+import { ONE_STEP, STEPS } from './record-step.ts'
 import { Slot } from './slot.ts'
 
 const OPENED = { fenced: false, opened: true }
@@ -73,6 +74,34 @@ describe('steps on PostgreSQL', () => {
     assert.deepEqual(results, [NOT_OPENED, OPENED, OPENED])
     await world.close()
   })
+
+  it.each([
+    ['in a batch', STEPS, 38],
+    ['alone', ONE_STEP, 19],
+  ])(
+    'G4: makes the commit of a step %s durable whatever the session was told, and leaves the session as it was',
+    async (_, sql, count) => {
+      const world = await newPostgresWorld()
+      const session = await world.session()
+      const values = ['w', 9, 1, 77, ...Array.from({ length: count - 4 }, () => null)]
+      // No steps at all.
+      if (count > 19) values[5] = '{}' as never
+      await session.query('set synchronous_commit = off')
+      await session.query('begin')
+
+      await session.query(sql, values)
+      const inside = await durabilityOf(session)
+      await session.query('commit')
+
+      assert.deepEqual(inside, ['on', '77ms'])
+      assert.deepEqual(await durabilityOf(session), ['off', '0'])
+      const { rows } = await session.query('select count from progress where worker = $1 and slot = 9', ['w'])
+      assert.deepEqual(rows, [{ count: '1' }])
+      await session.query('begin isolation level repeatable read')
+      await assert.rejects(session.query(sql, values), /read committed/)
+      await world.close()
+    },
+  )
 
   it('says that it does not know, when the connection breaks while it commits', async () => {
     const { world, lane, messages } = await heldLane(1)
@@ -180,11 +209,15 @@ describe('steps on PostgreSQL', () => {
     await world.close()
   })
 
-  it('writes a step of a lane that it does not know any more, if its claim still holds', async () => {
+  it('writes a step of a lane that it does not know, if its claim still holds', async () => {
     const { world, lane, messages } = await heldLane(1)
-    await world.lanes.release([lane])
+    const forgetful = world.processOf(ANNA, 'spool' as SpoolId)
 
-    assert.deepEqual(await open(world, lane, messages[0]!), OPENED)
+    const opened = await forgetful.lanes.record(
+      step(world, lane, { open: { sequence: messages[0]!.sequence, number: 1 } }),
+    )
+
+    assert.deepEqual(opened, OPENED)
     await world.close()
   })
 })

@@ -8,10 +8,10 @@ import { type LaneStep, toLeanValues, toValues } from './step-values.ts'
 
 const STEPS_AT_ONCE = 1_000
 // Lanes that once met in a batch come together again and again. In two halves, one is written while the other is sent.
-// A batch costs the server as much as some 40 steps, so not even three times as many are worth one of their own: they wait
+// A batch costs the server as much as some 40 steps, so not even four times as many are worth one of their own: they wait
 // for the batch before them, but not for one that is stuck behind a lock.
-const STEPS_WORTH_A_WAY = 128
-const GATHER_MS = 8
+const STEPS_WORTH_A_WAY = 192
+const GATHER_MS = 10
 // Shorter than the second after which a server looks whether two wait for each other: it is the lanes that let go, and
 // never the person whose change they met.
 const LOCK_WITHIN_MS = 300
@@ -19,8 +19,8 @@ const LOCK_WITHIN_MS = 300
 const BUSY_PAUSES_MS = [5, 10, 20, 40, 80, 160, 250, 250, 500, 500, 1_000, 1_000]
 
 const parameters = (count: number) => Array.from({ length: count }, (_, at) => `$${at + 1}`).join(', ')
-const STEPS = `select write_steps(${parameters(38)}) as letters`
-const ONE_STEP = `select write_step(${parameters(19)}) as letters`
+export const STEPS = `select write_steps(${parameters(38)}) as letters`
+export const ONE_STEP = `select write_step(${parameters(19)}) as letters`
 
 const RESULTS: Readonly<Record<string, StepResult>> = {
   o: { fenced: false, opened: true },
@@ -92,9 +92,9 @@ async function record(steps: readonly LaneStep[], slot: Slot, isWary: boolean): 
   const lean = only && steps.length === 1 && !isWary ? toLeanValues(only) : null
   return slot.run(steps.length, async (count) => {
     const head = [slot.worker, slot.number, count, LOCK_WITHIN_MS]
-    const [row] = lean
-      ? await slot.link.ask(ONE_STEP, [...head, ...lean], 'prepared')
-      : await slot.link.ask(STEPS, [...head, isWary, ...toValues(steps, isWary)], 'prepared')
-    return [...(row as { letters: string }).letters]
+    const letters = lean
+      ? await slot.link.askForText(ONE_STEP, [...head, ...lean])
+      : await slot.link.askForText(STEPS, [...head, isWary, ...toValues(steps, isWary)])
+    return [...letters]
   })
 }

@@ -1,6 +1,7 @@
 import type { AttemptRecord, Step } from '../../core/ports/lanes.ts'
 import { bigintArray, booleanArray, integerArray, textArray, withoutNul } from './binary-arrays.ts'
 import type { KnownLane } from './known-lanes.ts'
+import type { Parameter } from './text-query.ts'
 
 /** A step, and what it does not say of its lane. */
 export interface LaneStep {
@@ -15,7 +16,7 @@ const ENDS = { settle: 1, 'keep-queued': 2, 'await-evidence': 3 } as const
  * What `write_step` takes after its first four parameters; null when the step is not of the kind that it writes: one that
  * settles a message which needs nothing beside, or opens one, or both.
  */
-export function toLeanValues({ step, lane }: LaneStep): readonly unknown[] | null {
+export function toLeanValues({ step, lane }: LaneStep): readonly Parameter[] | null {
   const { connectionId, epoch, at, close, open } = step
   if (hasExtras({ step, lane }) || (close ? !isPlain(close) : !open)) return null
   const { accountId } = lane
@@ -23,7 +24,7 @@ export function toLeanValues({ step, lane }: LaneStep): readonly unknown[] | nul
   return [connectionId, accountId, epoch, at, ...closeValues(close), ...opening]
 }
 
-function closeValues(close: Step['close']): readonly unknown[] {
+function closeValues(close: Step['close']): readonly Parameter[] {
   if (close?.disposition.do !== 'settle') return [null, null, null, null, null, null, null, null]
   const { sequence, number, startedAt, endedAt, networkId } = close.attempt
   const { as, reason, words } = close.disposition
@@ -31,7 +32,7 @@ function closeValues(close: Step['close']): readonly unknown[] {
 }
 
 /** What `write_steps` takes after its first five parameters. Where all have nothing to say, null is sent instead. */
-export function toValues(steps: readonly LaneStep[], isWary: boolean): readonly unknown[] {
+export function toValues(steps: readonly LaneStep[], isWary: boolean): readonly Parameter[] {
   const column = <Item>(pick: (step: Step) => Item | null) => steps.map(({ step }) => pick(step))
   const attempts = column(({ close }) => close?.attempt ?? null)
   const ofAttempt = <Item>(pick: (attempt: AttemptRecord) => Item | null) =>
@@ -65,7 +66,7 @@ export function toValues(steps: readonly LaneStep[], isWary: boolean): readonly 
 }
 
 /** Of the few lanes that write something beside: which steps they are, counted from one, and what it is. */
-function toExtraValues(steps: readonly LaneStep[]): readonly unknown[] {
+function toExtraValues(steps: readonly LaneStep[]): readonly Parameter[] {
   const positions = [...steps.keys()].filter((at) => hasExtras(steps[at] as LaneStep))
   const extras = positions.map((at) => steps[at] as LaneStep)
   const column = <Item>(pick: (step: Step) => Item | null) => extras.map(({ step }) => pick(step))

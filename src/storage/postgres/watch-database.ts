@@ -1,6 +1,7 @@
 import type { AccountId, ConnectionId, WorkerId } from '../../core/ids.ts'
-import type { LaneMeasure, Unconfirmed } from '../../core/ports/watch.ts'
+import type { LaneMeasure, LaneToMeasure, Unconfirmed } from '../../core/ports/watch.ts'
 import type { WatchDatabase, WatchRow, WatchStatement, WatchValue } from '../shared/watch/watch-database.ts'
+import { bigintArray, textArray } from './binary-arrays.ts'
 import type { Link } from './link.ts'
 
 const MOST_UNCONFIRMED = 100_000
@@ -16,7 +17,9 @@ const NOTHING_FULL: Full = { connections: new Map(), accounts: new Map() }
 
 /** The watchdog's eyes on PostgreSQL. */
 export class PostgresWatchDatabase implements WatchDatabase {
-  readonly headOfC = 'select m.sequence from queued m where m.connection_id = c.id order by m.sequence limit 1'
+  // Between a connection and itself, and in the order of both: else the index of all sequences may be read up to it.
+  readonly headOfC =
+    'select m.sequence from queued m where m.connection_id >= c.id and m.connection_id <= c.id order by m.connection_id, m.sequence limit 1'
   readonly unfinished = 'queued'
   readonly #link: Link
   readonly #counts: Link
@@ -64,18 +67,21 @@ export class PostgresWatchDatabase implements WatchDatabase {
       busy (id) as (select id from found where id is not null limit ${limit})`
   }
 
-  async measureLane(id: ConnectionId, most: number): Promise<LaneMeasure> {
-    const [row] = await this.#link.ask(
-      `select (select count(*) from (select from queued where connection_id = $1 limit $2) found) as waiting,
-          (select accepted_at from queued where connection_id = $1 order by sequence desc limit 1) as newest`,
-      [id, most + 1],
+  async measureLanes(lanes: readonly LaneToMeasure[]): Promise<ReadonlyMap<ConnectionId, LaneMeasure>> {
+    const rows = await this.#link.ask(
+      `select (select count(*) from (select from queued where connection_id = l.id collate "C" limit l.most + 1) found) as waiting,
+          (select accepted_at from queued where connection_id >= l.id collate "C" and connection_id <= l.id collate "C"
+            order by connection_id desc, sequence desc limit 1) as newest
+        from unnest($1::text[], $2::bigint[]) with ordinality l (id, most, place) order by place`,
+      [textArray(lanes.map(({ id }) => id)), bigintArray(lanes.map(({ most }) => most))],
     )
-    const waiting = Number(row?.['waiting'] ?? 0)
-    return {
-      waiting: Math.min(waiting, most),
-      isMore: waiting > most,
-      newestAt: (row?.['newest'] as number | null | undefined) ?? null,
-    }
+    return new Map(
+      lanes.map(({ id, most }, at) => {
+        const waiting = Number(rows[at]?.['waiting'])
+        const newestAt = (rows[at]?.['newest'] as number | null | undefined) ?? null
+        return [id, { waiting: Math.min(waiting, most), isMore: waiting > most, newestAt }]
+      }),
+    )
   }
 
   async readUnconfirmed(): Promise<readonly Unconfirmed[]> {

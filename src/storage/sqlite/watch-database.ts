@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { AccountId, ConnectionId } from '../../core/ids.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
-import type { LaneMeasure, Unconfirmed } from '../../core/ports/watch.ts'
+import type { LaneMeasure, LaneToMeasure, Unconfirmed } from '../../core/ports/watch.ts'
 import type { WatchDatabase, WatchRow, WatchStatement, WatchValue } from '../shared/watch/watch-database.ts'
 import type { GroupCommit } from './group-commit.ts'
 import { storageTrouble } from './sqlite-errors.ts'
@@ -60,17 +60,18 @@ export class SqliteWatchDatabase implements WatchDatabase {
         limit ${limit})`
   }
 
-  async measureLane(id: ConnectionId): Promise<LaneMeasure> {
-    const [row] = await this.ask(
-      `select accepted_at from message
-        where sequence = (select sequence from lane_entry where connection_id = ? order by sequence desc limit 1)`,
-      [id],
-    )
-    return {
-      waiting: this.#counts.ofConnection(id),
-      isMore: false,
-      newestAt: (row?.['accepted_at'] as number | undefined) ?? null,
+  async measureLanes(lanes: readonly LaneToMeasure[]): Promise<ReadonlyMap<ConnectionId, LaneMeasure>> {
+    const measures = new Map<ConnectionId, LaneMeasure>()
+    for (const { id } of lanes) {
+      const [row] = await this.ask(
+        `select accepted_at from message
+          where sequence = (select sequence from lane_entry where connection_id = ? order by sequence desc limit 1)`,
+        [id],
+      )
+      const newestAt = (row?.['accepted_at'] as number | undefined) ?? null
+      measures.set(id, { waiting: this.#counts.ofConnection(id), isMore: false, newestAt })
     }
+    return measures
   }
 
   async readUnconfirmed(): Promise<readonly Unconfirmed[]> {

@@ -28,6 +28,9 @@ export interface Seen {
   readonly losses: readonly Loss[]
 }
 
+// Enough for those that one lane may have tried in vain.
+const TOLD_ATTEMPTS = 4
+
 interface Move {
   readonly at: number
   /** Before it there was nothing to move. */
@@ -63,7 +66,8 @@ export function assertNoStandstill(mostMs: number, seen: Seen): number {
   return longest.ms
 }
 
-function tell({ connection, from, to }: Standstill, { history, losses }: Seen): string {
+function tell(standstill: Standstill, { input, history, losses }: Seen): string {
+  const { connection, from, to } = standstill
   const isNear = (at: number) => at > from - BELIEVED_MS && at < to + LOOK_EVERY_MS
   const changes = history.of(connection).map(({ at, owner }) => ({ at, what: `held by ${owner ?? 'nobody'}` }))
   const lost = losses.flatMap(({ at, until, worker }) => [
@@ -71,20 +75,37 @@ function tell({ connection, from, to }: Standstill, { history, losses }: Seen): 
     ...(until === undefined ? [] : [{ at: until, what: `back ${worker}` }]),
   ])
   const came = history.workers.map(({ since, id }) => ({ at: since, what: `new ${id}` }))
-  return [...changes, ...lost, ...came, { at: from, what: 'STANDS STILL' }, { at: to, what: 'MOVES' }]
-    .filter(({ at }) => isNear(at))
+  const moments = [...changes, ...lost, ...came, { at: from, what: 'STANDS STILL' }, { at: to, what: 'MOVES' }]
+  return [...moments.filter(({ at }) => isNear(at)), ...tellAttempts(standstill, input)]
     .toSorted((a, b) => a.at - b.at)
     .map(({ at, what }) => `  ${at - from} ms: ${what}`)
     .join('\n')
 }
 
+/** The last attempts that touched the lane before it moved again, and what became of their messages. */
+function tellAttempts({ connection, to }: Standstill, { messages, attempts = [] }: LedgerInput) {
+  const own = attempts.filter((attempt) => attempt.connection === connection && attempt.startedAt <= to)
+  return own.slice(-TOLD_ATTEMPTS).flatMap(({ messageId, number, startedAt, endedAt, outcome }) => {
+    const message = messages.find(({ id }) => id === messageId)
+    const which = `attempt ${number} of the message to ${message?.to}, ${message?.state} ${message?.reason ?? ''}`
+    return [
+      { at: message?.acceptedAt ?? startedAt, what: `accepted: ${messageId}` },
+      { at: startedAt, what: `began: ${which} (${messageId})` },
+      { at: endedAt ?? to, what: `ended: ${outcome ?? 'not yet'} (${messageId})` },
+    ]
+  })
+}
+
 function movesOf({ messages, attempts = [] }: LedgerInput): Map<string, Move[]> {
   const acceptedAt = new Map(messages.map((message) => [message.id, message.acceptedAt]))
   const lanes = new Map<string, Move[]>()
-  for (const { messageId, connection, startedAt, endedAt } of attempts) {
+  for (const { messageId, connection, startedAt, endedAt, mediaEndedAt } of attempts) {
     const moves = lanes.get(connection) ?? []
     lanes.set(connection, moves)
-    moves.push({ at: startedAt, possibleFrom: acceptedAt.get(messageId) ?? startedAt })
+    // A fetch that a pause broke is tried again after 5 s, and may wait for hosts that do not answer: no holder moves a
+    // lane meanwhile.
+    const possibleFrom = Math.max(acceptedAt.get(messageId) ?? startedAt, mediaEndedAt ?? 0)
+    moves.push({ at: startedAt, possibleFrom: Math.min(possibleFrom, startedAt) })
     if (endedAt !== null) moves.push({ at: endedAt, possibleFrom: startedAt })
   }
   for (const moves of lanes.values()) moves.sort((a, b) => a.at - b.at)

@@ -35,6 +35,6 @@ describe('an unreliable WhatsApp Cloud, several workers', () => {
         await cluster.close()
       }
     },
-    300_000 + rounds * 25_000,
+    420_000 + rounds * 25_000,
   )
 })

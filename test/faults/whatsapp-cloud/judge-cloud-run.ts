@@ -7,8 +7,9 @@ import { checkLedger, type Ledger } from '../../support/ledger/check-ledger.ts'
 import type { DeliveredEntry, LedgerInput, ListedMessage, SentRequest } from '../../support/ledger/ledger-input.ts'
 import type { CallbackTry, SentMessage, Simulator } from '../../support/whatsapp-cloud/simulator-types.ts'
 
-// A lane whose call got lost on its way stands still until no report can come any more, and several may in turn.
-const DRAINED_WITHIN_MS = 180_000
+// A lane whose call got lost on its way stands still until no report can come any more, for a minute, and several may in
+// turn: one that the network loses, and one at each kill.
+const DRAINED_WITHIN_MS = 300_000
 const APPLIED_WITHIN_MS = 20_000
 const RANKS = ['PUBLISHED', 'DELIVERED', 'READ']
 const RANK_OF: Readonly<Record<string, string>> = { sent: 'PUBLISHED', delivered: 'DELIVERED', read: 'READ' }

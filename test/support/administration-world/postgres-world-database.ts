@@ -91,7 +91,7 @@ const EMPTIED = [
   'request',
   'accept_commit',
   'ended_attempt',
-  'open_attempt',
+  'lane_attempt',
   'lane',
   'idempotency',
   'queued',

@@ -57,7 +57,7 @@ type Dated<Row, Moment extends keyof Row> = Omit<Row, Moment> & Readonly<Record<
 // Attempts have no command of their own that lists all of them, so they are read where they lie.
 const ATTEMPTS = `
   select message.id as "messageId", connection.number as connection, tried.number, tried.started_at as "startedAt",
-      tried.ended_at as "endedAt", tried.outcome
+      tried.ended_at as "endedAt", tried.outcome, media.ended_at as "mediaEndedAt"
     from (
       select message_sequence, number, started_at, ended_at, outcome from attempt
       union all
@@ -65,6 +65,7 @@ const ATTEMPTS = `
     ) as tried
     join message on message.sequence = tried.message_sequence
     join connection on connection.id = message.connection_id
+    left join media on media.message_sequence = tried.message_sequence
     order by tried.started_at, tried.message_sequence`
 
 function readAttempts(dataDir: string): RecordedAttempt[] {
@@ -79,7 +80,12 @@ function readAttempts(dataDir: string): RecordedAttempt[] {
 async function readAttemptsAt(url: string): Promise<RecordedAttempt[]> {
   const { rows } = await withClient(url, (client) => client.query<RecordedAttempt>(ATTEMPTS))
   const toNumber = (moment: unknown) => (moment === null ? null : Number(moment))
-  return rows.map((row) => ({ ...row, startedAt: Number(row.startedAt), endedAt: toNumber(row.endedAt) }))
+  return rows.map((row) => ({
+    ...row,
+    startedAt: Number(row.startedAt),
+    endedAt: toNumber(row.endedAt),
+    mediaEndedAt: toNumber(row.mediaEndedAt),
+  }))
 }
 
 /** The file that holds the messages, whatever it is called. */

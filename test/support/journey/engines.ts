@@ -41,6 +41,11 @@ function settingsFor({ url, drop }: TestDatabase): Readonly<Record<string, strin
   return { NUNCIO_DATABASE_URL: url }
 }
 
+/** What leads a command to the data of a journey, beside its data folder. */
+export function settingsOf({ database }: Pick<Journey, 'database'>): Readonly<Record<string, string>> {
+  return database.engine === 'postgres' ? { NUNCIO_DATABASE_URL: database.url } : {}
+}
+
 /** A program of somebody else's in the same data, past all of our code. */
 export interface Stranger {
   /** Statements, or one question. */

@@ -106,6 +106,17 @@ describe('the ledger', () => {
     assert.throws(() => assertClean(ledger), new RegExp(`${kind}: \\d`))
   })
 
+  it('tells of what stands at the front of a lane before what waits behind it', () => {
+    const run = madeUpRun()
+    show(run, 'message-9', { state: 'QUEUED', reason: 'behind_others' })
+    show(run, 'message-23', { state: 'QUEUED', reason: 'retrying' })
+
+    const [first, second] = checkLedger(run).faults.unfinished
+
+    assert.match(first ?? '', /^message-23 /)
+    assert.match(second ?? '', /^message-9 /)
+  })
+
   it('lets requests that overlapped at the client arrive either way', () => {
     const run = madeUpRun()
     const later = run.requests[6]

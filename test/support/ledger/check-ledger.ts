@@ -6,6 +6,7 @@ import { type Matches, matchRequests } from './match-requests.ts'
 const SENT = ['PUBLISHED', 'DELIVERED', 'READ']
 const NOT_SENT = ['FAILED', 'EXPIRED', 'CANCELLED']
 const ENDED = [...SENT, ...NOT_SENT, 'UNCONFIRMED']
+const BEHIND = 'behind_others'
 
 /** Every list is empty after a good run. The entries are sentences for people. */
 export interface LedgerFaults {
@@ -64,7 +65,11 @@ export function checkLedger(input: LedgerInput): Ledger {
       corrupted: inbox.flatMap((entry) =>
         requestOf(entry.messageId).flatMap(({ request }) => differences(entry, request)),
       ),
-      unfinished: messages.filter(({ state }) => !ENDED.includes(state)).map(describe),
+      // Few are shown, and those at the front tell what the others wait for.
+      unfinished: messages
+        .filter(({ state }) => !ENDED.includes(state))
+        .toSorted((a, b) => Number(a.reason === BEHIND) - Number(b.reason === BEHIND))
+        .map(describe),
       logLies: messages.filter(({ id, state }) => isLie(state, deliveredIds.has(id))).map(describe),
       unexplained: messages.filter(({ state, reason }) => !SENT.includes(state) && reason === null).map(describe),
     },

@@ -48,6 +48,8 @@ export interface RecordedAttempt {
   readonly startedAt: number
   readonly endedAt: number | null
   readonly outcome: string | null
+  /** When its media was there, or known not to be had. Null or absent without media. */
+  readonly mediaEndedAt?: number | null
 }
 
 export interface LedgerInput {

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { PostgresServer } from './postgres-server.ts'
+import { PostgresServer, type ServerOptions } from './postgres-server.ts'
 
 // Where Debian keeps each version with all its programs. What npm installs has no pg_dump.
 const VERSIONS = '/usr/lib/postgresql'
@@ -11,10 +11,10 @@ export function obstacleToDumping(): string | null {
 }
 
 /** A server that the pg_dump of this machine is not older than. */
-export function openDumpingServer(): Promise<PostgresServer> {
+export function openDumpingServer(options: ServerOptions = {}): Promise<PostgresServer> {
   const programs = findPrograms()
   if (programs === undefined) throw new Error(`Install it: ${obstacleToDumping()}`)
-  return PostgresServer.open({ programs })
+  return PostgresServer.open({ ...options, programs })
 }
 
 function findPrograms(): string | undefined {

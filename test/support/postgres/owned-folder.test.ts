@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, it, onTestFinished, vi } from 'vitest'
 import { isRunning } from '../black-box/test-folder.ts'
 import { waitUntil } from '../black-box/wait-until.ts'
@@ -22,7 +24,7 @@ const STAND_IN = `
   import { spawn } from 'node:child_process'
   import { writeFileSync } from 'node:fs'
   import { OwnedFolder } from '${new URL('owned-folder.ts', import.meta.url)}'
-  const owned = OwnedFolder.open()
+  const owned = OwnedFolder.open(process.argv[1])
   const folder = owned.path
   const server = spawn('tail', ['-f', folder + '/owner'], { stdio: 'ignore', detached: true })
   server.unref()
@@ -55,13 +57,16 @@ describe('a server whose tests are gone', () => {
   })
 
   it('is swept by the next one when its guard was killed as well', async () => {
-    const { owner, told } = await startOwner(STAND_IN)
+    // Of its own: the next one may also be a test beside this one.
+    const parent = mkdtempSync(join(tmpdir(), 'nuncio-parent-'))
+    onTestFinished(() => rmSync(parent, { recursive: true, force: true }))
+    const { owner, told } = await startOwner(STAND_IN, parent)
     process.kill(told.guard, 'SIGKILL')
     owner.kill('SIGKILL')
     await once(owner, 'exit')
     const wasAlive = isAlive(told.server)
 
-    await OwnedFolder.open().close()
+    await OwnedFolder.open(parent).close()
 
     assert.deepEqual([wasAlive, isAlive(told.server), existsSync(told.folder)], [true, false, false])
   })
@@ -99,12 +104,12 @@ describe('a server whose tests are gone', () => {
 })
 
 /** A process of its own that has a server, and tells of it. */
-async function startOwner(server: string) {
+async function startOwner(server: string, parent = tmpdir()) {
   const script = `${server}
     console.log(JSON.stringify({ server: pid, folder }))
     const [order] = await process.stdin.toArray()
     if (String(order) === 'close') await close()`
-  const owner = spawn(process.execPath, ['--input-type=module', '--eval', script])
+  const owner = spawn(process.execPath, ['--input-type=module', '--eval', script, parent])
   onTestFinished(() => void owner.kill('SIGKILL'))
   let output = ''
   for (const stream of [owner.stdout, owner.stderr]) stream.on('data', (text: Buffer) => (output += text.toString()))

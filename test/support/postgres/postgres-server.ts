@@ -38,6 +38,8 @@ export interface ServerOptions {
   readonly parentFolder?: string
   /** The folder of the programs of another PostgreSQL than the one that npm has installed. */
   readonly programs?: string
+  /** Also listens at a Unix socket: see `socketUrl`. */
+  readonly hasSocket?: boolean
 }
 
 export interface StandbyOptions {
@@ -61,6 +63,7 @@ interface Parts {
   readonly password: string
   readonly port: number
   readonly environment: Readonly<Record<string, string>>
+  readonly hasSocket: boolean
 }
 
 /**
@@ -124,6 +127,12 @@ export class PostgresServer {
 
   url(database = SUPERUSER, port = this.port): string {
     return `postgres://${SUPERUSER}:${encodeURIComponent(this.password)}@127.0.0.1:${port}/${encodeURIComponent(database)}`
+  }
+
+  /** By its Unix socket, if it has one. */
+  socketUrl(database = SUPERUSER): string {
+    const way = { host: this.#parts.folder.path, port: String(this.port), user: SUPERUSER, password: this.password }
+    return `postgres:///${encodeURIComponent(database)}?${new URLSearchParams(way)}`
   }
 
   /** One statement on a connection of its own. */
@@ -273,6 +282,7 @@ async function openParts(options: ServerOptions): Promise<Parts> {
     password: options.password ?? randomBytes(12).toString('hex'),
     port: await findFreePort(),
     environment: options.environment ?? {},
+    hasSocket: options.hasSocket ?? false,
   }
 }
 

@@ -23,6 +23,8 @@ export interface PostmasterSettings {
   /** Where its log and its process number go. */
   readonly folder: string
   readonly environment: Readonly<Record<string, string>>
+  /** Also listens at a Unix socket in that folder. */
+  readonly hasSocket: boolean
 }
 
 /** The process of a server, on data that are there already. */
@@ -77,11 +79,11 @@ export class Postmaster {
   }
 
   #spawn(port: number): void {
-    const { binaries, dataFolder, folder, environment } = this.#settings
+    const { binaries, dataFolder, folder, environment, hasSocket } = this.#settings
     const settings = {
       port: String(port),
       listen_addresses: '127.0.0.1',
-      unix_socket_directories: '',
+      unix_socket_directories: hasSocket ? folder : '',
       external_pid_file: join(folder, 'postmaster.pid'),
     }
     const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])

@@ -68,7 +68,12 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
       await store.lanes.confirmBacklog(own(params, visit), visit.actor)
       return showConnection(deps, { of: own(params, visit) }, visit)
     },
-    cancelWaiting: ({ params, body }, visit) => store.lanes.cancelWaiting(own(params, visit), body.upTo, visit.actor),
+    async cancelWaiting({ params, body: { upTo, olderThanMs } }, visit) {
+      const of = own(params, visit)
+      if (upTo !== null || olderThanMs === undefined) return store.lanes.cancelWaiting(of, upTo, visit.actor)
+      const last = await store.lanes.findLastBefore(of, visit.now - olderThanMs)
+      return last === null ? { cancelled: 0, upTo: null } : store.lanes.cancelWaiting(of, last, visit.actor)
+    },
     async listUnresolved({ query }, visit) {
       const connectionId = (query.connection ?? null) as ConnectionId | null
       const wanted = { accountId: visit.accountId, connectionId, after: query.after ?? null }

@@ -171,6 +171,30 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
     assert.deepEqual([late, remove], ['403 step_up_required', '403 step_up_required'])
   })
 
+  it('have only what is old taken out, by the clock of the server', async () => {
+    const old = [await world.accept({ connectionId: id }), await world.accept({ connectionId: id })]
+    world.now += 600_000
+    const young = await world.accept({ connectionId: id })
+    const olderThan = (olderThanMs: number) => ({ params: of(), body: { upTo: null, olderThanMs }, as: anna })
+
+    const none = await world.call('cancelWaiting', olderThan(600_001))
+    const some = await world.call('cancelWaiting', olderThan(300_000))
+    const { items } = await world.call('readLane', { params: of(), as: anna })
+
+    assert.deepEqual(
+      [none, some],
+      [
+        { cancelled: 0, upTo: null },
+        { cancelled: old.length, upTo: null },
+      ],
+    )
+    assert.deepEqual(
+      items.map(({ id }) => id),
+      [young.id],
+    )
+    assert.equal(await world.refusal('cancelWaiting', olderThan(0)), '400 input_invalid')
+  })
+
   it('are emptied and removed by whoever says so, and single messages dealt with', async () => {
     const waiting = await world.accept({ connectionId: id })
     await world.acceptMany(3, id)

@@ -1,6 +1,6 @@
 -- What waits is taken out only while it is not being handed over: the row is locked first and the open attempt looked
 -- for after, as opening an attempt does it (G4). Zero rows tell the caller that it came too late.
-create function update_message() returns trigger language plpgsql as $$
+create or replace function update_message() returns trigger language plpgsql as $$
 declare
   is_changed boolean;
 begin
@@ -16,7 +16,8 @@ begin
     end if;
     return case when is_changed then new end;
   end if;
-  perform from queued where account_id = old.account_id and sequence = old.sequence for update;
+  -- By all that it may be found by: see `write_steps`.
+  perform from queued where account_id = old.account_id and sequence = old.sequence and connection_id = old.connection_id for update;
   if not found then
     return null;
   end if;
@@ -25,10 +26,11 @@ begin
     return null;
   end if;
   if new.state = 'QUEUED' then
-    update queued set attempts = new.attempts where account_id = old.account_id and sequence = old.sequence;
+    update queued set attempts = new.attempts
+      where account_id = old.account_id and sequence = old.sequence and connection_id = old.connection_id;
     return new;
   end if;
-  delete from queued where account_id = old.account_id and sequence = old.sequence;
+  delete from queued where account_id = old.account_id and sequence = old.sequence and connection_id = old.connection_id;
   insert into settled (sequence, id, account_id, connection_id, token_id, request_id, body, body_crc, recipient, type, state,
       reason, words, attempts, accepted_at, published_at, settled_at, network_id, remote_address, user_agent, took_us,
       resend_of, resent_as, resolved_at)
@@ -42,4 +44,4 @@ begin
   return new;
 end
 $$;
-create trigger update_message instead of update on message for each row execute function update_message();
+create or replace trigger update_message instead of update on message for each row execute function update_message();

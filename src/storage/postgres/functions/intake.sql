@@ -1,7 +1,7 @@
 -- What accepting needs beside `accept_batch`.
 
 -- Which of these keys name a message, as one letter each.
-create function name_messages(account_ids text[], keys text[], key_lasts_ms bigint) returns text language plpgsql
+create or replace function name_messages(account_ids text[], keys text[], key_lasts_ms bigint) returns text language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
 as $$
 begin
@@ -15,8 +15,8 @@ $$;
 
 -- How many messages wait behind a place, in the lane with this number or (without one) in the whole account, up to a
 -- limit: `count`, or `count place` where the time was over. Then it goes on from that place with the next call, so that
--- counting a million keeps nobody waiting who uses the same connection.
-create function count_waiting(account_ids text[], numbers text[], places bigint[], limits bigint[], within_ms integer)
+-- counting a million keeps nobody waiting who uses the same connection. Looked for by rows: see `write_steps`.
+create or replace function count_waiting(account_ids text[], numbers text[], places bigint[], limits bigint[], within_ms integer)
   returns text language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
 as $$
 declare
@@ -45,10 +45,12 @@ begin
       wanted := least(at_once, limits[i] - counted);
       if numbers[i] is null then
         select count(*), max(sequence) into found_count, newest from (
-          select sequence from queued where account_id = account_ids[i] and sequence > place order by sequence limit wanted) q;
+          select sequence from queued where (account_id, sequence) > (account_ids[i], place) and account_id <= account_ids[i]
+            order by account_id, sequence limit wanted) q;
       else
         select count(*), max(sequence) into found_count, newest from (
-          select sequence from queued where connection_id = the_connection and sequence > place order by sequence limit wanted) q;
+          select sequence from queued where (connection_id, sequence) > (the_connection, place) and connection_id <= the_connection
+            order by connection_id, sequence limit wanted) q;
       end if;
       counted := counted + found_count;
       if found_count < at_once then
@@ -63,7 +65,7 @@ end
 $$;
 
 -- Requests with a known token that were refused.
-create function log_requests(
+create or replace function log_requests(
   lock_ms integer, account_ids text[], token_ids text[], request_ids text[], received bigint[], took bigint[], statuses integer[],
   codes text[], faults text[], bodies text[], addresses text[], agents text[]
 ) returns void language plpgsql as $$
@@ -76,7 +78,7 @@ $$;
 
 -- What is only told to people, and so not worth a flush of the disk: how long commits took, and when tokens were last
 -- used, to the minute. A token that somebody is changing right now is left alone.
-create function note_acceptances(
+create or replace function note_acceptances(
   last_sequences bigint[], first_sequences bigint[], took bigint[], token_ids text[], used_at bigint[]
 ) returns void language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
 as $$

@@ -1,22 +1,18 @@
--- An attachment that is still to be fetched, as a worker wants it.
-create type wanted_media as (
-  sequence bigint, message_id text, account_id text, connection_id text, url text, type text, tries integer, next_try_at bigint,
-  is_lane_held boolean
-);
+-- What waits is found by all of its indexes alike: see `write_steps`.
 
 -- A heartbeat that lies far in the future was written before the clock of the database was set back: it says nothing.
-create function lives(a_worker text) returns boolean language sql stable as $$
+create or replace function lives(a_worker text) returns boolean language sql stable as $$
   select exists (select from worker where id = a_worker and heartbeat_until > now_ms() and heartbeat_until <= now_ms() + 60000)
 $$;
 
 -- Whether a worker may fetch for this lane: its own, or nobody's.
-create function may_fetch_for(a_worker text, owner text) returns boolean language sql stable as $$
+create or replace function may_fetch_for(a_worker text, owner text) returns boolean language sql stable as $$
   select owner is null or owner = a_worker or not lives(owner)
 $$;
 
 -- What may be fetched of one account. Looks at the oldest that wait to be fetched; forgets those whose message does not
 -- wait any more, because they would be in the way at every look.
-create function due_media(a_worker text, an_account text, now bigint, longest_wait_ms bigint, busy bigint[], most integer)
+create or replace function due_media(a_worker text, an_account text, now bigint, longest_wait_ms bigint, busy bigint[], most integer)
   returns setof wanted_media language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
 as $$
 declare
@@ -29,7 +25,7 @@ begin
     )
     update media m set state = 'forgotten', fetcher = null from oldest o
       where m.account_id = o.account_id and m.message_sequence = o.message_sequence and m.state = 'pending'
-        and not exists (select from queued q where q.account_id = o.account_id and q.sequence = o.message_sequence);
+        and not exists (select from queued q where q.account_id = o.account_id and q.sequence = o.message_sequence and q.connection_id = m.connection_id);
     exit when not found;
   end loop;
   -- Lane by lane, or what waits in the lanes of others would hide what is in ours.
@@ -49,7 +45,7 @@ begin
       select p.* from media p where p.account_id = an_account and p.connection_id = o.id and p.state = 'pending'
         order by p.message_sequence limit looked_at
     ) m
-    join queued q on q.account_id = m.account_id and q.sequence = m.message_sequence
+    join queued q on q.account_id = m.account_id and q.sequence = m.message_sequence and q.connection_id = m.connection_id
     where (m.next_try_at <= now or m.next_try_at > now + longest_wait_ms) and m.message_sequence <> all (busy)
       and (m.fetcher is null or m.fetcher = a_worker or not lives(m.fetcher))
     order by o.is_held desc, m.message_sequence limit most;
@@ -58,7 +54,7 @@ $$;
 
 -- An account is looked for between itself and itself, and in that order: see `write_steps`. Otherwise all of the spool
 -- might be read for it.
-create function spool_bytes(a_spool text, an_account text) returns bigint language sql stable
+create or replace function spool_bytes(a_spool text, an_account text) returns bigint language sql stable
   set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
   select coalesce((select sum(size_bytes) from (
       select size_bytes from media where spool = a_spool and account_id >= an_account and account_id <= an_account and state = 'ready'
@@ -68,7 +64,7 @@ $$;
 
 -- Takes these fetches for a worker and returns them. A fetch of a worker of another spool is taken over by whoever holds
 -- the lane: that file would be of no use to it.
-create function take_media(a_worker text, a_spool text, sequences bigint[]) returns setof wanted_media language plpgsql
+create or replace function take_media(a_worker text, a_spool text, sequences bigint[]) returns setof wanted_media language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
 as $$
 begin
@@ -77,7 +73,7 @@ begin
   update media m set fetcher = a_worker
     from queued q left join lane l on l.connection_id = q.connection_id
     where m.message_sequence = any (sequences) and m.state = 'pending'
-      and q.account_id = m.account_id and q.sequence = m.message_sequence
+      and q.account_id = m.account_id and q.sequence = m.message_sequence and q.connection_id = m.connection_id
       and may_fetch_for(a_worker, l.owner)
       and (m.fetcher is null or m.fetcher = a_worker or not lives(m.fetcher)
         or (l.owner = a_worker and (select w.spool from worker w where w.id = m.fetcher) is distinct from a_spool))
@@ -88,7 +84,7 @@ $$;
 
 -- What the heads of lanes want for. A head whose file lies in another spool shows that its lane has come from there: that
 -- file and the next of its lane are fetched anew. Null connections in `present`: still missing.
-create function look_at_heads(a_worker text, a_spool text, sequences bigint[], moved_at_once integer, a_time bigint)
+create or replace function look_at_heads(a_worker text, a_spool text, sequences bigint[], moved_at_once integer, a_time bigint)
   returns table (media wanted_media, is_present boolean) language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
 as $$
@@ -140,26 +136,26 @@ begin
   return query
   select row(m.message_sequence, q.id, m.account_id, m.connection_id, m.url, m.type, m.tries, m.next_try_at,
       coalesce(l.owner = a_worker, false))::wanted_media, m.state = 'ready'
-    from media m join queued q on q.account_id = m.account_id and q.sequence = m.message_sequence
+    from media m join queued q on q.account_id = m.account_id and q.sequence = m.message_sequence and q.connection_id = m.connection_id
     left join lane l on l.connection_id = m.connection_id
     where m.message_sequence = any (sequences) and may_fetch_for(a_worker, l.owner)
       and (m.state = 'pending' or m.state = 'ready' and m.spool = a_spool);
 end
 $$;
 
-create function media_is_ready(a_worker text, a_spool text, a_sequence bigint, a_path text, bytes bigint, a_sha256 text, a_mime text,
+create or replace function media_is_ready(a_worker text, a_spool text, a_sequence bigint, a_path text, bytes bigint, a_sha256 text, a_mime text,
   took bigint, at bigint) returns boolean language plpgsql set enable_seqscan = off as $$
 begin
   perform make_durable(2000);
   update media m set state = 'ready', path = a_path, spool = a_spool, size_bytes = bytes, sha256 = a_sha256, mime = a_mime, took_ms = took,
       ended_at = at, tries = tries + 1, code = null, words = null, fetcher = null
     where m.message_sequence = a_sequence and m.state = 'pending' and m.fetcher = a_worker
-      and exists (select from queued q where q.account_id = m.account_id and q.sequence = m.message_sequence);
+      and exists (select from queued q where q.account_id = m.account_id and q.sequence = m.message_sequence and q.connection_id = m.connection_id);
   return found;
 end
 $$;
 
-create function retry_media(a_worker text, a_sequence bigint, a_code text, some_words text, a_time bigint, next_at bigint) returns void
+create or replace function retry_media(a_worker text, a_sequence bigint, a_code text, some_words text, a_time bigint, next_at bigint) returns void
   language plpgsql set enable_seqscan = off as $$
 begin
   perform make_durable(2000);
@@ -176,13 +172,14 @@ $$;
 
 -- Fails the message of an attachment, unless it is being handed over: then it may be on its way. And what was handed over
 -- once with an unknown fate may have arrived, so nothing may be said that denies it.
-create function fail_for_media(an_account text, a_sequence bigint, a_code text, some_words text, at bigint) returns boolean language plpgsql
+create or replace function fail_for_media(an_account text, a_sequence bigint, a_code text, some_words text, at bigint) returns boolean language plpgsql
   set enable_seqscan = off as $$
 declare
   waiting record;
   may_have_arrived boolean;
 begin
-  select q.connection_id into waiting from queued q where q.account_id = an_account and q.sequence = a_sequence for update;
+  select q.connection_id into waiting from queued q where (q.account_id, q.sequence) >= (an_account, a_sequence)
+    and (q.account_id, q.sequence) <= (an_account, a_sequence) for update;
   if not found then
     return false;
   end if;
@@ -195,7 +192,7 @@ begin
 end
 $$;
 
-create function fail_media(a_worker text, a_sequence bigint, a_code text, some_words text, a_time bigint) returns void language plpgsql
+create or replace function fail_media(a_worker text, a_sequence bigint, a_code text, some_words text, a_time bigint) returns void language plpgsql
   set enable_seqscan = off as $$
 declare
   account text;
@@ -211,7 +208,7 @@ end
 $$;
 
 -- These files of a spool were looked for and are not there. Returns the connections whose messages this has changed.
-create function lose_media(a_spool text, sequences bigint[], paths text[], a_time bigint, most_tries integer)
+create or replace function lose_media(a_spool text, sequences bigint[], paths text[], a_time bigint, most_tries integer)
   returns setof text language plpgsql set enable_seqscan = off as $$
 declare
   found_media record;
@@ -225,7 +222,8 @@ begin
       -- By the message: the index by spool, which looks as good while nobody has gathered statistics, finds the whole spool.
       where m.message_sequence = sequences[i] and m.path = paths[i] and m.spool || '' = a_spool and m.state = 'ready' for update;
     continue when not found;
-    perform from queued q where q.account_id = found_media.account_id and q.sequence = sequences[i] for update;
+    perform from queued q where q.account_id = found_media.account_id and q.sequence = sequences[i]
+      and q.connection_id = found_media.connection_id for update;
     if not found then
       update media m set state = 'forgotten' where m.message_sequence = sequences[i];
       continue;

@@ -1,11 +1,12 @@
 -- Writes what the lanes of one worker did in one turn: what ends and what begins, in one commit (G4). Set by set, not
 -- lane by lane: that is several times as fast.
 --
--- A step writes nothing when its claim is gone (G6): what closes must find its own open attempt with its epoch, and what
--- only opens must find its epoch in the lane. Returns one letter for each step: `o` opened, `n` not opened, `f` fenced,
--- `b` somebody else has locked a message of it, and nothing was written.
+-- A step writes nothing when its claim is gone (G6): what ends or opens an attempt must find its epoch in the row that a
+-- held lane has for its attempts (`lane_attempt`, where whoever takes the lane puts another), and what it writes beside must
+-- find it in the lane. Returns one letter for each step: `o` opened, `n` not opened, `f` fenced, `b` somebody else has locked a
+-- message of it, and nothing was written.
 --
--- Locks are taken in this order by all: lane, message, open attempt. Who opens locks the message first; who cancels locks
+-- Locks are taken in this order by all: lane, message, attempt. Who opens locks the message first; who cancels locks
 -- it too, and looks for the open attempt after. So one of the two sees the other. And who removes a connection locks all
 -- that waits on it: so either it sees that an attempt has ended, or whoever ends it sees the removal.
 --
@@ -13,9 +14,11 @@
 --
 -- It is planned once, perhaps while nothing is there yet, and must then serve millions. So the planner is left no choice
 -- but the index of each key: what is looked for stands in a subselect of its own, or, where rows are changed, between the
--- key and itself. As an equation it would be joined, and a table that seemed empty was read from end to end for that. And
--- arrays are looked into by position: each that is unnested costs ten times as much.
-create function write_steps(
+-- key and itself. As an equation it would be joined, and a table that seemed empty was read from end to end for that. What
+-- waits has several indexes with the sequence in them, and once a backlog has gone, any of them may seem the shortest, also
+-- one that must be read from end to end: so it is looked for by rows, which only one index can compare, or by all that it
+-- may be found by. And arrays are looked into by position: each that is unnested costs ten times as much.
+create or replace function write_steps(
   a_worker text, a_slot integer, a_count bigint, lock_ms integer,
   -- True: what others have locked is left out instead of waited for.
   wary boolean,
@@ -47,8 +50,6 @@ declare
   holds boolean[];
   lockable boolean[];
   moved integer[];
-  opened text[];
-  opened_to integer;
   at integer;
   -- Nothing has ended later than now, by the clock that all share: so what another worker begins on a lane after it has
   -- taken it never seems to have begun before that.
@@ -65,11 +66,10 @@ begin
     end loop;
   end if;
 
-  if ends is null or 0 = any (ends) or extras is not null then
-    select array_agg(l.yes is true order by i) into holds from generate_series(1, n) i
+  if extras is not null then
+    select array_agg(case when i = any (extras) then l.yes is true end order by i) into holds from generate_series(1, n) i
       left join lateral (
-        select true as yes from lane
-          where (coalesce(ends[i], 0) = 0 or i = any (extras)) and lane.connection_id = connections[i] and lane.epoch = epochs[i]
+        select true as yes from lane where i = any (extras) and lane.connection_id = connections[i] and lane.epoch = epochs[i]
           for no key update
       ) l on true;
   end if;
@@ -82,10 +82,12 @@ begin
           where queued.account_id = accounts[i] and queued.sequence = open_sequences[i] and queued.connection_id = connections[i]
             and queued.attempts = open_numbers[i] - case when close_sequences[i] = open_sequences[i] then 2 else 1 end
             -- Sequences of a lane commit in their order: whoever sees this message sees all that come before it.
-            and (alones[i] is not true or not exists (
-              select from queued b where b.connection_id = connections[i] and b.sequence < open_sequences[i]
-                and b.sequence is distinct from close_sequences[i]
-            ))
+            and (alones[i] is not true or (
+              select b.sequence from queued b
+                where (b.connection_id, b.sequence) >= (connections[i], 0) and (b.connection_id, b.sequence) < (connections[i], open_sequences[i])
+                  and b.sequence is distinct from close_sequences[i]
+                limit 1
+            ) is null)
           for no key update
       ) q on true;
   end if;
@@ -93,7 +95,7 @@ begin
   if 1 = any (ends) or 2 = any (ends) then
     if lockable is not null then
       with moving as (
-        update open_attempt o
+        update lane_attempt o
           set message_sequence = open_sequences[i], number = open_numbers[i], started_at = ats[i], crashes = 0, evidence_until = null, words = null
           from generate_series(1, n) i
           where ends[i] in (1, 2) and lockable[i]
@@ -110,7 +112,9 @@ begin
     end if;
     if coalesce(cardinality(moved), 0) < n then
       with ending as (
-        delete from open_attempt o using generate_series(1, n) i
+        update lane_attempt o
+          set message_sequence = null, number = null, started_at = null, crashes = 0, evidence_until = null, words = null, doubted_sequence = null
+          from generate_series(1, n) i
           where ends[i] in (1, 2) and result[i] is null
             and o.connection_id >= connections[i] and o.connection_id <= connections[i] and o.epoch = epochs[i]
             and o.message_sequence = close_sequences[i] and o.number = close_numbers[i]
@@ -126,7 +130,8 @@ begin
   if 1 = any (ends) then
     with gone as (
       delete from queued q using generate_series(1, n) i
-        where ends[i] = 1 and result[i] is not null and q.sequence >= close_sequences[i] and q.sequence <= close_sequences[i]
+        where ends[i] = 1 and result[i] is not null and (q.account_id, q.sequence) >= (accounts[i], close_sequences[i])
+          and (q.account_id, q.sequence) <= (accounts[i], close_sequences[i])
         returning q.*, i
     )
     insert into settled (sequence, id, account_id, connection_id, token_id, request_id, body, body_crc, recipient, type, state,
@@ -146,7 +151,8 @@ begin
 
   if 2 = any (ends) then
     update queued q set attempts = close_numbers[i] from generate_series(1, n) i
-      where ends[i] = 2 and result[i] is not null and q.sequence >= close_sequences[i] and q.sequence <= close_sequences[i];
+      where ends[i] = 2 and result[i] is not null and (q.account_id, q.sequence) >= (accounts[i], close_sequences[i])
+        and (q.account_id, q.sequence) <= (accounts[i], close_sequences[i]);
     perform settle_orphan(accounts[i], close_sequences[i], outcomes[i] = 'unknown', least(ended_ats[i], now)) from generate_series(1, n) i
       where ends[i] = 2 and result[i] is not null and (select c.state from connection c where c.id = connections[i]) = 'removed';
   end if;
@@ -159,7 +165,7 @@ begin
 
   if 3 = any (ends) then
     with waiting as (
-      update open_attempt o set evidence_until = untils[i], words = settle_words[i] from generate_series(1, n) i
+      update lane_attempt o set evidence_until = untils[i], words = settle_words[i] from generate_series(1, n) i
         where ends[i] = 3 and o.connection_id >= connections[i] and o.connection_id <= connections[i] and o.epoch = epochs[i]
           and o.message_sequence = close_sequences[i]
         returning i
@@ -171,36 +177,29 @@ begin
   end if;
 
   if ends is null or 0 = any (ends) then
-    for at in 1 .. n loop
-      if holds[at] and coalesce(ends[at], 0) = 0 then result[at] := 'n'; end if;
-    end loop;
     if lockable is not null then
       -- Repeated when nobody knew whether the first time was committed: what this claim has opened already is open.
-      with opened as (
-        insert into open_attempt (connection_id, account_id, message_sequence, number, epoch, started_at)
-          select connections[i], accounts[i], open_sequences[i], open_numbers[i], epochs[i], ats[i]
-            from generate_series(1, n) i
-            where coalesce(ends[i], 0) = 0 and lockable[i] and result[i] is not null
-              and (select c.state from connection c where c.id = connections[i]) = 'active'
-              and not exists (select from hold where "only" = 1)
-          on conflict (connection_id) do update set started_at = excluded.started_at
-            where open_attempt.epoch = excluded.epoch and open_attempt.message_sequence = excluded.message_sequence
-              and open_attempt.number = excluded.number
-          returning connection_id
+      with opening as (
+        update lane_attempt o set message_sequence = open_sequences[i], number = open_numbers[i], started_at = ats[i]
+          from generate_series(1, n) i
+          where coalesce(ends[i], 0) = 0 and lockable[i] and holds[i] is not false
+            and o.connection_id >= connections[i] and o.connection_id <= connections[i] and o.epoch = epochs[i]
+            and (o.message_sequence is null or (o.message_sequence = open_sequences[i] and o.number = open_numbers[i]))
+            and (select c.state from connection c where c.id = connections[i]) = 'active'
+            and not exists (select from hold where "only" = 1)
+          returning i
       )
-      select array_agg(o.connection_id) into opened from opened o;
-      -- They come in the order in which they were asked for.
-      opened_to := 1;
-      for at in 1 .. n loop
-        if connections[at] = opened[opened_to] then
-          result[at] := 'o';
-          opened_to := opened_to + 1;
-        end if;
+      select array_agg(o.i) into moved from opening o;
+      foreach at in array coalesce(moved, '{}') loop
+        result[at] := 'o';
       end loop;
-      if opened_to <= cardinality(opened) then
-        raise exception 'attempts were opened in another order than they were asked for';
-      end if;
     end if;
+    for at in 1 .. n loop
+      continue when coalesce(ends[at], 0) <> 0 or result[at] is not null;
+      if holds[at] is not false and holds_lane(connections[at], epochs[at]) then
+        result[at] := 'n';
+      end if;
+    end loop;
   end if;
 
   for e in 1 .. coalesce(cardinality(extras), 0) loop
@@ -222,76 +221,5 @@ begin
     result[at] := 'b';
   end loop;
   return array_to_string(result, '', 'f');
-end
-$$;
-
--- The same for one step that settles a message which needs nothing beside, opens the next one, or both. Most steps are of
--- this kind, and where a single lane is busy they come one by one: then this is what its speed depends on.
-create function write_step(
-  a_worker text, a_slot integer, a_count bigint, lock_ms integer,
-  a_connection text, an_account text, an_epoch bigint, an_at bigint,
-  -- Null when nothing ends.
-  close_sequence bigint, close_number integer, begun_at bigint, an_end bigint, a_network_id text, a_state text, a_reason text, some_words text,
-  -- Null when nothing opens.
-  open_sequence bigint, open_number integer, alone boolean
-) returns text language plpgsql
-  set enable_seqscan = off set enable_bitmapscan = off
-  set plan_cache_mode = force_generic_plan set jit = off
-as $$
-declare
-  may_open boolean := false;
-  now constant bigint := now_ms();
-begin
-  perform make_durable(lock_ms);
-  perform note_progress(a_worker, a_slot, a_count);
-  if close_sequence is null then
-    perform from lane where connection_id = a_connection and epoch = an_epoch for no key update;
-    if not found then
-      return 'f';
-    end if;
-  end if;
-  if open_sequence is not null then
-    perform from queued where account_id = an_account and sequence = open_sequence and connection_id = a_connection and attempts = open_number - 1
-      for no key update;
-    if found then
-      may_open := (select c.state = 'active' from connection c where c.id = a_connection) and not exists (select from hold where "only" = 1)
-        and not (alone and exists (
-          select from queued where connection_id = a_connection and sequence < open_sequence and sequence is distinct from close_sequence
-        ));
-    end if;
-  end if;
-  if close_sequence is null then
-    if may_open then
-      insert into open_attempt (connection_id, account_id, message_sequence, number, epoch, started_at)
-        values (a_connection, an_account, open_sequence, open_number, an_epoch, an_at)
-        on conflict (connection_id) do update set started_at = excluded.started_at
-          where open_attempt.epoch = excluded.epoch and open_attempt.message_sequence = excluded.message_sequence
-            and open_attempt.number = excluded.number;
-      may_open := found;
-    end if;
-    return case when may_open then 'o' else 'n' end;
-  end if;
-  if may_open then
-    update open_attempt set message_sequence = open_sequence, number = open_number, started_at = an_at, crashes = 0, evidence_until = null, words = null
-      where connection_id = a_connection and epoch = an_epoch and message_sequence = close_sequence and number = close_number;
-  else
-    delete from open_attempt
-      where connection_id = a_connection and epoch = an_epoch and message_sequence = close_sequence and number = close_number;
-  end if;
-  if not found then
-    return 'f';
-  end if;
-  with gone as (delete from queued where account_id = an_account and sequence = close_sequence returning *)
-  insert into settled (sequence, id, account_id, connection_id, token_id, request_id, body, body_crc, recipient, type, state,
-      reason, words, attempts, accepted_at, published_at, settled_at, network_id, remote_address, user_agent, took_us,
-      resend_of, attempt_started_at)
-    select sequence, id, account_id, connection_id, token_id, request_id, body, body_crc, recipient, type, a_state,
-        a_reason, some_words, close_number, accepted_at, case when a_state = 'PUBLISHED' then least(an_end, now) end, least(an_end, now),
-        a_network_id, remote_address, user_agent, took_us, resend_of, least(begun_at, now)
-      from gone;
-  if exists (select from notice_want where account_id = an_account) then
-    perform announce_messages(array[close_sequence]);
-  end if;
-  return case when may_open then 'o' else 'n' end;
 end
 $$;

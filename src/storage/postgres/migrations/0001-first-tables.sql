@@ -279,6 +279,8 @@ create table audit (
 -- include functions/intake.sql
 -- include functions/record.sql
 -- include functions/claim.sql
+-- include functions/claim-lanes.sql
+-- include functions/describe-lanes.sql
 -- include functions/expire.sql
 -- include functions/receipts.sql
 

@@ -51,4 +51,5 @@ create table remembrance (
 insert into remembrance ("only", installation, mark) values (1, gen_random_uuid()::text, 1);
 
 -- include functions/hold.sql
+-- include functions/wanted-media.sql
 -- include functions/media.sql

@@ -101,6 +101,7 @@ create table delivery_try (
 
 -- On a database that is made just now some of them are as new already.
 -- include functions/notices.sql
+-- include functions/announce-messages.sql
 drop function if exists record_steps, record_step, busy_steps, is_locked, settle_orphan, end_queued;
 -- include functions/record.sql
 drop function apply_receipts;

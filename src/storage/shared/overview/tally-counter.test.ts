@@ -105,9 +105,13 @@ describe.each(ENGINES)('the counting by the hour, on %s', (engine) => {
     assert.ok(again.every((hour) => hour > NOON - 48 * HOUR_MS))
   })
 
-  it('rests ten times as long as it counted', async () => {
+  it.each([
+    { who: 'somebody', looks: true, times: 10 },
+    { who: 'nobody', looks: false, times: 40 },
+  ])('rests $times times as long as it counted while $who looks', async ({ looks, times }) => {
     const connectionId = await world.connection(await oldAccount('Acme'))
     for (let made = 0; made < 5; made++) await world.accept({ connectionId })
+    if (looks) counter.look()
     const begunAt = performance.now()
 
     await counter.countNext()
@@ -115,8 +119,31 @@ describe.each(ENGINES)('the counting by the hour, on %s', (engine) => {
     const counted = performance.now() - begunAt
     const rested = waits.reduce((sum, ms) => sum + ms, 0)
     assert.ok(rested > 0)
-    assert.ok(rested <= counted * 10, `${rested} ms of rest after ${counted} ms`)
-    assert.ok(rested >= counted * 5, `${rested} ms of rest after ${counted} ms`)
+    assert.ok(rested <= counted * times, `${rested} ms of rest after ${counted} ms`)
+    assert.ok(rested >= (counted * times) / 2, `${rested} ms of rest after ${counted} ms`)
+  })
+
+  it('rests no longer after an hour once somebody looks', async () => {
+    const connectionId = await world.connection(await oldAccount('Acme'))
+    await world.accept({ connectionId })
+    const resting = Promise.withResolvers<AbortSignal>()
+    let rests = 0
+    const slow = new TallyCounter(world.store, {
+      wait: (_ms, signal) => {
+        rests += 1
+        // Those within the hour are short.
+        if (rests === 1) return Promise.resolve()
+        resting.resolve(signal)
+        return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+      },
+    })
+
+    const counting = slow.countNext()
+    const rest = await resting.promise
+    slow.look()
+
+    assert.ok(rest.aborted)
+    assert.equal(await counting, true)
   })
 
   it('keeps nothing of an hour that it gave up', async () => {

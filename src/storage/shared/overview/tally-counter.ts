@@ -5,8 +5,10 @@ import type { Reader, Store } from '../store.ts'
 import { countHour } from './count-hour.ts'
 import { type Counted, DAY_MS, firstOpen, HOUR_MS, hourOf, nextHour } from './hours.ts'
 
-// So the counting takes at most a tenth of what one processor can do, however much there is to count.
-const REST_TIMES = 10
+// So the counting takes at most a tenth of what one processor can do while somebody looks, however much there is to count,
+// and otherwise hardly anything from those who send.
+const REST_TIMES_WATCHED = 10
+const REST_TIMES = 40
 // Within an hour that is being counted: a transaction that stands still for long is ended (PostgreSQL). What is left of
 // the rest comes after the hour.
 const LONGEST_REST_WITHIN_MS = 2_000
@@ -24,7 +26,7 @@ export interface CounterOptions {
 /**
  * Counts by the hour what became of messages, in the background, so that nobody who looks has to wait for it.
  *
- *   LOOKING ── an hour is due ──▶ COUNTING ── through ──▶ RESTING (ten times as long) ──▶ LOOKING
+ *   LOOKING ── an hour is due ──▶ COUNTING ── through ──▶ RESTING (ten to forty times as long) ──▶ LOOKING
  *      └── none is due: looks again in some seconds, or as soon as somebody comes
  *
  * - Never two on one database: whoever finds another counting looks again later.
@@ -64,9 +66,17 @@ export class TallyCounter {
   /** Somebody looks at the figures. */
   look(): void {
     const now = this.#store.now()
-    const wasWatched = now < this.#watchedUntil
+    const wasWatched = this.#isWatched(now)
     this.#watchedUntil = now + WATCHED_FOR_MS
     if (!wasWatched) this.#waking.abort()
+  }
+
+  #isWatched(now = this.#store.now()): boolean {
+    return now < this.#watchedUntil
+  }
+
+  #restAfter(tookMs: number): number {
+    return tookMs * (this.#isWatched() ? REST_TIMES_WATCHED : REST_TIMES)
   }
 
   /** Counts the hour that needs it most. False: none does, or somebody else is counting. */
@@ -75,24 +85,25 @@ export class TallyCounter {
     const begunAt = performance.now()
     const rested = { asked: 0, tookMs: 0 }
     let hour: Instant | null = null
-    const rest = async (restMs: number): Promise<void> => {
+    this.#waking = new AbortController()
+    const rest = async (restMs: number, until = signal): Promise<void> => {
       const from = performance.now()
-      await this.#wait(restMs, signal)
+      await this.#wait(restMs, until)
       rested.asked += restMs
       rested.tookMs += performance.now() - from
     }
     const restWithin = async (tookMs: number): Promise<boolean> => {
-      await rest(Math.min(tookMs * REST_TIMES, LONGEST_REST_WITHIN_MS))
+      await rest(Math.min(this.#restAfter(tookMs), LONGEST_REST_WITHIN_MS))
       return !signal.aborted
     }
     const isAlone = await engine.overview.runAlone(database, async (tables) => {
       const now = this.#store.now()
-      hour = nextHour(await this.#read(tables, now), { now, isWatched: now < this.#watchedUntil, last: this.#last })
+      hour = nextHour(await this.#read(tables, now), { now, isWatched: this.#isWatched(now), last: this.#last })
       if (hour !== null) await countHour({ tables, engine }, { hour, now, rest: restWithin })
     })
     this.#last = hour
     const tookMs = performance.now() - begunAt - rested.tookMs
-    if (hour !== null) await rest(Math.max(0, tookMs * REST_TIMES - rested.asked))
+    if (hour !== null) await rest(Math.max(0, this.#restAfter(tookMs) - rested.asked), this.#orLooked(signal))
     return isAlone && hour !== null
   }
 
@@ -103,9 +114,13 @@ export class TallyCounter {
         return false
       })
       if (hasCounted || signal.aborted) continue
-      this.#waking = new AbortController()
-      await this.#wait(LOOK_EVERY_MS, AbortSignal.any([signal, this.#waking.signal]))
+      await this.#wait(LOOK_EVERY_MS, this.#orLooked(signal))
     }
+  }
+
+  /** Comes also when somebody has begun to look since the last count began. */
+  #orLooked(signal: AbortSignal): AbortSignal {
+    return AbortSignal.any([signal, this.#waking.signal])
   }
 
   async #read(tables: Reader, now: Instant): Promise<Counted> {

@@ -26,7 +26,7 @@ export function createWatch({ database, now, limits }: WatchParts): Watch {
     endTurn: (watcher) => database.endTurn(watcher),
     readLanes: (after, limit) => readLanes(database, { after, limit, now: now() }),
     readLanesOf: (ids) => readLanesOf(database, ids, now()),
-    measureLane: (id, most) => database.measureLane(id, most),
+    measureLanes: (lanes) => database.measureLanes(lanes),
     readInstallation: () => readInstallation(database),
     readUnconfirmed: () => database.readUnconfirmed(),
     readOnlyAccount: () => readOnlyAccount(database),

@@ -1,5 +1,5 @@
 import type { AccountId, ConnectionId, WorkerId } from '../../../core/ids.ts'
-import type { LaneMeasure, Unconfirmed } from '../../../core/ports/watch.ts'
+import type { LaneMeasure, LaneToMeasure, Unconfirmed } from '../../../core/ports/watch.ts'
 
 export type WatchValue = string | number | null
 export type WatchRow = Readonly<Record<string, unknown>>
@@ -22,7 +22,7 @@ export interface WatchDatabase {
   readonly headOfC: string
   /** The table or view that holds messages which have not ended. */
   readonly unfinished: string
-  measureLane(id: ConnectionId, most: number): Promise<LaneMeasure>
+  measureLanes(lanes: readonly LaneToMeasure[]): Promise<ReadonlyMap<ConnectionId, LaneMeasure>>
   readUnconfirmed(): Promise<readonly Unconfirmed[]>
   /** How much waits on each connection on which so much or more does; and in each account. May be some minutes old. */
   countFull(least: { readonly perConnection: number; readonly perAccount: number }): Promise<{

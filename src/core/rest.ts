@@ -1,4 +1,4 @@
-import type { Clock } from '../ports/clock.ts'
+import type { Clock } from './ports/clock.ts'
 
 /** A sleep that can be cut short. One sleeper at a time. */
 export class Rest {

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { HandClock } from '../../../test/conformance/hand-clock.ts'
+import { DEFAULT_LANE_POLICY } from '../connection/lane-policy.ts'
+import type { AccountId, ConnectionId, WorkerId } from '../ids.ts'
+import type { Watch, WatchedLane } from '../ports/watch.ts'
+import { Watchdog } from './watchdog.ts'
+
+const LANES = 60
+const COUNT_TAKES_MS = 30
+const AT_ONCE = 20
+
+describe('a look at many lanes whose messages have to be counted', () => {
+  it('takes a twentieth of the time, so that others have the rest', async () => {
+    const { watchdog, clock, counted, looks } = watching()
+    watchdog.start()
+
+    await clock.pass(1)
+    const first = counted.length
+    await clock.pass(19 * COUNT_TAKES_MS - 10)
+    const beforeItsTime = counted.length
+    await clock.pass(20)
+
+    assert.deepEqual([first, beforeItsTime, counted.length], [AT_ONCE, AT_ONCE, 2 * AT_ONCE])
+    await clock.pass(2_000)
+    assert.deepEqual([counted.length, looks.length], [LANES, 1])
+    await watchdog.stop()
+  })
+
+  it('lasts only so much longer for that, however long it takes to count', async () => {
+    const { watchdog, clock, looks } = watching({ countTakesMs: 5_000 })
+    watchdog.start()
+
+    await clock.pass(10_100)
+
+    assert.equal(looks.length, 1)
+    await watchdog.stop()
+  })
+
+  it('comes to its end at once when the process wants to stop', async () => {
+    const { watchdog, clock, counted, looks } = watching()
+    watchdog.start()
+    await clock.pass(1)
+
+    await watchdog.stop()
+
+    assert.deepEqual([counted.length, looks.length], [LANES, 1])
+  })
+})
+
+/** Paused lanes that may expire soon, each of which takes its share of `countTakesMs` to count. */
+function watching({ countTakesMs = COUNT_TAKES_MS } = {}) {
+  const clock = new HandClock()
+  let countedMs = 0
+  const counted: ConnectionId[] = []
+  const looks: unknown[] = []
+  const lanes = Array.from({ length: LANES }, (_, at) => pausedLane(`con_${at}` as ConnectionId, clock.now()))
+  const watch: Watch = {
+    takeTurn: async () => true,
+    endTurn: async () => {},
+    readLanes: async () => lanes,
+    readLanesOf: async () => [],
+    measureLanes: async (wanted) => {
+      countedMs += countTakesMs
+      counted.push(...wanted.map(({ id }) => id))
+      return new Map(wanted.map(({ id }) => [id, { waiting: 5_000, isMore: false, newestAt: null }]))
+    },
+    readInstallation: async () => ({ hold: null, dispatchesUntil: null, hasConnections: false }),
+    readUnconfirmed: async () => [],
+    readTokens: async () => [],
+    readExpiredUse: async () => [],
+    readFullLanes: async () => [],
+    readOpenAlarms: async () => [],
+    raiseAlarms: async () => {},
+    changeAlarms: async () => {},
+    clearAlarms: async () => {},
+    readUntoldAlarms: async () => [],
+    readOnlyAccount: async () => null,
+    noteTold: async () => {},
+    forgetAlarms: async () => {},
+  }
+  const watchdog = new Watchdog({
+    watch,
+    watcher: 'worker-1' as WorkerId,
+    host: 'here',
+    clock: {
+      now: () => clock.now(),
+      wall: () => clock.wall(),
+      monotonic: () => clock.monotonic() + countedMs,
+      after: (delayMs, call) => clock.after(delayMs, call),
+      random: () => clock.random(),
+    },
+    journal: { record: () => {} },
+    limits: { oldestWaitingMs: 0, diskFreeShare: 0 },
+    readDisks: async () => [],
+    callBudgetMs: () => 30_000,
+    tell: async () => {},
+    onLooked: (state) => void looks.push(state),
+  })
+  return { watchdog, clock, counted, looks }
+}
+
+function pausedLane(connectionId: ConnectionId, acceptedAt: number): WatchedLane {
+  return {
+    connectionId,
+    accountId: 'acc_1' as AccountId,
+    number: '447911100000',
+    channel: 'sandbox',
+    state: 'paused',
+    policy: { ...DEFAULT_LANE_POLICY, timeToLiveMs: 60_000 },
+    reason: 'paused',
+    words: null,
+    until: null,
+    lastWait: null,
+    troubleSince: null,
+    lastAttemptAt: null,
+    holder: null,
+    head: { sequence: 1, acceptedAt },
+    open: null,
+  }
+}

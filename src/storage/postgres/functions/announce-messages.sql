@@ -1,0 +1,19 @@
+-- Notes for accounts that want it what has just become of these messages. To be called once in the transaction that
+-- changed the state of each of them, and only where somebody wants it: `wants_notices`.
+create or replace function announce_messages(sequences bigint[]) returns void language plpgsql
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off
+  set jit = off
+as $$
+begin
+  insert into notice (id, account_id, kind, at, message_sequence, data)
+    select new_notice_id(), m.account_id, 'message.' || lower(m.state), now_ms(), m.sequence,
+        json_build_object('messageId', m.id, 'connectionId', m.connection_id, 'to', m.recipient, 'type', m.type, 'state', m.state,
+          'reason', m.reason, 'words', m.words, 'attempts', m.attempts, 'acceptedAt', m.accepted_at)::text
+      from unnest(sequences) s (sequence) cross join lateral (
+          -- In its order: else an index that only ends with the sequence might be read from end to end.
+          select * from settled where settled.sequence >= s.sequence and settled.sequence <= s.sequence
+            order by settled.sequence offset 0
+        ) m
+      where exists (select from notice_want w where w.account_id = m.account_id and w.kind = 'message.' || lower(m.state));
+end
+$$;

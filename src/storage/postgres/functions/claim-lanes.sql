@@ -1,0 +1,80 @@
+-- Takes these lanes, those of them that may be taken and have something to do. A worker that let go of an attempt while
+-- its call was running counts as a crash of that attempt; one that was only waiting for evidence does not.
+--
+-- The rows are locked first, in one order, and judged by a later statement: so whoever came second sees what the first
+-- one did. A row that somebody is writing just now is left for the next look.
+create or replace function claim_lanes(a_worker text, ids text[], expected bigint, grace boolean) returns setof claimed_lane language plpgsql
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
+  set plan_cache_mode = force_generic_plan set jit = off
+as $$
+declare
+  locked text[];
+  taken text[];
+  at_epochs bigint[];
+  now bigint;
+  spared text[];
+  is_held boolean;
+  -- A database that went back has forgotten claims, and who holds such a one must not find its epoch given to another.
+  past_lost_epochs constant bigint := (select r.holds from remembrance r) * 1000000000::bigint;
+begin
+  perform make_durable(2000);
+  insert into lane (connection_id, account_id)
+    select c.id, c.account_id
+      from (select distinct unnest(ids) as id order by 1) s
+      cross join lateral (select connection.id, connection.account_id from connection where connection.id = s.id offset 0) c
+      where (select true from lane l where l.connection_id = s.id) is null
+    on conflict (connection_id) do nothing;
+  select array_agg(l.connection_id) into locked
+    from (select distinct unnest(ids) as id order by 1) s
+    cross join lateral (
+      select lane.connection_id from lane where lane.connection_id = s.id for no key update skip locked
+    ) l;
+  -- A late worker may be opening or ending something in it.
+  select array_agg(s.id) into locked
+    from unnest(locked) s (id)
+    left join lateral (
+      select true as yes from lane_attempt o where o.connection_id = s.id for no key update skip locked
+    ) a on true
+    where a.yes or not exists (select from lane_attempt o where o.connection_id = s.id);
+  now := now_ms();
+  spared := workers_to_spare(a_worker, now, grace or has_jumped(now, expected));
+  is_held := exists (select from hold where "only" = 1);
+  with t as (
+    update lane l set owner = a_worker, epoch = greatest(l.epoch, past_lost_epochs) + 1
+      from unnest(locked) s (id)
+      where l.connection_id >= s.id and l.connection_id <= s.id and not coalesce(l.owner = any (spared), false)
+        and ((not is_held and (select c.state from connection c where c.id = s.id) = 'active'
+            and (select true from queued q where q.connection_id >= s.id and q.connection_id <= s.id limit 1))
+          or (select true from open_attempt o where o.connection_id = s.id))
+      returning l.connection_id, l.epoch
+  )
+  select array_agg(t.connection_id), array_agg(t.epoch) into taken, at_epochs from t;
+  -- Again a later statement. From here on nobody opens anything under an older epoch, because that is done in this row; and
+  -- what was opened while the row was waited for is seen.
+  insert into lane_attempt as o (connection_id, account_id, epoch)
+    select s.id, l.account_id, s.epoch
+      from (select * from unnest(taken, at_epochs) u (id, epoch) order by u.id) s
+      cross join lateral (select lane.account_id from lane where lane.connection_id = s.id offset 0) l
+    on conflict (connection_id) do update set epoch = excluded.epoch,
+      crashes = o.crashes + case when o.message_sequence is not null and o.evidence_until is null then 1 else 0 end;
+  return query select * from describe_lanes(taken, at_epochs);
+end
+$$;
+
+-- Gives lanes back. Those with nothing open leave no row for attempts behind, so that looking through these costs no more than
+-- there are lanes held.
+create or replace function release_lanes(connections text[], epochs bigint[]) returns void language plpgsql
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan set jit = off
+as $$
+begin
+  perform make_durable(2000);
+  -- In the order in which others lock them, too.
+  perform from (select u.id, u.epoch from unnest(connections, epochs) u (id, epoch) order by u.id) s
+    cross join lateral (select from lane l where l.connection_id = s.id and l.epoch = s.epoch for no key update) l;
+  update lane l set owner = null from unnest(connections, epochs) s (id, epoch)
+    where l.connection_id >= s.id and l.connection_id <= s.id and l.epoch = s.epoch;
+  delete from lane_attempt o using unnest(connections, epochs) s (id, epoch)
+    where o.connection_id >= s.id and o.connection_id <= s.id and o.epoch = s.epoch and o.message_sequence is null;
+end
+$$;

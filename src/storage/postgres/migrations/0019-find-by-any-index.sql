@@ -1,0 +1,13 @@
+-- Why: once `queued` had been analysed after a backlog had gone, its indexes were mistaken for each other, and to find one
+-- message everything was read that waits. And where a single lane is busy, each of its steps waits for `write_step`.
+-- Locks: the view of messages, for a moment. The parameters and what they mean stay, so machines that have not been upgraded yet use it too.
+-- breaking: no
+
+-- include functions/write-step.sql
+-- include functions/write-steps.sql
+-- include functions/record.sql
+-- include functions/describe-lanes.sql
+-- include functions/intake.sql
+-- include functions/media.sql
+-- include functions/change-message.sql
+-- include functions/announce-messages.sql

@@ -1,0 +1,3 @@
+-- Why: nothing to do here. On PostgreSQL what waits is found quickly by whichever index is taken.
+-- Locks: nothing.
+-- breaking: no

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import type { ConnectionId, WorkerId } from '../../../src/core/ids.ts'
+import { LaneHistory } from './lane-watch.ts'
+import { assertNoStandstill, findStandstills, type Seen } from './standstills.ts'
+
+const CONNECTION = '447911100000'
+const HOLDER = 'worker-1' as WorkerId
+const TO = '447900000000'
+const HOLDER_LOST_AT = 2_000
+
+describe('how long a lane stood still', () => {
+  it('is counted from the acceptance of what waited, when nobody was lost', () => {
+    const [longest] = findStandstills({ ...run({ startedAt: 9_000 }), losses: [] })
+
+    assert.equal(longest?.ms, 8_000)
+  })
+
+  it('is counted from the loss of its holder', () => {
+    const [longest] = findStandstills(run({ startedAt: 9_000 }))
+
+    assert.equal(longest?.ms, 7_000)
+  })
+
+  it('is counted from when the media was there, which no holder can hasten', () => {
+    const [longest] = findStandstills(run({ startedAt: 9_000, mediaEndedAt: 8_500 }))
+
+    assert.equal(longest?.ms, 500)
+  })
+
+  it('is told with what became of the message', () => {
+    assert.throws(() => assertNoStandstill(1_000, run({ startedAt: 9_000 })), {
+      message: new RegExp(`7000 ms[^]*lost ${HOLDER}[^]*began: attempt 1 of the message to ${TO}, PUBLISHED`),
+    })
+  })
+})
+
+/** One message, accepted at 1,000, in a lane whose holder is lost soon after. */
+function run({ startedAt, mediaEndedAt = null }: { startedAt: number; mediaEndedAt?: number | null }): Seen {
+  const message = { id: 'm1', connection: CONNECTION, to: TO, state: 'PUBLISHED', reason: null, acceptedAt: 1_000 }
+  const times = { startedAt, endedAt: startedAt + 30, mediaEndedAt }
+  const attempt = { messageId: 'm1', connection: CONNECTION, number: 1, outcome: 'accepted', ...times }
+  const claim = { at: 0, connection: CONNECTION, connectionId: 'connection-1' as ConnectionId, owner: HOLDER }
+  return {
+    input: { requests: [], messages: [message], inbox: [], attempts: [attempt] },
+    history: new LaneHistory([claim], [{ id: HOLDER, pid: 1, since: 0 }]),
+    losses: [{ at: HOLDER_LOST_AT, worker: HOLDER }],
+  }
+}

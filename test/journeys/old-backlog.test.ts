@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, it, vi } from 'vitest'
+import { waitUntil } from '../support/black-box/wait-until.ts'
+import { CliOn } from '../support/journey/cli-on.ts'
+import { ENGINES, settingsOf } from '../support/journey/engines.ts'
+import { type Journey, SENDER } from '../support/journey/start-nuncio.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const OLD = '15551234567'
+const YOUNG = '15551234568'
+// What was accepted last must still be young when the command comes, also on a busy machine.
+const AGE = { ms: 6_000, asked: '5s' }
+
+describe.each(ENGINES)('an old backlog on $name', ({ start }) => {
+  it('is asked about, and goes out without what is too old', async () => {
+    const journey = await start()
+    const cli = new CliOn(journey.dataDir, settingsOf(journey))
+    const { old, young } = await pileUp(journey, cli, AGE.ms)
+
+    const { cancelled } = await cli.json<{ cancelled: number }>(
+      ...['connection', 'confirm', SENDER, '--cancel-older-than', AGE.asked],
+    )
+
+    assert.equal(cancelled, old.length)
+    for (const { messageId } of old) assert.equal((await journey.story(messageId)).message.state, 'CANCELLED')
+    await journey.reaches(young.messageId, 'PUBLISHED', 'DELIVERED', 'READ')
+    assert.deepEqual(
+      (await journey.inbox()).map(({ to }) => to),
+      [YOUNG],
+    )
+  })
+
+  it('is confirmed also where all of it is too old, and the lane has nothing to ask about any more', async () => {
+    const journey = await start()
+    const cli = new CliOn(journey.dataDir, settingsOf(journey))
+    const { old } = await pileUp(journey, cli, 1_500)
+
+    const { cancelled } = await cli.json<{ cancelled: number }>(
+      ...['connection', 'confirm', SENDER, '--cancel-older-than', '1ms'],
+    )
+
+    assert.equal(cancelled, old.length + 1)
+    assert.deepEqual(await journey.inbox(), [])
+  })
+
+  it('goes out whole where nothing is said of its age, and is confirmed once', async () => {
+    const journey = await start()
+    const cli = new CliOn(journey.dataDir, settingsOf(journey))
+    const { old, young } = await pileUp(journey, cli, 1_500)
+
+    const wrong = await cli.run('connection', 'confirm', SENDER, '--cancel-older-than', 'yesterday')
+    const confirmed = await cli.run('connection', 'confirm', SENDER)
+
+    assert.match(wrong.stderr, /--cancel-older-than must be a time such as 30m or 6h/)
+    assert.match(confirmed.stdout, /Confirmed: 3 messages that wait on 15550001000 will be sent now/)
+    for (const { messageId } of [...old, young]) await journey.reaches(messageId, 'PUBLISHED', 'DELIVERED', 'READ')
+    const again = await cli.run('connection', 'confirm', SENDER)
+    assert.match(again.stderr, /No backlog of this connection waits for a confirmation/)
+  })
+})
+
+/** Two that are old and one that is not, on a lane that stood still and asks. */
+async function pileUp(journey: Journey, cli: CliOn, ageMs: number) {
+  const { administration } = journey.operator
+  const { id } = await administration.findConnection(SENDER, null)
+  await cli.json('connection', 'set', SENDER, 'confirm_backlog_after=1s')
+  await administration.setConnectionState(id, 'paused', 'test')
+  const old = [await journey.text(OLD, 'too old'), await journey.text(OLD, 'too old, too')]
+  await pause(ageMs)
+  const young = await journey.text(YOUNG, 'as new')
+  await administration.setConnectionState(id, 'active', 'test')
+  await waitUntil(
+    'the lane asks',
+    async () => (await administration.findConnection(SENDER, null)).reason === 'backlog_confirmation',
+    { deadlineMs: 20_000 },
+  )
+  return { old, young }
+}
