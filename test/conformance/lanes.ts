@@ -211,6 +211,27 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
+  it('G5: waits for evidence of the attempt that is open only, and of none before it', async () => {
+    const { world, sender } = await waiting(newWorld)
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    const message = await head(world, sender.connectionId)
+    await open(world, lane, message)
+    const late = {
+      attempt: attempt(world, message, 'unknown'),
+      disposition: { do: 'await-evidence', until: world.clock.now() + 60_000, words: 'reset' },
+    } as const
+    const close = { attempt: attempt(world, message, 'rejected'), disposition: KEEP }
+    const again = { sequence: message.sequence, number: 2 }
+    await world.lanes.record(step(world, lane, { close, open: again }))
+
+    const result = await world.lanes.record(step(world, lane, { close: late }))
+    const found = await world.lanes.inspect(lane)
+
+    assert.deepEqual(result, { fenced: true })
+    assert.deepEqual([found?.open?.number, found?.open?.evidenceUntil], [2, null])
+    await world.close()
+  })
+
   it('G12: doubts an attempt that was open while all lanes were held, and none that begins after', async () => {
     const { world, sender } = await waiting(newWorld)
     const lane = await holdLane(world, ANNA, sender.connectionId)

@@ -68,6 +68,20 @@ describe('a step whose answer was lost', () => {
     await world.close()
   })
 
+  it('G4: has opened what is called, though the connection was paused before it was asked again', async () => {
+    const { world, sender, ids } = await openOneLane(['first', 'second'])
+    const pause = () => world.storage.administration.setConnectionState(sender.connectionId, 'paused', 'test')
+    const lanes = losingAnswers(world, (step) => step.open !== null, pause)
+    await world.startWorker(ANNA, { lanes })
+
+    await world.pass(5_000)
+
+    assert.deepEqual(world.told, ['anna: first'])
+    assert.deepEqual(await Promise.all(ids.map((id) => stateOf(world.storage, id))), ['PUBLISHED', 'QUEUED'])
+    assert.deepEqual(world.eventsOf(ANNA, 'attempt.recovered'), [])
+    await world.close()
+  })
+
   it('G6: is not believed once another worker has the lane', async () => {
     const { world, ids } = await openOneLane(['first', 'second'])
     const line = { isCut: false }
@@ -94,32 +108,73 @@ describe('a step whose answer was lost', () => {
   })
 })
 
-describe('a fenced answer', () => {
+describe('an attempt that is open though the lane was told that nothing is', () => {
+  it('is found, and stops its lane no more than that of a worker that died', async () => {
+    const { world, ids } = await openOneLane(['first', 'second'])
+    let isTold = true
+    const record = async (step: Step): Promise<StepResult> => {
+      const result = await world.storage.lanes.record(step)
+      if (!isTold || !step.open) return result
+      isTold = false
+      return { fenced: false, opened: false }
+    }
+    await world.startWorker(ANNA, { lanes: overrideLanes(world.storage.lanes, { record }) })
+
+    await world.pass(30_000)
+
+    assert.deepEqual(world.told, ['anna: second'])
+    assert.deepEqual(await Promise.all(ids.map((id) => stateOf(world.storage, id))), ['UNCONFIRMED', 'PUBLISHED'])
+    assert.equal(world.eventsOf(ANNA, 'attempt.recovered').length, 1)
+    await world.close()
+  })
+})
+
+describe('an answer that may be that to a step which was written before', () => {
   const OPEN = { message: { sequence: 2 }, number: 1 } as unknown as OpenAttempt
   const lost = new StorageUnavailable('the line broke', true)
   const away = new StorageUnavailable('away', false)
   const FENCED: StepResult = { fenced: true }
+  const NOT_OPENED: StepResult = { fenced: false, opened: false }
 
   const cases: Readonly<Record<string, { answers: Answer[]; open: OpenAttempt | null; comesTo: StepResult }>> = {
-    'after a lost one means opened, if what the step opens is open': {
+    'fenced, after a lost one, means opened if what the step opens is open': {
       answers: [lost, away, FENCED],
       open: OPEN,
       comesTo: { fenced: false, opened: true },
     },
-    'after a lost one means written, if nothing is open': {
+    'fenced, after a lost one, means written if nothing is open': {
       answers: [lost, FENCED],
       open: null,
       comesTo: { fenced: false, opened: false },
     },
-    'stays so if something else is open': { answers: [lost, FENCED], open: { ...OPEN, number: 2 }, comesTo: FENCED },
-    'stays so if no answer before was lost': { answers: [away, FENCED], open: OPEN, comesTo: FENCED },
+    'fenced stays so if something else is open': {
+      answers: [lost, FENCED],
+      open: { ...OPEN, number: 2 },
+      comesTo: FENCED,
+    },
+    'fenced stays so if no answer before was lost': { answers: [away, FENCED], open: OPEN, comesTo: FENCED },
+    'not opened, after a lost one, means opened if what the step opens is open': {
+      answers: [lost, NOT_OPENED],
+      open: OPEN,
+      comesTo: { fenced: false, opened: true },
+    },
+    'not opened, after a lost one, stays so if nothing is open': {
+      answers: [lost, NOT_OPENED],
+      open: null,
+      comesTo: NOT_OPENED,
+    },
+    'not opened stays so if no answer before was lost': {
+      answers: [away, NOT_OPENED],
+      open: OPEN,
+      comesTo: NOT_OPENED,
+    },
   }
 
   it.each(Object.entries(cases))('G6: %s', async (_, { answers, open, comesTo }) => {
     assert.deepEqual(await recordOnce(answers, { open }), comesTo)
   })
 
-  it('G6: stays so if the lane is another’s', async () => {
+  it('G6: fenced stays so if the lane is another’s', async () => {
     assert.deepEqual(await recordOnce([lost, FENCED], null), FENCED)
   })
 })
@@ -153,13 +208,18 @@ async function openOneLane(texts: readonly string[]) {
 }
 
 /** The first step that matches is committed, and nobody learns of it. */
-function losingAnswers({ storage }: DispatchWorld, matches: (step: Step) => boolean): Lanes {
+function losingAnswers(
+  { storage }: DispatchWorld,
+  matches: (step: Step) => boolean,
+  meanwhile: () => Promise<unknown> = () => Promise.resolve(),
+): Lanes {
   let isLost = false
   return overrideLanes(storage.lanes, {
     async record(step) {
       const result = await storage.lanes.record(step)
       if (isLost || !matches(step)) return result
       isLost = true
+      await meanwhile()
       throw new StorageUnavailable('the line broke', true)
     },
   })

@@ -37,9 +37,10 @@ export class LaneStorage {
     const { lanes } = this.#parts
     this.#isInDoubt = false
     const result = await this.#untilAnswered('record', () => lanes.record(step))
-    if (!result?.fenced || !this.#isInDoubt) return result
+    if (!result || !this.#isInDoubt || !isAmbiguous(step, result)) return result
     // The attempt that the step ends is not open any more: either the step was written the first time, or the lane is
-    // another's. Under the same epoch nobody but this lane opens or ends an attempt, so one look tells (G6).
+    // another's. Or what it was to open may not be opened any more, but was, the first time. Under the same epoch nobody but
+    // this lane opens or ends an attempt, so one look tells (G6).
     const now = await this.#untilAnswered('record', () => lanes.inspect(step))
     return now ? whatBecameOf(step, now.open) : result
   }
@@ -60,6 +61,11 @@ export class LaneStorage {
     }
     return null
   }
+}
+
+/** Whether this could also be the answer to a step that was written before. */
+function isAmbiguous({ open }: Step, result: StepResult): boolean {
+  return result.fenced || (open !== null && !result.opened)
 }
 
 /** What an attempt that is open now says of a step that ended the one before. */

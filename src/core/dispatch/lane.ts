@@ -358,16 +358,16 @@ export class Lane {
     return found && this.#close(begun, found)
   }
 
-  /** Loads afresh what somebody changed. False when the lane is gone. */
+  /** Loads afresh what somebody changed. False when the lane is gone, or what is open in it is not its own: whoever takes it asks. */
   async #lookAgain(): Promise<boolean> {
     this.#changed = false
     const { connectionId, epoch } = this
     const claimed = await this.#storage.read(() => this.#parts.lanes.inspect({ connectionId, epoch }))
-    if (!claimed) {
+    if (!claimed || claimed.open) {
       this.#leave()
       return false
     }
-    this.#claimed = { ...claimed, open: null }
+    this.#claimed = claimed
     this.#rules.reload(claimed)
     this.#run.forget()
     return true

@@ -85,6 +85,17 @@ describe('the row of a held lane for its attempts', () => {
     await world.close()
   })
 
+  it('takes the epoch of a claim that a process of an older version made while the rows were made', async () => {
+    const { world, lane, first } = await heldLane()
+    await ask(world, 'update lane_attempt set epoch = epoch - 1')
+
+    const tries = [await open(world, lane, first), await open(world, lane, first)]
+
+    assert.deepEqual(tries, [NOT_OPENED, OPENED])
+    assert.deepEqual(await rows(world, 'open_attempt'), [{ sequence: first.sequence, epoch: lane.epoch }])
+    await world.close()
+  })
+
   it('G6: is not made for who had the lane before, also when it is nobody’s now', async () => {
     const { world, lane, first } = await heldLane()
     await world.clock.pass(15_000)

@@ -7,6 +7,7 @@ const LANES = 500
 const FEW = 4
 const MANY = 60
 const BATCH = 100
+const EARLY = '(1::bigint << 39)'
 const LATE = '(2::bigint << 40)'
 const LASTS_MS = 1_000_000
 
@@ -75,7 +76,13 @@ async function plannedOnNothing() {
   await session.query(
     `insert into account values ('acc', 'account', 1);
      insert into connection select 'con' || i, 'acc', i::text, 'sandbox', 'active', '{}', '{}', 1, null from generate_series(0, ${LANES - 1}) i;
-     insert into connection select 'late' || i, 'acc', 'late' || i, 'sandbox', 'active', '{}', '{}', 1, null from generate_series(0, ${BATCH - 1}) i`,
+     insert into connection select 'late' || i, 'acc', 'late' || i, 'sandbox', 'active', '{}', '{}', 1, null from generate_series(0, ${BATCH - 1}) i;
+     insert into connection values ('early', 'acc', 'early', 'sandbox', 'active', '{}', '{}', 1, null);
+     insert into lane (connection_id, account_id, owner, epoch) values ('early', 'acc', 'anna', 1);
+     insert into queued (sequence, id, account_id, connection_id, body, body_crc, recipient, type, accepted_at)
+       values (${EARLY}, 'early', 'acc', 'early', 'x', 1, 'to', 'image', 1);
+     insert into media (message_sequence, account_id, connection_id, url, type, state, next_try_at)
+       values (${EARLY}, 'acc', 'early', 'https://example.com/', 'image', 'ready', 1)`,
   )
   const close = async () => {
     await session.end()
@@ -147,6 +154,13 @@ async function dispatch(session: Client, batch: number): Promise<Record<string, 
   await count('open', () => ask(OPEN, ids, open))
   await count('inspect', () => ask(`select from describe_lanes($1, ${ONES})`, ids))
   await count('move', () => ask(MOVE, ids, open, next))
+  // The only one of its lane, and all that waits in others comes after it.
+  await session.query(`delete from stray_file; update media set state = 'ready', spool = 'there', path = 'file'`)
+  await count('look at heads', () => ask(`select * from look_at_heads('anna', 'here', array[${EARLY}], 300, 1)`))
+  await count('look for media', () => ask(`select * from due_media('anna', 'acc', 1, 600000, '{}', 32)`))
+  await count('take media', () => ask(`select * from take_media('anna', 'here', array[${EARLY}])`))
+  await count('have media', () => ask(`select media_is_ready('anna', 'here', ${EARLY}, 'file', 1, '', '', 1, 1)`))
+  await count('lose media', () => ask(`select lose_media('here', array[${EARLY}], array['file'], 1, 9)`))
   await count('expire', () => ask(`select expire_messages(10, ${LASTS_MS})`))
   await count('release', () => ask(`select release_lanes($1, ${ONES})`, ids))
   return touched

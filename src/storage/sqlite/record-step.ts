@@ -56,7 +56,8 @@ export class StepWriter {
       'delete from open_attempt where connection_id = ? and epoch = ? and message_sequence = ? and number = ?',
     )
     this.#awaitEvidence = database.prepare(
-      'update open_attempt set evidence_until = ?, words = ? where connection_id = ? and epoch = ? and message_sequence = ?',
+      `update open_attempt set evidence_until = ?, words = ?
+         where connection_id = ? and epoch = ? and message_sequence = ? and number = ?`,
     )
     this.#settle = database.prepare(
       `update message set state = ?, reason = ?, words = ?, attempts = ?, published_at = ?, settled_at = ?, network_id = ?
@@ -99,6 +100,7 @@ export class StepWriter {
         step.connectionId,
         step.epoch,
         attempt.sequence,
+        attempt.number,
       )
       return changes === 1 ? NOT_OPENED : FENCED
     }

@@ -1,4 +1,5 @@
--- What waits is found by all of its indexes alike: see `write_steps`.
+-- What waits is found by all of its indexes alike, and never joined, or it might be read from end to end for a single
+-- attachment: see `write_steps`.
 
 -- A heartbeat that lies far in the future was written before the clock of the database was set back: it says nothing.
 create or replace function lives(a_worker text) returns boolean language sql stable as $$
@@ -13,19 +14,25 @@ $$;
 -- What may be fetched of one account. Looks at the oldest that wait to be fetched; forgets those whose message does not
 -- wait any more, because they would be in the way at every look.
 create or replace function due_media(a_worker text, an_account text, now bigint, longest_wait_ms bigint, busy bigint[], most integer)
-  returns setof wanted_media language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
+  returns setof wanted_media language plpgsql
+  -- Without sorting there is but one way to the oldest of an account or of a lane: the index of just these.
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off
 as $$
 declare
   looked_at constant integer := 500;
 begin
   loop
     with oldest as (
-      select m.account_id, m.message_sequence from media m where m.account_id = an_account and m.state = 'pending'
+      select m.account_id, m.message_sequence, m.connection_id from media m where m.account_id = an_account and m.state = 'pending'
         order by m.message_sequence limit looked_at
+    ), in_the_way as (
+      select o.account_id, o.message_sequence from oldest o where (
+        select true from queued q where q.account_id = o.account_id and q.sequence = o.message_sequence and q.connection_id = o.connection_id
+      ) is null
     )
-    update media m set state = 'forgotten', fetcher = null from oldest o
-      where m.account_id = o.account_id and m.message_sequence = o.message_sequence and m.state = 'pending'
-        and not exists (select from queued q where q.account_id = o.account_id and q.sequence = o.message_sequence and q.connection_id = m.connection_id);
+    update media m set state = 'forgotten', fetcher = null from in_the_way w
+      where (m.account_id, m.message_sequence) >= (w.account_id, w.message_sequence)
+        and (m.account_id, m.message_sequence) <= (w.account_id, w.message_sequence) and m.state = 'pending';
     exit when not found;
   end loop;
   -- Lane by lane, or what waits in the lanes of others would hide what is in ours.
@@ -42,10 +49,13 @@ begin
   )
   select m.message_sequence, q.id, m.account_id, m.connection_id, m.url, m.type, m.tries, m.next_try_at, o.is_held
     from ours o cross join lateral (
-      select p.* from media p where p.account_id = an_account and p.connection_id = o.id and p.state = 'pending'
-        order by p.message_sequence limit looked_at
+      select p.* from media p where p.account_id = an_account and p.connection_id >= o.id and p.connection_id <= o.id and p.state = 'pending'
+        order by p.connection_id, p.message_sequence limit looked_at
     ) m
-    join queued q on q.account_id = m.account_id and q.sequence = m.message_sequence and q.connection_id = m.connection_id
+    cross join lateral (
+      select queued.id from queued
+        where queued.account_id = m.account_id and queued.sequence = m.message_sequence and queued.connection_id = m.connection_id offset 0
+    ) q
     where (m.next_try_at <= now or m.next_try_at > now + longest_wait_ms) and m.message_sequence <> all (busy)
       and (m.fetcher is null or m.fetcher = a_worker or not lives(m.fetcher))
     order by o.is_held desc, m.message_sequence limit most;
@@ -62,6 +72,25 @@ create or replace function spool_bytes(a_spool text, an_account text) returns bi
     + coalesce((select sum(size_bytes) from stray_file where spool = a_spool and account_id = an_account), 0)::bigint
 $$;
 
+-- Those of these messages that have an attachment and wait, and who holds their lanes.
+create or replace function waiting_media(sequences bigint[])
+  returns table (sequence bigint, account_id text, message_id text, connection_id text, owner text) language plpgsql
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
+as $$
+begin
+  return query
+  select m.message_sequence, m.account_id, q.id, m.connection_id, l.owner from unnest(sequences) s (sequence)
+    cross join lateral (
+      select media.message_sequence, media.account_id, media.connection_id from media where media.message_sequence = s.sequence offset 0
+    ) m
+    cross join lateral (
+      select queued.id from queued
+        where queued.account_id = m.account_id and queued.sequence = m.message_sequence and queued.connection_id = m.connection_id offset 0
+    ) q
+    left join lateral (select lane.owner from lane where lane.connection_id = m.connection_id offset 0) l on true;
+end
+$$;
+
 -- Takes these fetches for a worker and returns them. A fetch of a worker of another spool is taken over by whoever holds
 -- the lane: that file would be of no use to it.
 create or replace function take_media(a_worker text, a_spool text, sequences bigint[]) returns setof wanted_media language plpgsql
@@ -70,15 +99,13 @@ as $$
 begin
   perform make_durable(2000);
   return query
-  update media m set fetcher = a_worker
-    from queued q left join lane l on l.connection_id = q.connection_id
-    where m.message_sequence = any (sequences) and m.state = 'pending'
-      and q.account_id = m.account_id and q.sequence = m.message_sequence and q.connection_id = m.connection_id
-      and may_fetch_for(a_worker, l.owner)
+  update media m set fetcher = a_worker from waiting_media(sequences) f
+    where (m.account_id, m.message_sequence) >= (f.account_id, f.sequence) and (m.account_id, m.message_sequence) <= (f.account_id, f.sequence)
+      and m.state = 'pending' and may_fetch_for(a_worker, f.owner)
       and (m.fetcher is null or m.fetcher = a_worker or not lives(m.fetcher)
-        or (l.owner = a_worker and (select w.spool from worker w where w.id = m.fetcher) is distinct from a_spool))
-    returning m.message_sequence, q.id, m.account_id, m.connection_id, m.url, m.type, m.tries, m.next_try_at,
-      coalesce(l.owner = a_worker, false);
+        or (f.owner = a_worker and (select w.spool from worker w where w.id = m.fetcher) is distinct from a_spool))
+    returning m.message_sequence, f.message_id, m.account_id, m.connection_id, m.url, m.type, m.tries, m.next_try_at,
+      coalesce(f.owner = a_worker, false);
 end
 $$;
 
@@ -94,13 +121,19 @@ begin
   perform make_durable(2000);
   -- Of lanes that this worker holds, or two that both think so for a moment would take the files from each other.
   select array_agg(n.sequence order by n.sequence) into moved
-    from media h join lane l on l.connection_id = h.connection_id and l.owner = a_worker
+    from waiting_media(sequences) w
     cross join lateral (
-      select q.account_id, q.sequence from queued q where q.connection_id = h.connection_id and q.sequence >= h.message_sequence
-        order by q.sequence limit moved_at_once
+      select p.* from media p where p.account_id = w.account_id and p.message_sequence = w.sequence offset 0
+    ) h
+    cross join lateral (
+      select q.account_id, q.sequence from queued q
+        where (q.connection_id, q.sequence) >= (h.connection_id, h.message_sequence) and q.connection_id <= h.connection_id
+        order by q.connection_id, q.sequence limit moved_at_once
     ) n
-    join media m on m.account_id = n.account_id and m.message_sequence = n.sequence
-    where h.message_sequence = any (sequences)
+    cross join lateral (
+      select p.* from media p where p.account_id = n.account_id and p.message_sequence = n.sequence offset 0
+    ) m
+    where w.owner = a_worker
       and (h.state = 'ready' and h.spool is distinct from a_spool or h.state = 'pending'
         and exists (select from stray_file f where f.spool = a_spool and f.message_sequence = h.message_sequence))
       and (m.state = 'ready' and m.spool is distinct from a_spool or m.state = 'pending'
@@ -134,11 +167,13 @@ begin
       on conflict do nothing;
   end if;
   return query
-  select row(m.message_sequence, q.id, m.account_id, m.connection_id, m.url, m.type, m.tries, m.next_try_at,
-      coalesce(l.owner = a_worker, false))::wanted_media, m.state = 'ready'
-    from media m join queued q on q.account_id = m.account_id and q.sequence = m.message_sequence and q.connection_id = m.connection_id
-    left join lane l on l.connection_id = m.connection_id
-    where m.message_sequence = any (sequences) and may_fetch_for(a_worker, l.owner)
+  select row(m.message_sequence, w.message_id, m.account_id, m.connection_id, m.url, m.type, m.tries, m.next_try_at,
+      coalesce(w.owner = a_worker, false))::wanted_media, m.state = 'ready'
+    from waiting_media(sequences) w
+    cross join lateral (
+      select p.* from media p where p.account_id = w.account_id and p.message_sequence = w.sequence offset 0
+    ) m
+    where may_fetch_for(a_worker, w.owner)
       and (m.state = 'pending' or m.state = 'ready' and m.spool = a_spool);
 end
 $$;
@@ -170,20 +205,27 @@ begin
 end
 $$;
 
+-- Whoever ends a message locks it first, and what belongs to it after: so nobody waits for one who waits for him.
+create or replace function lock_queued(an_account text, a_sequence bigint) returns text language plpgsql
+  set enable_seqscan = off as $$
+declare
+  connection text;
+begin
+  select q.connection_id into connection from queued q where (q.account_id, q.sequence) >= (an_account, a_sequence)
+    and (q.account_id, q.sequence) <= (an_account, a_sequence) for update;
+  return connection;
+end
+$$;
+
 -- Fails the message of an attachment, unless it is being handed over: then it may be on its way. And what was handed over
 -- once with an unknown fate may have arrived, so nothing may be said that denies it.
 create or replace function fail_for_media(an_account text, a_sequence bigint, a_code text, some_words text, at bigint) returns boolean language plpgsql
   set enable_seqscan = off as $$
 declare
-  waiting record;
+  connection constant text := lock_queued(an_account, a_sequence);
   may_have_arrived boolean;
 begin
-  select q.connection_id into waiting from queued q where (q.account_id, q.sequence) >= (an_account, a_sequence)
-    and (q.account_id, q.sequence) <= (an_account, a_sequence) for update;
-  if not found then
-    return false;
-  end if;
-  if exists (select from open_attempt o where o.connection_id = waiting.connection_id and o.message_sequence = a_sequence) then
+  if connection is null or exists (select from open_attempt o where o.connection_id = connection and o.message_sequence = a_sequence) then
     return false;
   end if;
   may_have_arrived := exists (select from ended_attempt a where a.message_sequence = a_sequence and a.outcome = 'unknown');
@@ -198,9 +240,10 @@ declare
   account text;
 begin
   perform make_durable(2000);
-  select m.account_id into account from media m
-    where m.message_sequence = a_sequence and m.state = 'pending' and m.fetcher = a_worker for update;
-  if account is not null and fail_for_media(account, a_sequence, a_code, some_words, a_time) then
+  select m.account_id into account from media m where m.message_sequence = a_sequence;
+  perform lock_queued(account, a_sequence);
+  perform from media m where m.message_sequence = a_sequence and m.state = 'pending' and m.fetcher = a_worker for update;
+  if found and fail_for_media(account, a_sequence, a_code, some_words, a_time) then
     update media m set state = 'failed', tries = tries + 1, code = a_code, words = some_words, ended_at = a_time, fetcher = null
       where m.message_sequence = a_sequence;
   end if;
@@ -212,19 +255,21 @@ create or replace function lose_media(a_spool text, sequences bigint[], paths te
   returns setof text language plpgsql set enable_seqscan = off as $$
 declare
   found_media record;
+  account text;
+  connection text;
   some_words text;
 begin
   perform make_durable(2000);
   delete from stray_file f using unnest(sequences, paths) s (sequence, path)
     where f.spool = a_spool and f.message_sequence = s.sequence and f.path = s.path;
   for i in 1 .. coalesce(cardinality(sequences), 0) loop
+    select m.account_id into account from media m where m.message_sequence = sequences[i];
+    connection := lock_queued(account, sequences[i]);
     select m.account_id, m.connection_id, m.tries into found_media from media m
       -- By the message: the index by spool, which looks as good while nobody has gathered statistics, finds the whole spool.
       where m.message_sequence = sequences[i] and m.path = paths[i] and m.spool || '' = a_spool and m.state = 'ready' for update;
     continue when not found;
-    perform from queued q where q.account_id = found_media.account_id and q.sequence = sequences[i]
-      and q.connection_id = found_media.connection_id for update;
-    if not found then
+    if connection is distinct from found_media.connection_id then
       update media m set state = 'forgotten' where m.message_sequence = sequences[i];
       continue;
     end if;

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import type { Client } from 'pg'
+import { describe, it } from 'vitest'
+import { newPostgresWorld, type PostgresWorld } from '../../../test/conformance/postgres-world.ts'
+import { ANNA, accept, addSender, BEN, beat, holdLane } from '../../../test/conformance/storage-world.ts'
+import type { ClaimedLane } from '../../core/ports/lanes.ts'
+
+// A network that let nothing through for a while may deliver what was sent over a connection that both sides have given up
+// since. Here each is what such a statement would be, on a connection of its own.
+describe('what comes late on PostgreSQL', () => {
+  it('G5: has a lane remember nothing that is out of date', async () => {
+    const { world, lane, session } = await heldLane()
+
+    await session.query(remember(lane, 2, 'newer'))
+    const late = session.query(remember(lane, 1, 'older'))
+
+    await assert.rejects(late, { code: '55000' })
+    assert.equal((await world.lanes.inspect(lane))?.memory.wait?.words, 'newer')
+    await world.close()
+  })
+
+  it('would have it remembered if it came in its turn', async () => {
+    const { world, lane, session } = await heldLane()
+
+    await session.query(remember(lane, 1, 'older'))
+    await session.query(remember(lane, 2, 'newer'))
+    await session.query(remember(lane, 2, 'the same once more'))
+
+    assert.equal((await world.lanes.inspect(lane))?.memory.wait?.words, 'the same once more')
+    await world.close()
+  })
+
+  it('G5: opens nothing by a step of its own', async () => {
+    const { world, lane, session } = await heldLane()
+    const [message] = await world.lanes.loadRun(lane.connectionId, 1)
+    const open = (count: number, sequence: number) =>
+      session.query(`select write_step('anna', 99, ${count}, 1000, '${lane.connectionId}', '${lane.accountId}', ${lane.epoch}, 1,
+        null, null, null, null, null, null, null, null, ${sequence}, 1, false) as letter`)
+
+    const nothingThere = await open(2, 7)
+    const late = open(1, message!.sequence)
+
+    assert.equal(nothingThere.rows[0]?.letter, 'n')
+    await assert.rejects(late, { code: '55000' })
+    assert.equal((await world.lanes.inspect(lane))?.open, null)
+    await world.close()
+  })
+
+  it.each([
+    ['takes no lane from the worker itself', { claimant: ANNA, lateMs: 3_000, taken: 0 }],
+    ['would take it if it came in time', { claimant: ANNA, lateMs: 0, taken: 1 }],
+    ['takes it from a worker that has left, however late', { claimant: BEN, lateMs: 3_000, taken: 1 }],
+  ])('G6: %s', async (_, { claimant, lateMs, taken }) => {
+    const { world, lane, session } = await heldLane()
+    if (claimant === BEN) await world.lanes.retire(ANNA)
+    await beat(world, claimant)
+
+    const { rows } = await session.query(
+      `select * from claim_lanes('${claimant}', '{${lane.connectionId}}', now_ms() - ${lateMs}, false)`,
+    )
+
+    assert.equal(rows.length, taken)
+    await world.close()
+  })
+})
+
+async function heldLane(): Promise<{ world: PostgresWorld; lane: ClaimedLane; session: Client }> {
+  const world = await newPostgresWorld()
+  const sender = await addSender(world)
+  await accept(world, sender)
+  const lane = await holdLane(world, ANNA, sender.connectionId)
+  return { world, lane, session: await world.session() }
+}
+
+/** The `count`th step of a connection: it ends nothing and opens nothing. */
+function remember({ connectionId, accountId, epoch }: ClaimedLane, count: number, words: string): string {
+  const nothing = Array.from({ length: 17 }, () => 'null').join(', ')
+  return `select write_steps('anna', 99, ${count}, 1000, false, '{${connectionId}}', '{${accountId}}', '{${epoch}}', '{1}', ${nothing},
+    '{1}', null, null, null, null, '{true}', null, null, '{retrying}', '{${words}}', '{9}', '{false}')`
+}
