@@ -26,14 +26,12 @@ describe('the plans of accepting on PostgreSQL', () => {
     assert.ok(slowdown < 5, `a batch takes ${slowdown.toFixed(1)} times as long`)
   }, 60_000)
 
-  it('would not be if the functions did not say how (the control)', async () => {
+  it('would not be if keys were joined instead of looked for one by one (the control)', async () => {
     const { world, sender } = await emptyWorld()
     const session = await world.session()
     await session.query(
-      `do $$ declare f regprocedure; begin
-         for f in select oid from pg_proc where proname in ('accept_batch', 'bind_keys', 'note_repeats') loop
-           execute format('alter function %s reset all', f);
-         end loop;
+      `do $$ begin
+         execute replace(pg_get_functiondef((select oid from pg_proc where proname = 'bind_keys')), 'offset 0', '');
        end $$`,
     )
 
@@ -48,7 +46,8 @@ async function emptyWorld(): Promise<{ world: PostgresWorld; sender: Sender }> {
   closing.push(() => world.close())
   const sender = await addSender(world)
   const session = await world.session()
-  // Nobody may come to its aid.
+  // That there is nothing is known: a table of which nothing is known passes for ten pages. And nobody may come to its aid.
+  await session.query('vacuum')
   for (const table of ['queued', 'idempotency', 'media', 'token', 'connection'])
     await session.query(`alter table ${table} set (autovacuum_enabled = false)`)
   return { world, sender }

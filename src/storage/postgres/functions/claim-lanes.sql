@@ -38,10 +38,6 @@ begin
     where a.yes or (select true from lane_attempt o where o.connection_id = s.id) is null;
   now := now_ms();
   spared := workers_to_spare(a_worker, now, grace or has_jumped(now, expected));
-  -- It may also be that not the clock has jumped, but this comes late: then the worker may have asked again and hold them by now.
-  if has_jumped(now, expected) then
-    spared := spared || a_worker;
-  end if;
   is_held := exists (select from hold where "only" = 1);
   with t as (
     update lane l set owner = a_worker, epoch = greatest(l.epoch, past_lost_epochs) + 1

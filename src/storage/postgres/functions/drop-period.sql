@@ -4,7 +4,7 @@
 --
 -- Whoever reads or writes these tables waits while partitions go. So what is deleted row by row goes before, and the locks
 -- are given up when they are not to be had soon: then nothing was dropped, and the caller may try again.
-create function drop_period(dropped integer) returns boolean language plpgsql security definer set search_path from current
+create or replace function drop_period(dropped integer) returns boolean language plpgsql security definer set search_path from current
   set enable_seqscan = off
 as $$
 declare
@@ -29,7 +29,9 @@ begin
   end if;
   delete from media where message_sequence >= first and message_sequence < past;
   delete from stray_file where message_sequence >= first and message_sequence < past;
-  delete from idempotency where message_sequence >= first and message_sequence < past;
+  -- By their age: there may be millions of younger ones, and nearly always there is none as old.
+  delete from idempotency where message_sequence >= first and message_sequence < past
+    and accepted_at <= (select min(starts_at) from period where number > dropped) + grace_ms;
   delete from period where number = dropped;
   gives_up_at := clock_timestamp() + patience;
   foreach parent in array array['settled', 'ended_attempt', 'accept_commit', 'request', 'timeline'] loop

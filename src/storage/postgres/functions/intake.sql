@@ -8,7 +8,9 @@ begin
   return (
     select string_agg(case when k.key is null then 'f' else 't' end, '' order by s.i)
       from unnest(account_ids, keys) with ordinality s (account_id, key, i)
-      left join idempotency k on k.account_id = s.account_id and k.key = s.key and k.accepted_at > now_ms() - key_lasts_ms
+      left join lateral (
+        select i.key, i.accepted_at from idempotency i where i.account_id = s.account_id and i.key = s.key offset 0
+      ) k on k.accepted_at > now_ms() - key_lasts_ms
   );
 end
 $$;

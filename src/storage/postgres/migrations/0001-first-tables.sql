@@ -276,6 +276,8 @@ create table audit (
 -- include functions/views.sql
 -- include functions/guards.sql
 -- include functions/accept.sql
+-- include functions/accept-batch.sql
+-- include functions/accept-keys.sql
 -- include functions/intake.sql
 -- include functions/record.sql
 -- include functions/claim.sql

@@ -1,5 +1,6 @@
 -- Why: once `queued` had been analysed after a backlog had gone, its indexes were mistaken for each other, and to find one
--- message everything was read that waits. And where a single lane is busy, each of its steps waits for `write_step`.
+-- message everything was read that waits. Once their table was known to be empty, all keys were read to find one. And where a
+-- single lane is busy, each of its steps waits for `write_step`.
 -- Locks: the view of messages, for a moment. The parameters and what they mean stay, so machines that have not been upgraded yet use it too.
 -- breaking: no
 
@@ -7,7 +8,10 @@
 -- include functions/write-steps.sql
 -- include functions/record.sql
 -- include functions/describe-lanes.sql
+-- include functions/accept-batch.sql
+-- include functions/accept-keys.sql
 -- include functions/intake.sql
+-- include functions/drop-period.sql
 -- include functions/media.sql
 -- include functions/change-message.sql
 -- include functions/announce-messages.sql
