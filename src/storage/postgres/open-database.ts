@@ -131,8 +131,6 @@ export async function withConnection<Result>(url: string, work: (ask: Ask) => Pr
 export async function connect(url: string): Promise<Client> {
   try {
     const client = new TidyClient(clientConfig(url, 'nuncio'))
-    // What breaks also fails the statement that runs, and that is where it is told.
-    client.on('error', () => {})
     await client.connect()
     return client
   } catch (error) {

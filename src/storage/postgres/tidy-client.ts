@@ -1,4 +1,4 @@
-import { Client } from 'pg'
+import { Client, type ClientConfig } from 'pg'
 
 type Callback = ((error: Error) => void) | ((error: null, client: Client) => void)
 type AnyCallback = (error: Error | null, client?: Client) => void
@@ -6,8 +6,16 @@ type AnyCallback = (error: Error | null, client?: Client) => void
 /**
  * A connection that leaves nothing behind when it cannot be made. pg keeps the socket where it finds the fault itself,
  * such as a missing password, and the server then waits a minute for it, and with it whoever drops a database.
+ *
+ * And one that ends no process when it breaks: pg's pool listens only while it is idle, not while `verify` looks at it.
  */
 export class TidyClient extends Client {
+  constructor(config?: ClientConfig) {
+    super(config)
+    // What breaks also fails the statement that runs, and that is where it is told.
+    this.on('error', () => {})
+  }
+
   override connect(): Promise<Client>
   override connect(callback: Callback): void
   override connect(callback?: Callback): Promise<Client> | undefined {
