@@ -68,7 +68,7 @@ function isAmbiguous({ open }: Step, result: StepResult): boolean {
   return result.fenced || (open !== null && !result.opened)
 }
 
-/** What an attempt that is open now says of a step that ended the one before. */
+/** What an attempt that is open now, or none, says of a step whose answer was lost. */
 function whatBecameOf({ open }: Step, found: OpenAttempt | null): StepResult {
   if (!found) return { fenced: false, opened: false }
   const isOwn = found.message.sequence === open?.sequence && found.number === open.number

@@ -25,7 +25,6 @@ create or replace function accept_batch(
 as $$
 declare
   first bigint;
-  noted bigint;
   now bigint;
   held_tokens boolean[];
   held_lanes boolean[];
@@ -39,13 +38,7 @@ declare
   verdicts text[];
 begin
   perform make_durable(lock_ms);
-  -- See `write_steps`. Whoever sent these was told that nobody knows, and has perhaps sent them again.
-  update progress set count = greatest(count, a_count), at = now_ms() where worker = a_worker and slot = a_slot returning count into noted;
-  if noted is null then
-    insert into progress (worker, slot, count, at) values (a_worker, a_slot, a_count, now_ms());
-  elsif noted > a_count then
-    raise exception 'the acceptances after these have been written already' using errcode = 'object_not_in_prerequisite_state';
-  end if;
+  perform note_in_turn(a_worker, a_slot, a_count);
   if patient then
     perform pg_advisory_xact_lock_shared(1, b)
       from (select distinct token_bucket(t) as b from unnest(tokens) t order by b) buckets;

@@ -1,7 +1,7 @@
 -- `write_steps` for one step that settles a message which needs nothing beside, opens the next one, or both. Most steps are
 -- of this kind, and where a single lane is busy they come one by one: then this is what its speed depends on. So
--- `make_durable` is written out here, and notices are asked for with the last write: of the 240 µs that the server needed
--- beside the flush, that saves 20.
+-- `make_durable` and `note_in_turn` are written out here, and notices are asked for with the last write: of the 240 µs that
+-- the server needed beside the flush, that saves 20.
 create or replace function write_step(
   a_worker text, a_slot integer, a_count bigint, lock_ms integer,
   a_connection text, an_account text, an_epoch bigint, an_at bigint,
@@ -28,12 +28,12 @@ begin
   if current_setting('synchronous_commit') not in ('on', 'remote_apply') then
     ignored := set_config('synchronous_commit', 'on', true);
   end if;
-  -- See `write_steps`.
+  -- See `note_in_turn`.
   update progress set count = greatest(count, a_count), at = now where worker = a_worker and slot = a_slot returning count into noted;
   if noted is null then
     insert into progress (worker, slot, count, at) values (a_worker, a_slot, a_count, now);
   elsif noted > a_count then
-    raise exception 'the steps after these have been written already' using errcode = 'object_not_in_prerequisite_state';
+    raise exception 'the batch after this one has been written already' using errcode = 'object_not_in_prerequisite_state';
   end if;
   if open_sequence is not null then
     perform from queued where account_id = an_account and sequence = open_sequence and connection_id = a_connection and attempts = open_number - 1

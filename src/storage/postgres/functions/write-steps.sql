@@ -51,20 +51,12 @@ declare
   lockable boolean[];
   moved integer[];
   at integer;
-  noted bigint;
   -- Nothing has ended later than now, by the clock that all share: so what another worker begins on a lane after it has
   -- taken it never seems to have begun before that.
   now constant bigint := now_ms();
 begin
   perform make_durable(lock_ms);
-  -- See `note_progress`. Steps of a connection that was given up may come after those of the next one. Nobody waits for their
-  -- answer then, and what they would have a lane remember is out of date.
-  update progress set count = greatest(count, a_count), at = now where worker = a_worker and slot = a_slot returning count into noted;
-  if noted is null then
-    insert into progress (worker, slot, count, at) values (a_worker, a_slot, a_count, now);
-  elsif noted > a_count then
-    raise exception 'the steps after these have been written already' using errcode = 'object_not_in_prerequisite_state';
-  end if;
+  perform note_in_turn(a_worker, a_slot, a_count);
   if wary then
     busy := busy_steps(accounts, close_sequences, open_sequences, extras, drop_sequences);
     foreach at in array busy loop

@@ -276,6 +276,7 @@ create table audit (
 -- include functions/views.sql
 -- include functions/guards.sql
 -- include functions/accept.sql
+-- include functions/note-in-turn.sql
 -- include functions/accept-batch.sql
 -- include functions/accept-keys.sql
 -- include functions/intake.sql

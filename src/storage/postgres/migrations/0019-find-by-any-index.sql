@@ -4,6 +4,7 @@
 -- Locks: the view of messages, for a moment. The parameters and what they mean stay, so machines that have not been upgraded yet use it too.
 -- breaking: no
 
+-- include functions/note-in-turn.sql
 -- include functions/write-step.sql
 -- include functions/write-steps.sql
 -- include functions/record.sql
