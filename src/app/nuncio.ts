@@ -21,6 +21,7 @@ import { Dispatching } from './dispatching.ts'
 import type { FirstStart } from './first-start.ts'
 import { createJournal } from './journal.ts'
 import { keepByAge } from './keep-by-age.ts'
+import { keepGarbageYoung } from './keep-garbage-young.ts'
 import { keepTicksFast } from './keep-ticks-fast.ts'
 import { countLook } from './metrics/watch-metrics.ts'
 import { Metrics, type MetricsReport } from './metrics.ts'
@@ -138,6 +139,7 @@ export class Nuncio {
   }
 
   async #start(): Promise<Started> {
+    keepGarbageYoung()
     await keepTicksFast()
     const { logger } = this.#parts
     // First, because nothing need be opened for a certificate that cannot be used.

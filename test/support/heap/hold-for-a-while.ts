@@ -1,0 +1,36 @@
+import { getHeapSpaceStatistics } from 'node:v8'
+import { keepGarbageYoung } from '../../../src/app/keep-garbage-young.ts'
+
+/**
+ * Makes objects that live for a while, until the code that makes them has long been compiled, and prints by how many bytes the
+ * young generation grows with some more of them. `young` as the first argument keeps them there.
+ */
+const HELD = 200_000
+const MADE_BEFORE = 2_000_000
+const MADE_THEN = 5_000
+const LOOKS = 5
+
+const held: object[] = []
+
+function makeOne(place: number): object {
+  return { place, list: [place, { place }] }
+}
+
+function make(count: number): void {
+  for (let made = 0; made < count; made += 1) held[made % HELD] = makeOne(made)
+}
+
+function youngBytes(): number {
+  return getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space')?.space_used_size ?? 0
+}
+
+if (process.argv[2] === 'young') keepGarbageYoung()
+make(MADE_BEFORE)
+let grownBy = 0
+// A collection may come between, after which there is less.
+for (let look = 0; look < LOOKS; look += 1) {
+  const before = youngBytes()
+  make(MADE_THEN)
+  grownBy = Math.max(grownBy, youngBytes() - before)
+}
+console.log(grownBy)
