@@ -7,11 +7,10 @@ import type { Client } from 'pg'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { newPostgresWorld, type PostgresWorld } from '../../../test/conformance/postgres-world.ts'
 import { ANNA, accept, addSender, BEN, claim, holdLane } from '../../../test/conformance/storage-world.ts'
+import { RememberingProcess } from '../../../test/support/postgres/remembering-process.ts'
 import type { WorkerId } from '../../core/ids.ts'
-import { RemembranceFile } from '../shared/remembrance.ts'
-import { DatabaseMemory } from './database-memory.ts'
-import type { Ask, Row } from './link.ts'
-import { Slot } from './slot.ts'
+import { keepHouse } from './housekeeping.ts'
+import type { Row } from './link.ts'
 
 let world: PostgresWorld
 let session: Client
@@ -26,70 +25,8 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-let turn: Promise<unknown> = Promise.resolve()
-
-/** One connection carries one statement at a time. */
-function inTurn<Result>(ask: () => Promise<Result>): Promise<Result> {
-  const asked = turn.then(ask)
-  turn = asked.catch(() => {})
-  return asked
-}
-
-/** A process with a memory, and what it has said. */
-class Process {
-  readonly alarms: string[] = []
-  readonly memory: DatabaseMemory
-  readonly slot: Slot
-  readonly #worker: WorkerId
-  /** What the server would say of itself otherwise. */
-  #said: Row = {}
-
-  constructor(worker: WorkerId, dataDir = worker as string) {
-    this.#worker = worker
-    const file = new RemembranceFile(join(folder, dataDir, 'remembered.json'))
-    this.memory = new DatabaseMemory({ worker, file, onAlarm: (sentence) => this.alarms.push(sentence) })
-    this.slot = new Slot(worker, { number: 7, link: null as never })
-    this.memory.watch(this.slot)
-  }
-
-  readonly #ask: Ask = async (sql, values = []) => {
-    const { rows } = await inTurn(() => session.query<Row>(sql, [...values]))
-    // Numbers of 64 bits are text to this client.
-    return rows.map((row) => ({ ...row, ...('mark' in row ? { ...this.#said, mark: Number(row['mark']) } : {}) }))
-  }
-
-  saying(said: Row): this {
-    this.#said = said
-    return this
-  }
-
-  /** `meanwhile` happens after the database has answered, and before the answer is read. */
-  greet(meanwhile: () => Promise<void> = async () => {}): Promise<void> {
-    return this.memory.greet(async (sql, values) => {
-      const rows = await this.#ask(sql, values)
-      await meanwhile()
-      return rows
-    })
-  }
-
-  beat(): Promise<void> {
-    return this.memory.beat(this.#ask)
-  }
-
-  /** A batch over the slot. `reach` false: the database has lost it again. */
-  async commit(reach = true): Promise<void> {
-    await this.slot.run(1, async (count) => {
-      const values = [this.#worker, this.slot.number, count]
-      if (reach) await inTurn(() => session.query('select note_progress($1, $2, $3)', values))
-    })
-  }
-
-  async live(): Promise<void> {
-    await session.query(
-      'insert into worker (id, heartbeat_until) values ($1, now_ms() + 15000) on conflict (id) do nothing',
-      [this.#worker],
-    )
-  }
+function newProcess(worker: WorkerId, dataDir = worker as string): RememberingProcess {
+  return new RememberingProcess({ worker, session, folder: join(folder, dataDir) })
 }
 
 async function holdReason(): Promise<string | null> {
@@ -101,14 +38,14 @@ async function goBack(byMarks = 3): Promise<void> {
   await session.query('update remembrance set mark = mark - $1', [byMarks])
 }
 
-async function beats(process: Process, count = 5): Promise<void> {
+async function beats(process: RememberingProcess, count = 5): Promise<void> {
   await process.greet()
   for (let beat = 0; beat < count; beat += 1) await process.beat()
 }
 
 describe('the memory of a PostgreSQL database', () => {
   it('G12: raises no alarm as long as the database goes on, whoever else works on it', async () => {
-    const [anna, ben] = [new Process(ANNA), new Process(BEN)]
+    const [anna, ben] = [newProcess(ANNA), newProcess(BEN)]
     await Promise.all([anna.live(), ben.live()])
     await beats(anna)
     await beats(ben)
@@ -123,7 +60,7 @@ describe('the memory of a PostgreSQL database', () => {
   })
 
   it('G12: raises no alarm when another process on the folder beats while it looks', async () => {
-    const [anna, ben] = [new Process(ANNA, 'shared'), new Process(BEN, 'shared')]
+    const [anna, ben] = [newProcess(ANNA, 'shared'), newProcess(BEN, 'shared')]
     await beats(ben)
 
     await anna.greet(() => ben.beat())
@@ -134,7 +71,7 @@ describe('the memory of a PostgreSQL database', () => {
   })
 
   it('G12: holds all lanes when an older state was restored, and says so once', async () => {
-    const anna = new Process(ANNA)
+    const anna = newProcess(ANNA)
     await beats(anna)
     await goBack()
 
@@ -147,25 +84,25 @@ describe('the memory of a PostgreSQL database', () => {
   })
 
   it('G12: remembers in its folder, for the process after it', async () => {
-    await beats(new Process(ANNA))
+    await beats(newProcess(ANNA))
     await goBack()
 
-    await new Process(BEN, ANNA).greet()
+    await newProcess(BEN, ANNA).greet()
 
     assert.notEqual(await holdReason(), null)
   })
 
   it('G12: knows nothing in a fresh folder, and holds nothing for that', async () => {
-    await beats(new Process(ANNA))
+    await beats(newProcess(ANNA))
     await goBack()
 
-    await new Process(BEN).greet()
+    await newProcess(BEN).greet()
 
     assert.equal(await holdReason(), null)
   })
 
   it('G12: holds nothing again after a person has released the lanes, whoever remembers what', async () => {
-    const [anna, ben] = [new Process(ANNA), new Process(BEN)]
+    const [anna, ben] = [newProcess(ANNA), newProcess(BEN)]
     await beats(anna)
     await beats(ben)
     await goBack(8)
@@ -181,7 +118,7 @@ describe('the memory of a PostgreSQL database', () => {
   })
 
   it('G12: holds nothing again when a person held the lanes before we came, and released them', async () => {
-    const anna = new Process(ANNA)
+    const anna = newProcess(ANNA)
     await beats(anna)
     await goBack()
     await world.administration.holdLanes('restored', 'test')
@@ -192,8 +129,18 @@ describe('the memory of a PostgreSQL database', () => {
     assert.equal(await holdReason(), null)
   })
 
+  it('G12: holds all lanes at a heartbeat, too: behind a pooler no connection breaks', async () => {
+    const anna = newProcess(ANNA)
+    await beats(anna)
+    await goBack()
+
+    await anna.beat()
+
+    assert.match((await holdReason()) ?? '', /older state/)
+  })
+
   it('G12: notices it again the next time', async () => {
-    const anna = new Process(ANNA)
+    const anna = newProcess(ANNA)
     await beats(anna)
     await goBack()
     await anna.greet()
@@ -208,7 +155,7 @@ describe('the memory of a PostgreSQL database', () => {
   })
 
   it('G12: is not turned by several connections that look at once', async () => {
-    const anna = new Process(ANNA)
+    const anna = newProcess(ANNA)
     await beats(anna)
     await goBack()
 
@@ -221,7 +168,7 @@ describe('the memory of a PostgreSQL database', () => {
 
 describe('the count of commits of each connection', () => {
   it('G12: holds all lanes when a commit is missing that was confirmed, however young', async () => {
-    const anna = new Process(ANNA)
+    const anna = newProcess(ANNA)
     await anna.live()
     await beats(anna)
     await anna.commit()
@@ -237,7 +184,7 @@ describe('the count of commits of each connection', () => {
   })
 
   it('G12: does not wonder at what was committed, but never confirmed', async () => {
-    const anna = new Process(ANNA)
+    const anna = newProcess(ANNA)
     await anna.live()
     await beats(anna)
     const lost = anna.slot.run(1, async (count) => {
@@ -252,7 +199,7 @@ describe('the count of commits of each connection', () => {
   })
 
   it('G12: does not wonder at a statement of a lost connection that comes after those of the next one', async () => {
-    const anna = new Process(ANNA)
+    const anna = newProcess(ANNA)
     await anna.live()
     await beats(anna)
     for (let commits = 0; commits < 3; commits += 1) await anna.commit()
@@ -264,7 +211,7 @@ describe('the count of commits of each connection', () => {
   })
 
   it('G12: does not wonder that it is forgotten after it was away for hours', async () => {
-    const anna = new Process(ANNA)
+    const anna = newProcess(ANNA)
     await anna.live()
     await beats(anna)
     await anna.commit()
@@ -276,11 +223,30 @@ describe('the count of commits of each connection', () => {
 
     assert.equal(await holdReason(), null)
   })
+
+  it('G12: does not wonder when it was suspended for hours, and comes back by the name it had', async () => {
+    const anna = newProcess(ANNA)
+    await anna.live()
+    await beats(anna)
+    await anna.commit()
+    await session.query(
+      'update worker set heartbeat_until = now_ms() - 7200000; update progress set at = now_ms() - 7200000',
+    )
+    for (let minute = 0; minute < 2; minute += 1)
+      await keepHouse(async (sql, values = []) => (await session.query<Row>(sql, [...values])).rows)
+    const { rowCount } = await session.query('select from worker')
+
+    await anna.live()
+    await anna.greet()
+
+    assert.equal(rowCount, 0)
+    assert.equal(await holdReason(), null)
+  })
 })
 
 describe('a standby that was promoted', () => {
   it('G12: holds all lanes when it did not confirm every commit', async () => {
-    const anna = new Process(ANNA)
+    const anna = newProcess(ANNA)
     await beats(anna)
 
     await anna.saying({ timeline: 2 }).greet()
@@ -289,16 +255,16 @@ describe('a standby that was promoted', () => {
   })
 
   it('G12: lets lanes go on when it confirmed every commit', async () => {
-    const anna = new Process(ANNA).saying({ is_synchronous: true })
+    const anna = newProcess(ANNA).saying({ is_synchronous: true })
     await beats(anna)
 
-    await anna.saying({ is_synchronous: false, timeline: 2 }).greet()
+    await anna.saying({ is_synchronous: false, timeline: 2, is_known_synchronous: true }).greet()
 
     assert.equal(await holdReason(), null)
   })
 
   it('G12: holds them when commits wait for a standby only since a moment ago', async () => {
-    const anna = new Process(ANNA)
+    const anna = newProcess(ANNA)
     await beats(anna)
     await anna.saying({ is_synchronous: true }).greet()
 
@@ -307,8 +273,24 @@ describe('a standby that was promoted', () => {
     assert.notEqual(await holdReason(), null)
   })
 
+  it('G12: holds them when whoever looks at it first remembers nothing, as in a fresh folder', async () => {
+    await beats(newProcess(ANNA))
+
+    await newProcess(BEN).saying({ timeline: 2 }).greet()
+
+    assert.match((await holdReason()) ?? '', /a standby was promoted that did not confirm every commit/)
+  })
+
+  it('G12: holds nothing of a database that was moved to another server', async () => {
+    await beats(newProcess(ANNA))
+
+    await newProcess(BEN).saying({ server: '7', timeline: 2 }).greet()
+
+    assert.equal(await holdReason(), null)
+  })
+
   it('G12: holds nothing again for whoever comes after a person has released the lanes', async () => {
-    const [anna, ben] = [new Process(ANNA), new Process(BEN)]
+    const [anna, ben] = [newProcess(ANNA), newProcess(BEN)]
     await beats(anna)
     await beats(ben)
     await anna.saying({ timeline: 2 }).greet()
@@ -320,7 +302,7 @@ describe('a standby that was promoted', () => {
   })
 
   it('G12: refuses the old primary from then on, and says so once', async () => {
-    const anna = new Process(ANNA)
+    const anna = newProcess(ANNA)
     await beats(anna)
     await anna.saying({ timeline: 2 }).greet()
     anna.alarms.length = 0
@@ -337,7 +319,7 @@ describe('a standby that was promoted', () => {
   })
 
   it('G12: refuses the old primary for another process that shares the data folder, too', async () => {
-    const [anna, ben] = [new Process(ANNA), new Process(BEN, ANNA)]
+    const [anna, ben] = [newProcess(ANNA), newProcess(BEN, ANNA)]
     await beats(anna)
     await beats(ben)
     await anna.saying({ timeline: 2 }).greet()
@@ -346,7 +328,7 @@ describe('a standby that was promoted', () => {
   })
 
   it('refuses a standby, and another installation', async () => {
-    const anna = new Process(ANNA)
+    const anna = newProcess(ANNA)
     await beats(anna)
 
     await assert.rejects(anna.saying({ is_standby: true }).greet(), /it is a standby and takes no writes/)
@@ -360,7 +342,7 @@ describe('what processes still know from before', () => {
     const sender = await addSender(world)
     const lane = await holdLane(world, ANNA, (await acceptedBy(sender)).connectionId)
     const before = await lastSequence()
-    const anna = new Process(ANNA)
+    const anna = newProcess(ANNA)
     await beats(anna)
     await goBack()
 

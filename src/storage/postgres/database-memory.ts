@@ -2,6 +2,7 @@ import type { WorkerId } from '../../core/ids.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import { Refusal } from '../../core/refusals.ts'
 import {
+  type Finding,
   isLater,
   judgeFound,
   type Remembered,
@@ -23,10 +24,12 @@ const SERVER = `(select system_identifier::text from pg_control_system()) as ser
 
 const LOOK = `select installation, mark, holds, pg_is_in_recovery() as is_standby, ${SERVER},
     exists (select from worker w where w.id = $1) as is_known,
-    (select coalesce(json_object_agg(p.slot, p.count), '{}') from progress p where p.worker = $1) as counts
-  from remembrance`
+    (select coalesce(json_object_agg(p.slot, p.count), '{}') from progress p where p.worker = $1) as counts,
+    k.id as known_server, k.timeline as known_timeline, k.is_synchronous as is_known_synchronous
+  from remembrance left join known_server k on true`
 
 const MOVE_ON = `select installation, mark, holds, ${SERVER} from move_mark()`
+
 export interface DatabaseMemoryParts {
   readonly worker: WorkerId
   readonly file: RemembranceFile
@@ -57,11 +60,11 @@ export class DatabaseMemory {
   async greet(ask: Ask): Promise<void> {
     // All of it before the look: what is confirmed or remembered meanwhile, by us or by others, need not be in what it sees.
     const expected = this.#slots.map((slot) => slot.confirmed)
-    const known = { written: this.#parts.file.read(), remembered: this.#remembered }
+    const ours = { written: this.#parts.file.read(), remembered: this.#remembered }
     const [row] = await ask(LOOK, [this.#parts.worker])
     if (!row || row['is_standby'] === true) throw refuse('it is a standby and takes no writes')
     const found = toRemembered(row)
-    const remembered = latestOf(known, found)
+    const remembered = latestOf(ours, found)
     const finding = judgeFound(remembered, found)
     if (finding.is === 'not-ours') {
       const sentence = `The database is refused: ${finding.reason}. Point NUNCIO_DATABASE_URL at the right one. If it is meant: nuncio hold --because WHY, remove ${this.#parts.file.path}, and start again.`
@@ -72,17 +75,27 @@ export class DatabaseMemory {
     const isShort = this.#slots.some((slot, at) => (counts[slot.number] ?? 0) < (expected[at] ?? 0))
     // Of a worker that was away for so long that it was forgotten, the counts are forgotten too.
     const isMissing = isShort && row['is_known'] === true && !wasHeldSince(remembered, found)
+    const known = knownServer(row)
     const reason =
-      finding.is === 'gone-back' ? finding.reason : isMissing ? 'commits that it had confirmed are missing' : null
+      reasonToHold(finding) ??
+      (isMissing ? 'commits that it had confirmed are missing' : null) ??
+      (wasHeldSince(remembered, found) ? null : reasonToHold(judgeFound(known && { ...found, server: known }, found)))
     const holds = reason === null ? found.holds : await this.#hold(ask, reason, [found.holds, remembered?.holds ?? 0])
+    // Whoever held the lanes has said so, too.
+    if (reason === null && !isSame(known, found.server)) await this.#makeKnown(ask, found)
     if (isShort) for (const slot of this.#slots) slot.settleFor(counts[slot.number] ?? 0)
     this.#keep({ ...found, holds, server: asConfirmed(remembered, found) })
   }
 
-  /** Moves the mark on. To be called with every heartbeat. */
+  /** Moves the mark on. To be called with every heartbeat. Throws when the database must not be used. */
   async beat(ask: Ask): Promise<void> {
+    const remembered = this.#remembered
     const [row] = await ask(MOVE_ON)
-    if (row) this.#keep(toRemembered(row))
+    if (!row) return
+    const found = toRemembered(row)
+    // Behind a pooler it may go back without a connection of ours that breaks.
+    if (judgeFound(remembered, found).is === 'as-remembered') this.#keep(found)
+    else await this.greet(ask)
   }
 
   /** Given how often they were held, as was seen just now and as was remembered. Returns how often they are now. */
@@ -92,6 +105,11 @@ export class DatabaseMemory {
       `The database is older than it was: ${reason}. All lanes are held. Look at what was sent, then: nuncio hold --release`,
     )
     return row?.['holds'] as number
+  }
+
+  /** From now on others may take it for judged as well. */
+  async #makeKnown(ask: Ask, { server }: Remembered): Promise<void> {
+    await ask('select know_server($1, $2)', [server?.id, server?.timeline])
   }
 
   #tell(sentence: string): void {
@@ -128,6 +146,22 @@ function asConfirmed(remembered: Remembered | null, { server }: Remembered): Rem
   const before = remembered?.server
   const wasSynchronous = before?.id === server?.id && before?.timeline === server?.timeline && before?.isSynchronous
   return server && { ...server, isSynchronous: server.isSynchronous && wasSynchronous === true }
+}
+
+/** By which server the database was last looked at, by whomever; null as long as nobody has noted it. */
+function knownServer(row: Row): RememberedServer | null {
+  const id = row['known_server'] as string | null
+  return id === null
+    ? null
+    : { id, timeline: row['known_timeline'] as number, isSynchronous: row['is_known_synchronous'] as boolean }
+}
+
+function isSame(one: RememberedServer | null, other: RememberedServer | null): boolean {
+  return one?.id === other?.id && one?.timeline === other?.timeline
+}
+
+function reasonToHold(finding: Finding): string | null {
+  return finding.is === 'gone-back' ? finding.reason : null
 }
 
 function toRemembered(row: Row): Remembered {

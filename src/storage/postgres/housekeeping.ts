@@ -4,6 +4,8 @@ import type { Ask } from './link.ts'
 const SWEPT_AT_ONCE = 2_000
 // Time enough for a person to see in `nuncio workers` who is gone.
 const DEAD_WORKERS_KEPT_MS = 3_600_000
+// One that was suspended comes back by the name it had, and would miss what it was told to be committed.
+const COUNTS_KEPT_MS = 7 * 24 * 3_600_000
 
 /**
  * What somebody must do now and then; it does no harm when several do it at once. The next period is opened here too:
@@ -20,8 +22,8 @@ export async function keepHouse(ask: Ask): Promise<void> {
          and not exists (select from lane l where l.owner = w.id)
          and not exists (select from media m where m.fetcher = w.id and m.state = 'pending')
        returning id)
-     delete from progress p where p.at < now_ms() - $1::bigint and not exists (select from worker w where w.id = p.worker)`,
-    [DEAD_WORKERS_KEPT_MS],
+     delete from progress p where p.at < now_ms() - $2::bigint and not exists (select from worker w where w.id = p.worker)`,
+    [DEAD_WORKERS_KEPT_MS, COUNTS_KEPT_MS],
   )
 }
 

@@ -205,6 +205,10 @@ export class Link {
       case 'read-only':
         this.#drop(client)
         return new StorageUnavailable('the database takes no writes: it is a standby', false, { cause: error })
+      case 'unjudged':
+        // The next connection is greeted, and so is the server.
+        this.#drop(client)
+        return new StorageUnavailable('the database is on another server now', false, { cause: error })
       default:
         return new StorageUnavailable(
           kind === 'full' ? 'the database has no room' : 'the database cannot be written',

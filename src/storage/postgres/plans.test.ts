@@ -10,6 +10,8 @@ const BATCH = 100
 const EARLY = '(1::bigint << 39)'
 const LATE = '(2::bigint << 40)'
 const LASTS_MS = 1_000_000
+// Entries of rows that have gone are looked at again while somebody looks at the server's own tables. A wrong way takes hundreds.
+const FEW_BLOCKS = 20
 
 // What is planned while there is nothing must serve when there is much, and nobody may have to wait for an ANALYZE. So
 // rows are counted, in one session that plans everything on an empty database.
@@ -47,7 +49,7 @@ describe('the functions of dispatching', { timeout: 60_000 }, () => {
 
       for (const [what, touched] of Object.entries(many)) {
         const before = few[what] ?? 0
-        assert.ok(touched <= 3 * before, `${what}: ${before}, then ${touched}`)
+        assert.ok(touched <= 3 * before + FEW_BLOCKS, `${what}: ${before}, then ${touched}`)
       }
       await close()
     },

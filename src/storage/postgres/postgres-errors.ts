@@ -12,10 +12,11 @@ import { Refusal } from '../../core/refusals.ts'
  * - `contended`: somebody else held a lock for too long, or both waited for each other. The same may succeed now.
  * - `full`: the server is out of room, memory or connections.
  * - `read-only`: a standby, or a server that was told to take no writes.
+ * - `unjudged`: the connection leads to another server than before, at which nobody has looked yet.
  * - `data`: a value that does not fit, or a statement that is wrong. The same will fail again.
  * - `not-written`: anything else.
  */
-export type Kind = 'not-written' | 'unknown' | 'full' | 'contended' | 'read-only' | 'data' | 'connect'
+export type Kind = 'not-written' | 'unknown' | 'full' | 'contended' | 'read-only' | 'unjudged' | 'data' | 'connect'
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html. A code of five signs goes before its class of two.
 const KINDS: Readonly<Record<string, Kind>> = {
@@ -51,6 +52,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
   '44': 'data',
   '54': 'data',
   P0: 'data',
+  // Of our own, see `require_known_server`.
+  NU001: 'unjudged',
 }
 
 const CERTIFICATE = /CERT|LEAF_SIGNATURE/
@@ -174,6 +177,7 @@ export function translateStatementError(error: unknown, url: string): unknown {
         `PostgreSQL at ${describeServer(url)} takes no writes: it is a standby or was made one. Nothing was changed: name the primary in the URL.`,
       )
     case 'not-written':
+    case 'unjudged':
       return unavailable(`PostgreSQL at ${describeServer(url)} gave up: ${wordsOf(error)}. Nothing was changed.`)
     case 'unknown':
       return commitUnknown(url, error)

@@ -5,6 +5,7 @@ import type { Recorded } from '../../support/black-box/collect-ledger.ts'
 import { QuickCli } from '../../support/black-box/quick-cli.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { memoryFolder } from '../../support/postgres/memory-folder.ts'
+import { PgBouncer } from '../../support/postgres/pgbouncer.ts'
 import { PostgresServer, type PostgresSettings } from '../../support/postgres/postgres-server.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { PortSwitch } from './port-switch.ts'
@@ -12,9 +13,12 @@ import { PortSwitch } from './port-switch.ts'
 export interface ReplicatedPlan extends Pick<ClusterPlan, 'workers' | 'connections' | 'connectionArguments'> {
   /** Whether each commit waits until the standby has it. */
   readonly isSynchronous: boolean
+  /** Whether the workers reach the primary through a pooler in transaction mode, all but listening. */
+  readonly isPooled?: boolean
   readonly settings?: PostgresSettings
 }
 
+const DATABASE = 'nuncio'
 const STANDBY = 'standby'
 // They look with every heartbeat of the database's memory.
 const NOTICED_WITHIN_MS = 15_000
@@ -27,14 +31,16 @@ export class ReplicatedCluster {
   readonly databaseUrl: string
   readonly cli: QuickCli
   readonly #plan: ReplicatedPlan
+  readonly #pool: PgBouncer | null
   readonly #retired: PostgresServer[] = []
   #primary: PostgresServer
   #standby: PostgresServer
   /** Between the two. */
   #replication: TcpProxy
 
-  private constructor(plan: ReplicatedPlan, { way, cluster, primary, standby, replication }: Parts) {
+  private constructor(plan: ReplicatedPlan, { way, pool, cluster, primary, standby, replication }: Parts) {
     this.#plan = plan
+    this.#pool = pool
     this.way = way
     this.cluster = cluster
     this.databaseUrl = way.through(cluster.databaseUrl)
@@ -47,8 +53,14 @@ export class ReplicatedCluster {
   static async open(plan: ReplicatedPlan): Promise<ReplicatedCluster> {
     const primary = await PostgresServer.open({ parentFolder: memoryFolder(), settings: plan.settings ?? {} })
     const way = await PortSwitch.open(primary.port)
-    const cluster = await openCluster({ ...plan, server: primary, urlOf: (_, url) => way.through(url) })
-    return new ReplicatedCluster(plan, { way, cluster, primary, ...(await attachStandby(primary, plan)) })
+    const pool = plan.isPooled ? await PgBouncer.open({ serverUrl: way.through(primary.url()) }) : null
+    const cluster = await openCluster({
+      ...plan,
+      server: primary,
+      urlOf: (_, url) => pool?.url(DATABASE) ?? way.through(url),
+      environment: pool ? { NUNCIO_DATABASE_LISTEN_URL: way.through(primary.url(DATABASE)) } : {},
+    })
+    return new ReplicatedCluster(plan, { way, pool, cluster, primary, ...(await attachStandby(primary, plan)) })
   }
 
   /** Where to look for what the service knows, whichever server is the primary. */
@@ -88,6 +100,16 @@ export class ReplicatedCluster {
     this.#primary = this.#standby
   }
 
+  /** The standby takes its place before the primary is gone. A pooler between them keeps its clients, who notice nothing. */
+  async switchOver(): Promise<void> {
+    await this.#standby.promote()
+    this.way.moveTo(this.#standby.port)
+    await this.#primary.killNine()
+    await this.#replication.close()
+    this.#retired.push(this.#primary)
+    this.#primary = this.#standby
+  }
+
   /** Another standby, of the primary of now. */
   async attachStandby(): Promise<void> {
     const { standby, replication } = await attachStandby(this.#primary, this.#plan)
@@ -97,6 +119,7 @@ export class ReplicatedCluster {
 
   async close(): Promise<void> {
     await this.cluster.close()
+    await this.#pool?.stop()
     await this.way.close()
     await this.#replication.close()
     await Promise.all([...new Set([...this.#retired, this.#primary, this.#standby])].map((server) => server.close()))
@@ -110,6 +133,8 @@ interface Replica {
 
 interface Parts extends Replica {
   readonly way: PortSwitch
+  /** Null where the workers go without. */
+  readonly pool: PgBouncer | null
   readonly cluster: Cluster
   readonly primary: PostgresServer
 }

@@ -3,7 +3,7 @@
 --
 -- What processes still know from before must mean nothing now: numbers that were given to lost messages are given to no
 -- others, and neither are epochs (see `claim_lanes`).
-create function hold_lanes(a_reason text, holds_seen integer, holds_remembered integer) returns integer
+create or replace function hold_lanes(a_reason text, holds_seen integer, holds_remembered integer) returns integer
   language plpgsql security definer set search_path from current
 as $$
 declare
@@ -21,14 +21,21 @@ begin
   perform from open_attempt order by connection_id for update;
   update open_attempt set doubted_sequence = message_sequence;
   update remembrance set holds = greatest(n, holds_remembered) + 1 returning holds into n;
+  -- In the same commit: whoever comes next would otherwise find it unknown, and hold them once more.
+  perform know_server(s.id, s.timeline) from this_server() s;
   return n;
 end
 $$;
 
 -- Moves the mark on, and waits for whoever is at it only a moment, as `beat` does.
-create function move_mark() returns table (installation text, mark bigint, holds integer) language plpgsql as $$
+create or replace function move_mark() returns table (installation text, mark bigint, holds integer) language plpgsql as $$
+declare
+  is_synchronous_now constant boolean := current_setting('synchronous_standby_names') <> '';
 begin
   perform make_durable(2000);
+  -- Of this commit standbys have all that was committed before.
+  update known_server s set is_synchronous = is_synchronous_now where s.is_synchronous <> is_synchronous_now;
   return query update remembrance r set mark = r.mark + 1 returning r.installation, r.mark, r.holds;
+  perform require_known_server();
 end
 $$;

@@ -35,6 +35,7 @@ begin
   elsif noted > a_count then
     raise exception 'the batch after this one has been written already' using errcode = 'object_not_in_prerequisite_state';
   end if;
+  perform require_known_server();
   if open_sequence is not null then
     perform from queued where account_id = an_account and sequence = open_sequence and connection_id = a_connection and attempts = open_number - 1
       for no key update;

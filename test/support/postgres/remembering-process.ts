@@ -1,0 +1,86 @@
+import { join } from 'node:path'
+import type { Client } from 'pg'
+import type { WorkerId } from '../../../src/core/ids.ts'
+import { DatabaseMemory } from '../../../src/storage/postgres/database-memory.ts'
+import type { Ask, Row } from '../../../src/storage/postgres/link.ts'
+import { Slot } from '../../../src/storage/postgres/slot.ts'
+import { RemembranceFile } from '../../../src/storage/shared/remembrance.ts'
+
+interface Parts {
+  readonly worker: WorkerId
+  /** All of one test share it. */
+  readonly session: Client
+  /** Where it remembers. */
+  readonly folder: string
+}
+
+let turn: Promise<unknown> = Promise.resolve()
+
+/** One connection carries one statement at a time. */
+function inTurn<Result>(ask: () => Promise<Result>): Promise<Result> {
+  const asked = turn.then(ask)
+  turn = asked.catch(() => {})
+  return asked
+}
+
+/** A process with a memory, and what it has said. */
+export class RememberingProcess {
+  readonly alarms: string[] = []
+  readonly memory: DatabaseMemory
+  readonly slot: Slot
+  readonly #parts: Parts
+  /** What the server would say of itself otherwise. */
+  #said: Row = {}
+
+  constructor(parts: Parts) {
+    const { worker, folder } = parts
+    this.#parts = parts
+    const file = new RemembranceFile(join(folder, 'remembered.json'))
+    this.memory = new DatabaseMemory({ worker, file, onAlarm: (sentence) => this.alarms.push(sentence) })
+    this.slot = new Slot(worker, { number: 7, link: null as never })
+    this.memory.watch(this.slot)
+  }
+
+  readonly #ask: Ask = async (sql, values = []) => {
+    const { rows } = await this.#query(sql, values)
+    // Numbers of 64 bits are text to this client.
+    return rows.map((row) => ({ ...row, ...('mark' in row ? { ...this.#said, mark: Number(row['mark']) } : {}) }))
+  }
+
+  saying(said: Row): this {
+    this.#said = said
+    return this
+  }
+
+  /** `meanwhile` happens after the database has answered, and before the answer is read. */
+  greet(meanwhile: () => Promise<void> = async () => {}): Promise<void> {
+    return this.memory.greet(async (sql, values) => {
+      const rows = await this.#ask(sql, values)
+      await meanwhile()
+      return rows
+    })
+  }
+
+  beat(): Promise<void> {
+    return this.memory.beat(this.#ask)
+  }
+
+  /** A batch over the slot. `reach` false: the database has lost it again. */
+  async commit(reach = true): Promise<void> {
+    await this.slot.run(1, async (count) => {
+      const values = [this.#parts.worker, this.slot.number, count]
+      if (reach) await this.#query('select note_progress($1, $2, $3)', values)
+    })
+  }
+
+  async live(): Promise<void> {
+    await this.#query(
+      'insert into worker (id, heartbeat_until) values ($1, now_ms() + 15000) on conflict (id) do nothing',
+      [this.#parts.worker],
+    )
+  }
+
+  #query(sql: string, values: readonly unknown[]) {
+    return inTurn(() => this.#parts.session.query<Row>(sql, [...values]))
+  }
+}
