@@ -106,6 +106,40 @@ describe.each(SIDES)('backup and restore on $name', ({ why, open }) => {
     assert.equal((await back.inbox()).length, inbox + 2)
   })
 
+  promises(
+    `G12: says that nobody knows what was sent when it replaces what was itself brought back${note}`,
+    async () => {
+      const settings = await open()
+      const nuncio = await startNuncio({ settings })
+      const { cli, taken } = await backUpAndGoOn(nuncio, settings)
+      vi.useFakeTimers({ toFake: ['Date'] })
+      onTestFinished(() => void vi.useRealTimers())
+      await cli.json('restore', taken.path, '--replace')
+
+      vi.setSystemTime(Date.now() + 5_000)
+      const held = await cli.json<Restored>('restore', taken.path, '--replace')
+      // Released, it goes on from there, and still knows nothing of what was sent before.
+      await cli.json('hold', '--release')
+      vi.setSystemTime(Date.now() + 5_000)
+      const said = await cli.run('restore', taken.path, '--replace')
+
+      assert.deepEqual([held.acceptedSince, held.endedSince], [null, null])
+      assert.match(said.stdout, /A service used the database until .* Nobody knows what it accepted and sent/)
+      assert.doesNotMatch(said.stdout, /Nothing (was accepted|that waits)/)
+    },
+  )
+
+  promises(`G12: tells what was sent since when people have held the lanes meanwhile${note}`, async () => {
+    const settings = await open()
+    const nuncio = await startNuncio({ settings })
+    const { cli, taken, first, second } = await backUpAndGoOn(nuncio, settings)
+    await cli.json('hold', '--because', 'something is odd')
+
+    const restored = await cli.json<Restored>('restore', taken.path, '--replace')
+
+    assert.deepEqual([restored.acceptedSince, restored.endedSince], [1, [first.messageId, second.messageId]])
+  })
+
   promises(`G12: holds the lanes where nothing is remembered, too, such as on another machine${note}`, async () => {
     const settings = await open()
     const nuncio = await startNuncio({ settings })

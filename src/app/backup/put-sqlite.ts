@@ -36,7 +36,7 @@ export async function putSqlite(putting: Putting): Promise<Put> {
     const aside = isThere ? join(dirname(path), `replaced-${moment}`) : null
     putInPlace({ from: draft, path, aside })
     await sync(dirname(path))
-    const since = aside === null ? null : compareWithReplaced(join(aside, basename(path)), path)
+    const since = aside === null ? null : compareWithReplaced(join(aside, basename(path)), path, putting.past)
     return { aside, since }
   } finally {
     for (const rest of ['', '-journal', '-wal', '-shm']) await rm(`${draft}${rest}`, { force: true })

@@ -36,7 +36,8 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
     const media = await bringMedia({ manifest, folder, settings, request })
     const hold: RestoredHold = { reason, at, withoutSecrets, media, holdsRemembered: holdsOf(remembered, manifest) }
     const moment = new Date(at).toISOString().slice(0, 19).replaceAll(':', '')
-    const put = await putBack({ manifest, folder, request, hold, moment }, engine)
+    const past = { holds: manifest.holds, remembered }
+    const put = await putBack({ manifest, folder, request, hold, past, moment }, engine)
     return { manifest, reason, ...put, livedUntil: livedUntil(file.path, remembered, manifest) }
   } catch (error) {
     throw translateDiskError(error, 'Nothing was restored')

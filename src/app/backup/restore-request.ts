@@ -1,5 +1,6 @@
 import type { Settings } from '../../config/read-settings.ts'
 import type { BackupProgress, HappenedSince, RestoredHold } from '../../storage/shared/backup-facts.ts'
+import type { KnownPast } from '../../storage/shared/tells-all-since.ts'
 import type { Manifest } from './manifest.ts'
 
 export interface RestoreRequest {
@@ -19,7 +20,7 @@ export interface Restored {
   readonly reason: string
   /** Where what was replaced is kept; null when there was nothing. */
   readonly aside: string | null
-  /** Null when what was replaced cannot be compared. */
+  /** Null when what was replaced cannot be compared, or does not know itself what was sent. */
   readonly since: HappenedSince | null
   /** When a service on this machine last used the database, if that was after the backup; null when nobody remembers. */
   readonly livedUntil: number | null
@@ -31,6 +32,7 @@ export interface Putting {
   readonly folder: string
   readonly request: RestoreRequest
   readonly hold: RestoredHold
+  readonly past: KnownPast
   /** Names what is moved aside. */
   readonly moment: string
 }

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Refusal } from '../../core/refusals.ts'
 import type { BackupProgress, HappenedSince, RestoredHold } from '../shared/backup-facts.ts'
+import { type KnownPast, placedHolds, type Replaced, tellsAllSince } from '../shared/tells-all-since.ts'
 import { CLOSING_DEFINERS } from './grants.ts'
 import type { Ask } from './link.ts'
 import { withConnection } from './open-database.ts'
@@ -31,6 +32,7 @@ export interface DumpToRestore {
   /** What the schema is called from then on that is there now. */
   readonly aside: string
   readonly hold: RestoredHold
+  readonly past: KnownPast
   /** The id of the spool that fetched files were brought back to. */
   readonly spool: string | null
   readonly childEnvironment: ChildEnvironment
@@ -64,7 +66,7 @@ export async function restoreDump(
   await readIn(request, aside)
   return withConnection(url, async (ask) => {
     await ask('analyze')
-    return { aside: aside && `the schema ${aside}`, since: aside === null ? null : await compare(ask, schema, aside) }
+    return { aside: aside && `the schema ${aside}`, since: aside === null ? null : await compare(ask, request, aside) }
   })
 }
 
@@ -170,6 +172,7 @@ select hold_lanes(${reason}, (select holds from remembrance), ${hold.holdsRememb
 update hold set reason = ${reason}, since = ${hold.at};
 delete from session;
 delete from sign_in_ticket;
+update worker set heartbeat_until = least(heartbeat_until, now_ms());
 ${hold.withoutSecrets ? 'delete from key_ring;' : ''}
 ${moved ? `update media set path = ${moved.to} || substr(path, length(${moved.from}) + 1), spool = ${moved.spool} where left(path, length(${moved.from})) = ${moved.from};` : ''}
 insert into audit (at, actor, action, object, detail) values (${hold.at}, 'restore', 'hold.place', 'all lanes', ${detail});
@@ -178,14 +181,16 @@ commit;
 `
 }
 
-async function compare(ask: Ask, schema: string, aside: string): Promise<HappenedSince | null> {
+/** Null when they have nothing to do with each other, or the old one does not know all. */
+async function compare(ask: Ask, { schema, past }: DumpToRestore, aside: string): Promise<HappenedSince | null> {
   const [now, old] = [quoted(schema), quoted(aside)]
   const [row] = await ask(
-    `select exists (select from ${now}.remembrance join ${old}.remembrance using (installation)) as is_same,
+    `select installation, o.mark, o.holds, ${placedHolds(old, now)} as placed,
        (select count(*) from ${old}.message where sequence > (select coalesce(max(sequence), 0) from
-         (select max(sequence) as sequence from ${now}.queued union all select max(sequence) from ${now}.settled) newest)) as accepted`,
+         (select max(sequence) as sequence from ${now}.queued union all select max(sequence) from ${now}.settled) newest)) as accepted
+       from ${now}.remembrance join ${old}.remembrance o using (installation)`,
   )
-  if (row?.['is_same'] !== true) return null
+  if (!row || !tellsAllSince(past, row as unknown as Replaced)) return null
   const ended = await ask(
     `select q.id from ${now}.queued q where exists (select from ${old}.settled s where s.account_id = q.account_id and s.sequence = q.sequence)
        or exists (select from ${old}.queued o where o.account_id = q.account_id and o.sequence = q.sequence and o.attempts > q.attempts)

@@ -2,6 +2,7 @@ import { existsSync, linkSync, mkdirSync, renameSync, rmSync, statSync } from 'n
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { BackupFacts, HappenedSince, RestoredHold } from '../shared/backup-facts.ts'
+import { type KnownPast, placedHolds, type Replaced, tellsAllSince } from '../shared/tells-all-since.ts'
 import { readBackupFacts } from './read-backup-facts.ts'
 import { takeServiceLock } from './service-lock.ts'
 import { translateOpenError } from './sqlite-errors.ts'
@@ -78,17 +79,20 @@ function keepAside(path: string, aside: string): void {
     if (existsSync(`${path}${rest}`)) linkSync(`${path}${rest}`, join(aside, `${basename(path)}${rest}`))
 }
 
-/** Null when they have nothing to do with each other, or the old one cannot be read. */
-export function compareWithReplaced(old: string, restored: string): HappenedSince | null {
+/** Null when they have nothing to do with each other, or the old one cannot be read or does not know all. */
+export function compareWithReplaced(old: string, restored: string, past: KnownPast): HappenedSince | null {
   if (!existsSync(old) || statSync(old).size === 0) return null
   try {
     return within(old, { readOnly: true }, (database) => {
       database.prepare(`attach ? as restored`).run(restored)
       const one = (sql: string) => database.prepare(sql).get()?.['n'] as number
-      const isSame = one(
-        'select count(*) as n from main.remembrance o join restored.remembrance r using (installation)',
-      )
-      if (isSame === 0) return null
+      const same = database
+        .prepare(
+          `select installation, o.mark, o.holds, ${placedHolds('main', 'restored')} as placed
+             from main.remembrance o join restored.remembrance r using (installation)`,
+        )
+        .get()
+      if (!same || !tellsAllSince(past, same as unknown as Replaced)) return null
       const accepted = one(
         'select count(*) as n from main.message where sequence > (select coalesce(max(sequence), 0) from restored.message)',
       )
