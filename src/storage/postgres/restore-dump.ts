@@ -64,10 +64,9 @@ export async function restoreDump(
   }
   const aside = there.hasTables ? request.aside : null
   await readIn(request, aside)
-  return withConnection(url, async (ask) => {
-    await ask('analyze')
-    return { aside: aside && `the schema ${aside}`, since: aside === null ? null : await compare(ask, request, aside) }
-  })
+  // It is there, and held. Whatever fails from here on, nobody may read that nothing was changed.
+  const since = await withConnection(url, (ask) => lookBack(ask, request, aside)).catch(() => null)
+  return { aside: aside && `the schema ${aside}`, since }
 }
 
 interface Target {
@@ -179,6 +178,26 @@ insert into audit (at, actor, action, object, detail) values (${hold.at}, 'resto
 ${CLOSING_DEFINERS} \\gexec
 commit;
 `
+}
+
+async function lookBack(ask: Ask, request: DumpToRestore, aside: string | null): Promise<HappenedSince | null> {
+  // It takes as long as it takes, whatever the role is set to.
+  await ask(
+    `select set_config(name, '0', false) from pg_settings where name in ('statement_timeout', 'transaction_timeout')`,
+  )
+  // Else the server learns it by itself, a little later.
+  await learnSizes(ask, request.schema).catch(() => {})
+  return aside === null ? null : compare(ask, request, aside)
+}
+
+/** Lets the server know how much there is, so that it plans well from the first question on. */
+async function learnSizes(ask: Ask, schema: string): Promise<void> {
+  const tables = await ask(
+    `select relname as name from pg_class where relnamespace = to_regnamespace($1) and relkind in ('r', 'p') and not relispartition`,
+    [quoted(schema)],
+  )
+  if (tables.length === 0) return
+  await ask(`analyze ${tables.map(({ name }) => `${quoted(schema)}.${quoted(name as string)}`).join()}`)
 }
 
 /** Null when they have nothing to do with each other, or the old one does not know all. */
