@@ -1,9 +1,10 @@
-import { resolve, sep } from 'node:path'
+import { dirname, join, resolve, sep } from 'node:path'
 import type { DatabaseSettings, Settings } from '../config/read-settings.ts'
 import { Refusal } from '../core/refusals.ts'
 import { TOLD_BEFORE_MS } from '../core/retention/retention-keeper.ts'
 import type { CopyTarget } from '../storage/postgres/copy-target.ts'
-import { COPIED_TABLES, type CopiedRow, type CopiedTable } from '../storage/shared/copied-tables.ts'
+import { COPIED_TABLES, type CopiedTable } from '../storage/shared/copied-tables.ts'
+import { judgeFound, type Remembered, RemembranceFile } from '../storage/shared/remembrance.ts'
 import { RowDigest, type TableDigest } from '../storage/shared/row-digest.ts'
 import type { CopySource } from '../storage/sqlite/copy-source.ts'
 import { spoolFolder } from './spool-folder.ts'
@@ -34,15 +35,27 @@ export interface CopiedCount {
   readonly sha256: string
 }
 
-// It begins the reason of the hold that stays behind, so that it is not taken along when the data move once more.
+export interface Copied {
+  readonly counts: readonly CopiedCount[]
+  /** Why the lanes are held where they were copied to; null when they may move. */
+  readonly held: CopiedHold | null
+}
+
+export interface CopiedHold {
+  readonly reason: string
+  /** It stayed behind when the data were copied once before: if nobody ever served that copy, nothing was sent there. */
+  readonly isOfCopy: boolean
+}
+
+// It begins the reason of the hold that stays behind.
 const MOVED = 'the data were copied to '
 
 /**
  * Copies a stopped installation from SQLite to an empty PostgreSQL, in one transaction there, and compares every row
  * before it is committed. From then on the lanes of the old one are held: what waits is known in both places now, and
- * would be sent twice.
+ * would be sent twice. The new ones are held, too, where something of what waits may have been sent already (G12).
  */
-export async function copyInstallation(request: CopyRequest): Promise<readonly CopiedCount[]> {
+export async function copyInstallation(request: CopyRequest): Promise<Copied> {
   const { from, to, settings, now } = request
   const [sqlite, postgres, { migrateDatabase }, { describeServer }, { openSpoolId }] = await Promise.all([
     import('../storage/sqlite/copy-source.ts'),
@@ -59,9 +72,11 @@ export async function copyInstallation(request: CopyRequest): Promise<readonly C
     const target = await postgres.CopyTarget.open(to.migrateUrl, (path) => (isIn(folder, path) ? spool : null))
     try {
       const counts = await copyTables(source, target, request)
+      const held = findHold(source, request)
+      if (held) await target.hold(held.reason, now())
       const reason = `${MOVED}PostgreSQL at ${describeServer(to.url)}${new URL(to.url).pathname}`
       await commitBoth(source, target, { reason, at: now() })
-      return counts
+      return { counts, held }
     } finally {
       await target.abandon()
     }
@@ -70,13 +85,32 @@ export async function copyInstallation(request: CopyRequest): Promise<readonly C
   }
 }
 
+/** The hold that came along, or one of its own: the service that would find that it has gone back never starts here. */
+function findHold(source: CopySource, { from, settings }: CopyRequest): CopiedHold | null {
+  const held = source.heldBecause()
+  if (held !== null) return { reason: held, isOfCopy: held.startsWith(MOVED) }
+  const found = source.found()
+  const beside = readRemembered(dirname(from.path))
+  // Not what is remembered of another one: its data folder is none of this one's business.
+  const served = [readRemembered(settings.dataDir)].filter((it) => it?.installation === found.installation)
+  for (const remembered of [beside, ...served]) {
+    const finding = judgeFound(remembered, found)
+    if (finding.is !== 'as-remembered') return { reason: finding.reason, isOfCopy: false }
+  }
+  return null
+}
+
+function readRemembered(folder: string): Remembered | null {
+  return new RemembranceFile(join(folder, 'remembered.json')).read()
+}
+
 async function copyTables(source: CopySource, target: CopyTarget, { onProgress }: CopyRequest): Promise<CopiedCount[]> {
   const written = new Map<CopiedTable, TableDigest>()
   for (const table of COPIED_TABLES) {
     const of = source.count(table)
     const digest = new RowDigest()
     for (const rows of source.rows(table)) {
-      const kept = rows.filter((row) => !staysBehind(table, row)).map((row) => target.asKept(row))
+      const kept = rows.map((row) => target.asKept(row))
       await target.write(table, kept)
       digest.add(kept)
       onProgress({ doing: 'copying', table: table.name, rows: digest.rows, of })
@@ -126,17 +160,13 @@ async function commitBoth(
   target: CopyTarget,
   { reason, at }: { reason: string; at: number },
 ): Promise<void> {
-  source.hold(reason, at)
+  const isPlaced = source.hold(reason, at)
   const unknown = await target.commit().catch((error: unknown) => {
-    source.release(reason, at)
+    if (isPlaced) source.release(reason, at)
     throw error
   })
   // Then the old one stays held, and says why.
   if (unknown) throw unknown
-}
-
-function staysBehind(table: CopiedTable, row: CopiedRow): boolean {
-  return table.name === 'hold' && String(row[Object.keys(table.columns).indexOf('reason')]).startsWith(MOVED)
 }
 
 function isIn(folder: string, path: string): boolean {

@@ -1,4 +1,4 @@
-import type { CopiedCount, CopyProgress } from '../app/copy.ts'
+import type { CopiedCount, CopiedHold, CopyProgress } from '../app/copy.ts'
 import { type DatabaseChoice, databaseUrl, describeDatabase } from '../config/database-url.ts'
 import type { Settings } from '../config/read-settings.ts'
 import { Refusal } from '../core/refusals.ts'
@@ -35,13 +35,14 @@ export function addCopyCommand(program: NuncioCommand, cli: Cli): void {
           'Say with --to where the empty database is: postgres://USER@HOST/DATABASE',
         )
       const from = parseFrom(options.from, settings)
-      const counts = await cli.surroundings.copy({
+      const { counts, held } = await cli.surroundings.copy({
         from,
         to: database,
         settings,
         onProgress: tellNowAndThen(cli),
         now: cli.surroundings.now,
       })
+      if (held) cli.warn(heldInWords(held))
       if (options.json) return cli.json(counts)
       await tellResult(cli, counts, {
         from: describeDatabase(from),
@@ -66,6 +67,13 @@ function tellNowAndThen(cli: Cli): (progress: CopyProgress) => void {
     toldAt = now()
     err(`nuncio: ${doing} ${table}: ${rows} of ${of}\n`)
   }
+}
+
+function heldInWords({ reason, isOfCopy }: CopiedHold): string {
+  const next = isOfCopy
+    ? 'If that copy was never served, let the lanes move with nuncio hold --release. If it was'
+    : 'Before you let the lanes move with nuncio hold --release'
+  return `The lanes are held in the new database, too: ${reason}. ${next}, look at what was sent, and take that out: nuncio message list --state QUEUED`
 }
 
 async function tellResult(

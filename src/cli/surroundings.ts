@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { styleText } from 'node:util'
 import type { Restored, RestoreRequest } from '../app/backup/restore-request.ts'
 import type { BackupRequest, TakenBackup } from '../app/backup/take-backup.ts'
-import type { CopiedCount, CopyRequest } from '../app/copy.ts'
+import type { Copied, CopyRequest } from '../app/copy.ts'
 import type { ExamineRequest } from '../app/doctor/examine.ts'
 import type { Finding } from '../app/doctor/finding.ts'
 import type { AdministrationSession } from '../app/open-administration.ts'
@@ -32,7 +32,7 @@ export interface Surroundings {
   ) => Promise<AdministrationSession>
   readonly serve: (settings: Settings) => Promise<void>
   readonly migrate: (settings: Settings) => Promise<{ readonly from: number; readonly to: number }>
-  readonly copy: (request: CopyRequest) => Promise<readonly CopiedCount[]>
+  readonly copy: (request: CopyRequest) => Promise<Copied>
   readonly takeBackup: (request: BackupRequest) => Promise<TakenBackup>
   readonly restoreBackup: (request: RestoreRequest) => Promise<Restored>
   readonly examine: (request: ExamineRequest) => AsyncIterable<Finding>

@@ -111,6 +111,16 @@ export class CopyTarget {
     await this.#ask('select setval(pg_get_serial_sequence($1, $2), $3)', [table, column, highest])
   }
 
+  /** Holds all lanes, where no hold came along, and doubts what was open: others may have followed it. */
+  async hold(reason: string, at: number): Promise<void> {
+    const held = await this.#ask(
+      'insert into hold ("only", since, reason) values (1, $1, $2) on conflict do nothing returning 1',
+      [at, reason],
+    )
+    if (held.length > 0) await this.#ask('update remembrance set holds = holds + 1')
+    await this.#ask('update open_attempt set doubted_sequence = message_sequence')
+  }
+
   /** What came along may be old: people are told a day before anything of it goes. */
   async waitWithRetention(forMs: number): Promise<void> {
     await this.#ask(`update retention_state set begins_at = now_ms() + $1::bigint, waits_for = 'upgrade'`, [forMs])

@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { CopiedRow, CopiedTable, CopiedValue } from '../shared/copied-tables.ts'
+import type { Remembered } from '../shared/remembrance.ts'
 import { openDatabase } from './open-database.ts'
 import { takeServiceLock } from './service-lock.ts'
 import { translateOpenError } from './sqlite-errors.ts'
@@ -60,11 +61,22 @@ export class CopySource {
     return this.#database.prepare(sql).get()?.['highest'] as number
   }
 
+  /** How far it has got, to be judged by what is remembered of it. */
+  found(): Remembered {
+    const row = this.#database.prepare('select installation, mark, holds from remembrance').get()
+    return { ...(row as unknown as Omit<Remembered, 'server'>), server: null }
+  }
+
+  /** Null while lanes may move. */
+  heldBecause(): string | null {
+    return (this.#database.prepare('select reason from hold').get()?.['reason'] as string | undefined) ?? null
+  }
+
   /**
    * Holds all lanes from now on, durably: both places know what waits, and only one of them may send it. Held already, it
-   * stays so.
+   * stays so; returns whether it was not.
    */
-  hold(reason: string, at: number): void {
+  hold(reason: string, at: number): boolean {
     const database = this.#database
     const { changes } = database
       .prepare('insert into hold (only, since, reason) values (1, ?, ?) on conflict do nothing')
@@ -74,6 +86,7 @@ export class CopySource {
       this.#audit('hold.place', reason, at)
     }
     database.exec('commit')
+    return changes === 1
   }
 
   /** Takes back what `hold` did. */
