@@ -28,6 +28,7 @@ export function addBackupCommand(program: NuncioCommand, cli: Cli): void {
       const onProgress = tellProgress(cli)
       const withMedia = options.withMedia ?? false
       const taken = await takeBackup({ settings, folder, withMedia, keep, onProgress, now })
+      if (taken.fromFuture.length > 0) cli.warn(futureInWords(taken.fromFuture))
       if (options.json) return cli.json(backupJson(taken, settings.keyRingFile))
       await cli.say(inWords(taken, settings.keyRingFile))
     })
@@ -37,6 +38,10 @@ function parseKeep(text: string | undefined): number | null {
   if (text === undefined) return null
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text)
   throw new Refusal('argument_invalid', 'Say with --keep how many backups stay, the new one among them: 1 or more.')
+}
+
+function futureInWords(paths: readonly string[]): string {
+  return `By ${paths.length === 1 ? 'its name this backup lies' : 'their names these backups lie'} in the future: ${paths.join(', ')}. The clock of this machine is wrong, or was. With --keep they count as the newest: remove them when newer ones are there.`
 }
 
 function backupJson({ path, manifest, tookMs, removed }: TakenBackup, keyRing: string) {

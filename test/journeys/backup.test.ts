@@ -227,6 +227,28 @@ describe.each(SIDES)('backup and restore on $name', ({ why, open }) => {
     for (const name of readdirSync(newest)) assert.equal(statSync(join(newest, name)).mode & 0o77, 0)
   })
 
+  promises(`never removes the backup that it just made, and says when others lie in the future${note}`, async () => {
+    const settings = await open()
+    const nuncio = await startNuncio({ settings })
+    const cli = new CliOn(nuncio.dataDir, settings)
+    const folder = join(nuncio.dataDir, 'kept')
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    for (const day of [1, 2]) {
+      vi.setSystemTime(Date.UTC(2031, 0, day))
+      await cli.json('backup', folder)
+    }
+
+    vi.setSystemTime(Date.UTC(2030, 0, 1))
+    const { code, stderr } = await cli.run('backup', folder, '--keep', '2')
+
+    assert.deepEqual(
+      [code, readdirSync(folder).sort()],
+      [0, ['nuncio-2030-01-01T000000Z', 'nuncio-2031-01-02T000000Z']],
+    )
+    assert.match(stderr, /warning: .* in the future: \S+nuncio-2031-01-02T000000Z\./)
+  })
+
   promises(`refuses a backup that is damaged anywhere, with a sentence, and changes nothing${note}`, async () => {
     const settings = await open()
     const nuncio = await startNuncio({ settings })

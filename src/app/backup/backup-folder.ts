@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs'
 import { lstat, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { Refusal } from '../../core/refusals.ts'
 import { sync } from './disk.ts'
 import { type Manifest, readManifest } from './manifest.ts'
@@ -42,12 +42,25 @@ function exists(path: string): Refusal {
   return new Refusal('backup_exists', `${path} is there already, and nothing is overwritten. Try again in a second.`)
 }
 
-/** Keeps the newest backups of this installation, and removes older ones. Whatever else lies there stays. */
-export async function prune(folder: string, keep: number, installation: string): Promise<readonly string[]> {
-  const names = (await readdir(folder)).filter((name) => NAME.test(name) && isOf(join(folder, name), installation))
-  const old = names.sort().reverse().slice(keep)
+export interface Pruned {
+  readonly removed: readonly string[]
+  /** Of what is left, what is named after a moment that is yet to come. */
+  readonly fromFuture: readonly string[]
+}
+
+/**
+ * Keeps the backup that was just made and the newest others of this installation, and removes older ones; `keep` counts all
+ * that stay. Whatever else lies there stays. That one is kept whatever the others are called: a clock may have gone back.
+ */
+export async function prune(made: string, keep: number | null, installation: string): Promise<Pruned> {
+  const folder = dirname(made)
+  const isOther = (name: string) => NAME.test(name) && name !== basename(made) && isOf(join(folder, name), installation)
+  const others = (await readdir(folder)).filter(isOther).sort().reverse()
+  const kept = others.slice(0, keep === null ? others.length : keep - 1)
+  const old = others.slice(kept.length)
   for (const name of old) await remove(folder, name)
-  return old.map((name) => join(folder, name))
+  const inFolder = (name: string) => join(folder, name)
+  return { removed: old.map(inFolder), fromFuture: kept.filter((name) => name > basename(made)).map(inFolder) }
 }
 
 function isOf(path: string, installation: string): boolean {

@@ -6,7 +6,7 @@ import { childEnvironment } from '../../config/child-environment.ts'
 import type { Settings } from '../../config/read-settings.ts'
 import type { BackupFacts, BackupProgress } from '../../storage/shared/backup-facts.ts'
 import { spoolFolder } from '../spool-folder.ts'
-import { backupName, finish, openUnfinished, prune } from './backup-folder.ts'
+import { backupName, finish, openUnfinished, type Pruned, prune } from './backup-folder.ts'
 import { copyFile, digestFile, refuseTooLarge, sync, translateDiskError } from './disk.ts'
 import {
   type BackupFile,
@@ -30,12 +30,10 @@ export interface BackupRequest {
   readonly now: () => number
 }
 
-export interface TakenBackup {
+export interface TakenBackup extends Pruned {
   readonly path: string
   readonly manifest: Manifest
   readonly tookMs: number
-  /** Older ones that went. */
-  readonly removed: readonly string[]
 }
 
 /**
@@ -51,8 +49,8 @@ export async function takeBackup(request: BackupRequest): Promise<TakenBackup> {
       await fill(unfinished, request, at)
       const path = await finish(unfinished, folder, backupName(at))
       const manifest = readManifest(path)
-      const removed = request.keep === null ? [] : await prune(folder, request.keep, manifest.installation)
-      return { path, manifest, tookMs: request.now() - at, removed }
+      const pruned = await prune(path, request.keep, manifest.installation)
+      return { path, manifest, tookMs: request.now() - at, ...pruned }
     } finally {
       await rm(unfinished, { recursive: true, force: true })
     }
