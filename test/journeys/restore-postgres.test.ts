@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, it, onTestFinished, vi } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
+import { waitUntil } from '../support/black-box/wait-until.ts'
 import { CliOn } from '../support/journey/cli-on.ts'
 import { openStranger } from '../support/journey/engines.ts'
-import { type Journey, startNuncio } from '../support/journey/start-nuncio.ts'
+import { type Journey, startNuncio, temporaryFolder } from '../support/journey/start-nuncio.ts'
 import { obstacleToDumping, openDumpingServer } from '../support/postgres/dumping-server.ts'
 import type { PostgresServer } from '../support/postgres/postgres-server.ts'
 
@@ -20,6 +22,9 @@ beforeAll(async () => {
 })
 
 afterAll(() => server?.close())
+
+// Its transaction has begun to write.
+const IN_RESTORE = `select from pg_stat_activity where application_name = 'psql' and backend_xid is not null and state = 'idle in transaction'`
 
 interface BackedUp {
   readonly nuncio: Journey
@@ -48,6 +53,31 @@ async function backUp(): Promise<BackedUp> {
   const stranger = await openStranger(nuncio.database)
   onTestFinished(() => stranger.close())
   return { nuncio, cli, settings, path, run: (sql) => stranger.run(sql) }
+}
+
+/** Puts a script in the place of a program. In it `real` is the program; asked for its version it is the real one. */
+function standIn(program: string, script: string): string {
+  const folder = temporaryFolder()
+  const path = join(folder, program)
+  const real = `real() { PATH=\${PATH#*:} command ${program} "$@"; }`
+  writeFileSync(path, `#!/bin/sh\ncd ${folder}\n${real}\n[ "$1" = --version ] && { real "$@"; exit; }\n${script}\n`)
+  chmodSync(path, 0o755)
+  vi.stubEnv('PATH', `${folder}:${process.env['PATH']}`)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  return folder
+}
+
+/** Lets the program begin only when `go` is called. */
+function haltAt(program: string): { readonly reached: () => Promise<void>; readonly go: () => void } {
+  const folder = standIn(program, 'touch reached; while [ ! -e go ]; do sleep 0.02; done; real "$@"')
+  return {
+    reached: () =>
+      waitUntil(`${program} has been started`, async () => existsSync(join(folder, 'reached')), {
+        deadlineMs: 20_000,
+        everyMs: 10,
+      }),
+    go: () => writeFileSync(join(folder, 'go'), ''),
+  }
 }
 
 describe.skipIf(obstacle !== null)(`restoring on PostgreSQL${skipNote(obstacle)}`, () => {
@@ -79,5 +109,56 @@ describe.skipIf(obstacle !== null)(`restoring on PostgreSQL${skipNote(obstacle)}
     assert.deepEqual(restored.endedSince, [])
     const [{ rows } = {}] = await run(`select reltuples as rows from pg_class where oid = 'account'::regclass`)
     assert.equal(rows, 1)
+  })
+
+  it('G1: lets no service that starts meanwhile accept into the tables that are moved aside', async () => {
+    const { nuncio, cli, path, settings, run } = await backUp()
+    const halt = haltAt('pg_restore')
+    const restoring = cli.run('restore', path, '--replace')
+    await halt.reached()
+    await waitUntil('the old schema was renamed', async () => (await run(IN_RESTORE)).length > 0, {
+      deadlineMs: 20_000,
+      everyMs: 10,
+    })
+
+    const again = { dataDir: nuncio.dataDir, token: nuncio.token, settings }
+    const service = await startNuncio(again).catch(String)
+    const reply = typeof service === 'string' ? null : await service.text(TO, 'accepted meanwhile')
+    halt.go()
+
+    const { code, stderr } = await restoring
+    assert.equal(code, 0, stderr)
+    const ids = (await run('select id from message')).map(({ id }) => id)
+    assert.ok(reply?.status !== 200 || ids.includes(reply.messageId), 'what was answered with 200 was moved aside')
+    assert.match(String(service), /the database/)
+    const back = await startNuncio(again)
+    assert.match((await back.operator.administration.readHold())?.reason ?? '', /^it was restored/)
+  })
+
+  it('G1: refuses when a service has started since it looked', async () => {
+    const { nuncio, cli, path, settings } = await backUp()
+    const halt = haltAt('psql')
+    const restoring = cli.run('restore', path, '--replace')
+    await halt.reached()
+    const service = await startNuncio({ dataDir: nuncio.dataDir, token: nuncio.token, settings })
+    halt.go()
+
+    const { code, stderr } = await restoring
+
+    assert.deepEqual([code, /\(database_in_use\)/.test(stderr)], [1, true], stderr)
+    const { messageId } = await service.text(TO, 'goes on')
+    await service.reaches(messageId, 'PUBLISHED', 'DELIVERED', 'READ')
+  })
+
+  it('says so when others use the tables for long, and changes nothing', async () => {
+    const { cli, path, run } = await backUp()
+    await run('begin')
+    await run('select from queued')
+
+    const { code, stderr } = await cli.run('restore', path, '--replace')
+    await run('commit')
+
+    assert.deepEqual([code, (await run('select from hold')).length], [1, 0])
+    assert.match(stderr, /uses the tables.*Nothing was restored/)
   })
 })

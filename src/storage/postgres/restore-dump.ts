@@ -51,11 +51,7 @@ export async function restoreDump(
   await programVersion('psql', childEnvironment)
   const there = await withConnection(url, (ask) => lookAtTarget(ask, url))
   if (there.schema !== schema) throw otherSchema(there.schema, schema)
-  if (there.isServed)
-    throw new Refusal(
-      'database_in_use',
-      `A Nuncio serves the database at ${describeServer(url)}. Stop it first, on every machine.`,
-    )
+  if (there.isServed) throw inUse(url)
   if (there.hasTables && !replace) {
     throw new Refusal(
       'database_not_empty',
@@ -63,7 +59,15 @@ export async function restoreDump(
     )
   }
   const aside = there.hasTables ? request.aside : null
-  await readIn(request, aside)
+  try {
+    await readIn(request, aside)
+  } catch (error) {
+    const isServed = await withConnection(url, (ask) => lookAtTarget(ask, url)).then(
+      (found) => found.isServed,
+      () => false,
+    )
+    throw isServed ? inUse(url) : error
+  }
   // It is there, and held. Whatever fails from here on, nobody may read that nothing was changed.
   const since = await withConnection(url, (ask) => lookBack(ask, request, aside)).catch(() => null)
   return { aside: aside && `the schema ${aside}`, since }
@@ -94,6 +98,13 @@ async function lookAtTarget(ask: Ask, url: string): Promise<Target> {
     ? await ask('select exists (select from worker where heartbeat_until > now_ms()) as yes')
     : []
   return { schema, hasTables: has_tables, isServed: served?.['yes'] === true }
+}
+
+function inUse(url: string): Refusal {
+  return new Refusal(
+    'database_in_use',
+    `A Nuncio serves the database at ${describeServer(url)}. Stop it first, on every machine.`,
+  )
 }
 
 function otherSchema(ours: string, dumped: string): Refusal {
@@ -151,9 +162,33 @@ async function stop(children: readonly ChildProcess[], done: readonly Promise<un
 function opening(schema: string, aside: string | null): string {
   return `\\set VERBOSITY terse
 begin;
+set local statement_timeout = 0;
 set local lock_timeout = ${TABLE_LOCK_WITHIN_MS};
+do ${literal(keepingOthersOut(aside === null ? null : schema))};
 ${aside === null ? '' : `alter schema ${quoted(schema)} rename to ${quoted(aside)};\n`}create schema if not exists ${quoted(schema)};
 `
+}
+
+/**
+ * From here on whoever starts waits or fails. The renaming alone stops nobody: until it is committed others would go on
+ * under the old name, and what they answered with 200 would be moved aside (G1). Those that bring the schema up to date
+ * wait for their lock, and the others for the heartbeats. Those that have come up since somebody looked are seen here.
+ */
+function keepingOthersOut(schema: string | null): string {
+  const inSchema = (name: string) => `${quoted(schema ?? '')}.${name}`
+  const tables = `
+    lock table ${inSchema('worker')} in access exclusive mode;
+    if to_regclass(${literal(inSchema('queued'))}) is not null then
+      lock table ${inSchema('queued')} in access exclusive mode;
+    end if;
+    if exists (select from ${inSchema('worker')} where heartbeat_until > ${inSchema('now_ms()')}) then
+      raise 'A Nuncio serves the database.';
+    end if;`
+  return `begin
+    perform pg_advisory_xact_lock(5, 0);${schema === null ? '' : tables}
+  exception when lock_not_available then
+    raise 'Somebody uses the tables of the database, such as a backup. Wait for its end, and try again.';
+  end`
 }
 
 /** What the dump has set for itself is set anew: its search path is empty. */
