@@ -68,7 +68,7 @@ function standIn(program: string, script: string): string {
 }
 
 /** Lets the program begin only when `go` is called. */
-function haltAt(program: string): { readonly reached: () => Promise<void>; readonly go: () => void } {
+function haltAt(program: string): { readonly reached: () => Promise<unknown>; readonly go: () => void } {
   const folder = standIn(program, 'touch reached; while [ ! -e go ]; do sleep 0.02; done; real "$@"')
   return {
     reached: () =>
@@ -160,5 +160,27 @@ describe.skipIf(obstacle !== null)(`restoring on PostgreSQL${skipNote(obstacle)}
 
     assert.deepEqual([code, (await run('select from hold')).length], [1, 0])
     assert.match(stderr, /uses the tables.*Nothing was restored/)
+  })
+
+  it('works with programs that are newer than the server', async () => {
+    const { cli, path } = await backUp()
+    standIn('pg_restore', `real "$@" | sed '0,/^SET lock_timeout/s//SET transaction_timeout = 0;\\nSET lock_timeout/'`)
+
+    const { code, stderr } = await cli.run('restore', path, '--replace')
+
+    assert.equal(code, 0, stderr)
+  })
+
+  it('tells in the words of psql why it ended', async () => {
+    const { cli, path } = await backUp()
+    standIn('psql', 'sleep 1; echo "psql: error: this is why" >&2; exit 2')
+
+    const { code, stderr } = await cli.run('restore', path, '--replace')
+
+    assert.deepEqual(
+      [code, /psql failed: psql: error: this is why Nothing was restored/.test(stderr)],
+      [1, true],
+      stderr,
+    )
   })
 })

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { Refusal } from '../../core/refusals.ts'
 import type { BackupProgress, HappenedSince, RestoredHold } from '../shared/backup-facts.ts'
 import { type KnownPast, placedHolds, type Replaced, tellsAllSince } from '../shared/tells-all-since.ts'
+import { dropNewerSettings } from './drop-newer-settings.ts'
 import { CLOSING_DEFINERS } from './grants.ts'
 import type { Ask } from './link.ts'
 import { withConnection } from './open-database.ts'
@@ -60,7 +61,7 @@ export async function restoreDump(
   }
   const aside = there.hasTables ? request.aside : null
   try {
-    await readIn(request, aside)
+    await readIn(request, aside, there.serverMajor)
   } catch (error) {
     const isServed = await withConnection(url, (ask) => lookAtTarget(ask, url)).then(
       (found) => found.isServed,
@@ -77,17 +78,23 @@ interface Target {
   readonly schema: string
   readonly hasTables: boolean
   readonly isServed: boolean
+  readonly serverMajor: number
 }
 
 async function lookAtTarget(ask: Ask, url: string): Promise<Target> {
   // A schema that the user looks into first may not be there yet: it comes with the dump.
   const [row] = await ask(
-    `select coalesce(current_schema(), btrim(split_part(replace(current_setting('search_path'), '"$user"', quote_ident(current_user)), ',', 1), ' "')) as schema,
+    `select current_setting('server_version_num')::integer / 10000 as server_major, coalesce(current_schema(), btrim(split_part(replace(current_setting('search_path'), '"$user"', quote_ident(current_user)), ',', 1), ' "')) as schema,
        to_regclass('account') is not null and to_regclass('worker') is not null and to_regclass('migration') is not null as is_ours,
        exists (select from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
          and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')) as has_tables`,
   )
-  const { schema, is_ours, has_tables } = row as { schema: string; is_ours: boolean; has_tables: boolean }
+  const { schema, is_ours, has_tables, server_major } = row as {
+    schema: string
+    is_ours: boolean
+    has_tables: boolean
+    server_major: number
+  }
   if (has_tables && !is_ours) {
     throw new Refusal(
       'database_foreign',
@@ -97,7 +104,7 @@ async function lookAtTarget(ask: Ask, url: string): Promise<Target> {
   const [served] = is_ours
     ? await ask('select exists (select from worker where heartbeat_until > now_ms()) as yes')
     : []
-  return { schema, hasTables: has_tables, isServed: served?.['yes'] === true }
+  return { schema, hasTables: has_tables, isServed: served?.['yes'] === true, serverMajor: server_major }
 }
 
 function inUse(url: string): Refusal {
@@ -114,7 +121,7 @@ function otherSchema(ours: string, dumped: string): Refusal {
   )
 }
 
-async function readIn(request: DumpToRestore, aside: string | null): Promise<void> {
+async function readIn(request: DumpToRestore, aside: string | null, serverMajor: number): Promise<void> {
   const { url, dump, schema, bytes, childEnvironment, onProgress } = request
   const { url: shown, added } = withoutPassword(url)
   const env = childEnvironment(added)
@@ -136,12 +143,15 @@ async function readIn(request: DumpToRestore, aside: string | null): Promise<voi
   try {
     psql.stdin.write(opening(schema, aside))
     let done = 0
-    for await (const piece of reader.stdout as AsyncIterable<Buffer>) {
+    for await (const piece of dropNewerSettings(reader.stdout, serverMajor)) {
       done += piece.length
       onProgress({ doing: 'restoring', done, of: null })
       // Nobody reads any more: what it says then says why.
       if (psql.exitCode !== null || psql.stdin.destroyed) break
-      if (!psql.stdin.write(piece)) await Promise.race([once(psql.stdin, 'drain'), isDone.psql])
+      if (psql.stdin.write(piece)) continue
+      // Where the pipe breaks first, it is not the pipe that says why.
+      const hasRoom = once(psql.stdin, 'drain').catch(() => {})
+      await Promise.race([hasRoom, isDone.psql])
     }
     if (psql.exitCode === null && !psql.stdin.destroyed && (await isDone.reader) !== 0)
       throw new Refusal('backup_unusable', `${dump} cannot be read: ${words.reader()} Nothing was restored.`)
