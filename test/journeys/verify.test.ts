@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { describe, it, vi } from 'vitest'
+import { describe, it, onTestFinished, vi } from 'vitest'
 import { CliOn } from '../support/journey/cli-on.ts'
 import { ENGINES, openStranger, readRows, settingsOf } from '../support/journey/engines.ts'
 import { serveFiles, tinyPng } from '../support/journey/serve-files.ts'
 import { type Journey, SENDER, startNuncio } from '../support/journey/start-nuncio.ts'
+import { withClient } from '../support/postgres/postgres-server.ts'
+import { openTestDatabase } from '../support/postgres/test-database.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -137,5 +139,30 @@ describe('nuncio verify of a file that is damaged on SQLite', () => {
     const { isSound, codes } = await verify(nuncio)
 
     assert.deepEqual([isSound, codes], [false, ['index_damaged']])
+  })
+})
+
+describe('nuncio verify on PostgreSQL, where the service has a role of its own', () => {
+  it('finds nothing wrong, and sees a number that would be given twice', async () => {
+    const database = await openTestDatabase()
+    const role = `${database.name}_app`
+    const asOwner = (sql: string) => withClient(database.url, (client) => client.query(sql))
+    await asOwner(`create role ${role} login password 'a'`)
+    onTestFinished(async () => {
+      await asOwner(`drop owned by ${role} cascade; drop role ${role}`)
+      await database.drop()
+    })
+    const url = new URL(database.url)
+    url.username = role
+    url.password = 'a'
+    const settings = { NUNCIO_DATABASE_URL: url.href, NUNCIO_DATABASE_MIGRATE_URL: database.url }
+    const nuncio = await startNuncio({ settings: { ...LOOPBACK, ...settings } })
+    await liveALittle(nuncio)
+
+    const before = await verify(nuncio)
+    await asOwner(`select setval('message_block', 1)`)
+    const after = await verify(nuncio)
+
+    assert.deepEqual([before.isSound, before.codes, after.codes], [true, [], ['number_given_twice']])
   })
 })
