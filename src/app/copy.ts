@@ -4,7 +4,7 @@ import { Refusal } from '../core/refusals.ts'
 import { TOLD_BEFORE_MS } from '../core/retention/retention-keeper.ts'
 import type { CopyTarget } from '../storage/postgres/copy-target.ts'
 import { COPIED_TABLES, type CopiedTable } from '../storage/shared/copied-tables.ts'
-import { judgeFound, type Remembered, RemembranceFile } from '../storage/shared/remembrance.ts'
+import { judgeFound, type Memory, RemembranceFile } from '../storage/shared/remembrance.ts'
 import { RowDigest, type TableDigest } from '../storage/shared/row-digest.ts'
 import type { CopySource } from '../storage/sqlite/copy-source.ts'
 import { spoolFolder } from './spool-folder.ts'
@@ -92,15 +92,16 @@ function findHold(source: CopySource, { from, settings }: CopyRequest): CopiedHo
   const found = source.found()
   const beside = readRemembered(dirname(from.path))
   // Not what is remembered of another one: its data folder is none of this one's business.
-  const served = [readRemembered(settings.dataDir)].filter((it) => it?.installation === found.installation)
-  for (const remembered of [beside, ...served]) {
+  const served = readRemembered(settings.dataDir)
+  const isOurs = served !== null && (served === 'unreadable' || served.installation === found.installation)
+  for (const remembered of isOurs ? [beside, served] : [beside]) {
     const finding = judgeFound(remembered, found)
     if (finding.is !== 'as-remembered') return { reason: finding.reason, isOfCopy: false }
   }
   return null
 }
 
-function readRemembered(folder: string): Remembered | null {
+function readRemembered(folder: string): Memory {
   return new RemembranceFile(join(folder, 'remembered.json')).read()
 }
 

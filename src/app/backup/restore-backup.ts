@@ -31,12 +31,13 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
   const at = now()
   const reason = `it was restored from the backup of ${manifest.takenAt.slice(0, 16).replace('T', ' ')} UTC and knows nothing of what was sent since`
   const file = new RemembranceFile(join(settings.dataDir, 'remembered.json'))
-  const remembered = file.read()
+  const memory = file.read()
+  const remembered = memory === 'unreadable' ? null : memory
   try {
     const media = await bringMedia({ manifest, folder, settings, request })
     const hold: RestoredHold = { reason, at, withoutSecrets, media, holdsRemembered: holdsOf(remembered, manifest) }
     const moment = new Date(at).toISOString().slice(0, 19).replaceAll(':', '')
-    const past = { holds: manifest.holds, remembered }
+    const past = { holds: manifest.holds, remembered: memory }
     const put = await putBack({ manifest, folder, request, hold, past, moment }, engine)
     return { manifest, reason, ...put, livedUntil: livedUntil(file.path, remembered, manifest) }
   } catch (error) {

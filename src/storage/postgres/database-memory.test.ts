@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
-import { mkdtemp } from 'node:fs/promises'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Client } from 'pg'
@@ -9,6 +9,7 @@ import { newPostgresWorld, type PostgresWorld } from '../../../test/conformance/
 import { ANNA, accept, addSender, BEN, claim, holdLane } from '../../../test/conformance/storage-world.ts'
 import { RememberingProcess } from '../../../test/support/postgres/remembering-process.ts'
 import type { WorkerId } from '../../core/ids.ts'
+import { type Remembered, RemembranceFile } from '../shared/remembrance.ts'
 import { keepHouse } from './housekeeping.ts'
 import type { Row } from './link.ts'
 
@@ -57,6 +58,32 @@ describe('the memory of a PostgreSQL database', () => {
 
     assert.deepEqual([...anna.alarms, ...ben.alarms], [])
     assert.equal(await holdReason(), null)
+  })
+
+  it('G12: holds all lanes when what a process remembers is damaged, and once only', async () => {
+    const path = join(folder, ANNA, 'remembered.json')
+    await beats(newProcess(ANNA))
+    await writeFile(path, '{"installation":')
+
+    await newProcess(ANNA).greet()
+    const reason = await holdReason()
+    await world.administration.releaseHold('test')
+    await newProcess(ANNA).greet()
+
+    assert.match(reason ?? '', /remembered\.json/)
+    assert.equal(await holdReason(), null)
+  })
+
+  it('G12: goes by what it has in mind when the file is damaged while it runs', async () => {
+    const anna = newProcess(ANNA)
+    await beats(anna)
+    await writeFile(join(folder, ANNA, 'remembered.json'), '')
+
+    await anna.greet()
+    await anna.beat()
+
+    assert.deepEqual([anna.alarms, await holdReason()], [[], null])
+    assert.equal((new RemembranceFile(join(folder, ANNA, 'remembered.json')).read() as Remembered).holds, 0)
   })
 
   it('G12: raises no alarm when another process on the folder beats while it looks', async () => {

@@ -5,6 +5,7 @@ import {
   type Finding,
   isLater,
   judgeFound,
+  type Memory,
   type Remembered,
   type RememberedServer,
   type RemembranceFile,
@@ -64,8 +65,9 @@ export class DatabaseMemory {
     const [row] = await ask(LOOK, [this.#parts.worker])
     if (!row || row['is_standby'] === true) throw refuse('it is a standby and takes no writes')
     const found = toRemembered(row)
-    const remembered = latestOf(ours, found)
-    const finding = judgeFound(remembered, found)
+    const latest = latestOf(ours, found)
+    const finding = judgeFound(latest, found)
+    const remembered = latest === 'unreadable' ? null : latest
     if (finding.is === 'not-ours') {
       const sentence = `The database is refused: ${finding.reason}. Point NUNCIO_DATABASE_URL at the right one. If it is meant: nuncio hold --because WHY, remove ${this.#parts.file.path}, and start again.`
       this.#tell(sentence)
@@ -128,10 +130,11 @@ export class DatabaseMemory {
 
 /** Others on the same data folder may have seen more, such as that a standby was promoted. */
 function latestOf(
-  { written, remembered }: { readonly written: Remembered | null; readonly remembered: Remembered | null },
+  { written, remembered }: { readonly written: Memory; readonly remembered: Remembered | null },
   found: Remembered,
-): Remembered | null {
+): Memory {
   if (!remembered) return written
+  if (written === 'unreadable') return remembered
   const isOurs = written !== null && written.installation === remembered.installation
   return isOurs && (written.server === null) === (found.server === null) && isLater(written, remembered)
     ? written

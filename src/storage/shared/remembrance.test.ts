@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'vitest'
-import { isLater, judgeFound, type Remembered, type RememberedServer, RemembranceFile } from './remembrance.ts'
+import {
+  isLater,
+  judgeFound,
+  type Memory,
+  type Remembered,
+  type RememberedServer,
+  RemembranceFile,
+} from './remembrance.ts'
 
 const SERVER: RememberedServer = { id: '7710', timeline: 2, isSynchronous: false }
 const REMEMBERED: Remembered = { installation: 'ours', mark: 100, holds: 1, server: SERVER }
@@ -35,7 +42,9 @@ describe('what is found of a database, against what is remembered', () => {
     assert.deepEqual(judgeFound(remembered, found), { is: 'as-remembered' })
   })
 
-  it.each<[string, Remembered, Remembered]>([
+  it.each<[string, Memory, Remembered]>([
+    ['what is remembered cannot be read', 'unreadable', REMEMBERED],
+    ['what is remembered of a file cannot be read', 'unreadable', inFile({})],
     ['its mark is lower', REMEMBERED, differing({ mark: 99 })],
     ['a file has a lower mark', inFile({}), inFile({ mark: 99 })],
     ['it knows nothing of the last hold', REMEMBERED, differing({ mark: 200, holds: 0 })],
@@ -120,10 +129,38 @@ describe('the file of what is remembered', () => {
     '[]',
     '{"installation":"ours","mark":"100","holds":0,"server":null}',
     '{"installation":"ours","mark":1}',
-  ])('remembers nothing by %j', (text) => {
+  ])('G12: does not take %j for nothing', (text) => {
     writeFileSync(join(folder, 'remembered.json'), text)
 
-    assert.equal(new RemembranceFile(join(folder, 'remembered.json')).read(), null)
+    const file = new RemembranceFile(join(folder, 'remembered.json'))
+    assert.equal(file.read(), 'unreadable')
+    file.write(REMEMBERED)
+    assert.deepEqual(file.read(), REMEMBERED)
+  })
+
+  it('remembers nothing where it is not there', () => {
+    assert.equal(new RemembranceFile(path).read(), null)
+    assert.equal(new RemembranceFile(join(folder, 'a', 'b', 'remembered.json')).read(), null)
+  })
+
+  it('is written whole by each of two processes that have the same number', () => {
+    // As two containers do that share the folder: the one has its draft there while the other writes.
+    const draft = `${path}.${process.pid}`
+    mkdirSync(join(folder, 'data'))
+    writeFileSync(draft, '{"installation":')
+
+    new RemembranceFile(path).write(REMEMBERED)
+
+    assert.deepEqual(new RemembranceFile(path).read(), REMEMBERED)
+    assert.equal(readFileSync(draft, 'utf8'), '{"installation":')
+  })
+
+  it('costs no more than the memory when there can be no folder for it', () => {
+    writeFileSync(join(folder, 'data'), 'a file')
+
+    new RemembranceFile(path).write(REMEMBERED)
+
+    assert.equal(new RemembranceFile(path).read(), null)
   })
 
   it('costs no more than the memory when it cannot be written', () => {
@@ -133,6 +170,7 @@ describe('the file of what is remembered', () => {
 
     file.write(REMEMBERED)
 
-    assert.equal(file.read(), null)
+    assert.equal(file.read(), 'unreadable')
+    assert.deepEqual(readdirSync(join(folder, 'data')), ['remembered.json'])
   })
 })

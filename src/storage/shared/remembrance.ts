@@ -1,4 +1,5 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /** What a process knows of the database that it has worked with. */
@@ -22,6 +23,9 @@ export interface RememberedServer {
   readonly isSynchronous: boolean
 }
 
+/** What is read of it. Null: nothing is remembered. Unreadable: something was, and nobody knows what. */
+export type Memory = Remembered | 'unreadable' | null
+
 export type Finding =
   | { readonly is: 'as-remembered' }
   /** It may know nothing of messages that were sent: nothing may be sent until a person has looked (G12). */
@@ -32,7 +36,12 @@ export type Finding =
 const FINE: Finding = { is: 'as-remembered' }
 
 /** Compares what is remembered with what is found. Pure. */
-export function judgeFound(remembered: Remembered | null, found: Remembered): Finding {
+export function judgeFound(remembered: Memory, found: Remembered): Finding {
+  if (remembered === 'unreadable')
+    return {
+      is: 'gone-back',
+      reason: 'how far it had got cannot be read in remembered.json, so it may be an older state of the database',
+    }
   // What is remembered of a file says nothing of a server: the data have moved there.
   if (remembered === null || (remembered.server === null) !== (found.server === null)) return FINE
   if (found.installation !== remembered.installation)
@@ -87,27 +96,49 @@ export class RemembranceFile {
     this.path = path
   }
 
-  /** Null when nothing is remembered, or nothing that can be read. */
-  read(): Remembered | null {
+  read(): Memory {
     try {
-      return toRemembered(JSON.parse(readFileSync(this.path, 'utf8')))
-    } catch {
-      return null
+      return toRemembered(JSON.parse(readFileSync(this.path, 'utf8'))) ?? 'unreadable'
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : null
+      return code === 'ENOENT' || code === 'ENOTDIR' ? null : 'unreadable'
     }
   }
 
   /** A file that cannot be written costs only the memory: whoever runs the service is not troubled with it. */
   write(remembered: Remembered): void {
     const known = this.read()
-    if (known && !isLater(remembered, known)) return
+    const text = JSON.stringify(remembered)
+    if (known && known !== 'unreadable' && (!isLater(remembered, known) || text === JSON.stringify(known))) return
+    // Not by the number of the process: in two containers on one folder it may be the same.
+    const draft = `${this.path}.${randomUUID()}`
     try {
       mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 })
-      const draft = `${this.path}.${process.pid}`
-      writeFileSync(draft, JSON.stringify(remembered), { mode: 0o600 })
+      // On the disk before it has the name: else a power cut may leave an empty file under it.
+      writeFileSync(draft, text, { mode: 0o600, flush: true })
       renameSync(draft, this.path)
+      syncFolder(dirname(this.path))
     } catch {
       // Read-only or full: what is in memory still counts.
+      removeIfThere(draft)
     }
+  }
+}
+
+function removeIfThere(path: string): void {
+  try {
+    rmSync(path, { force: true })
+  } catch {
+    // Nothing could be made there either.
+  }
+}
+
+function syncFolder(path: string): void {
+  const folder = openSync(path, 'r')
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
   }
 }
 

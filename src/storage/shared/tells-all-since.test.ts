@@ -21,6 +21,7 @@ describe('what a replaced database knows of the time since the backup', () => {
     ['it was restored or found gone back', { mark: 50, holds: 3 }, {}],
     ['that was long ago, and people have held it, too', { mark: 900, holds: 4, placed: 1 }, {}],
     ['it was put back, and nobody has served it yet', { mark: 99 }, {}],
+    ['what is remembered cannot be read', {}, { remembered: 'unreadable' }],
     ['it is older than the backup', { holds: 1 }, { remembered: null }],
   ])('G12: is not all of it when %s', (_, replaced, past) => {
     assert.equal(tellsAllSince({ ...PAST, ...past }, { ...REMEMBERED, placed: 0, ...replaced }), false)

@@ -1,11 +1,11 @@
-import { isLater, type Remembered } from './remembrance.ts'
+import { isLater, type Memory, type Remembered } from './remembrance.ts'
 
 /** What is known of a database besides what is in it. */
 export interface KnownPast {
   /** How often all lanes had been held when the backup was made. */
   readonly holds: number
   /** What this machine remembers. */
-  readonly remembered: Remembered | null
+  readonly remembered: Memory
 }
 
 /** What a database that is replaced says of itself. */
@@ -20,7 +20,7 @@ export interface Replaced extends Pick<Remembered, 'installation' | 'mark' | 'ho
  */
 export function tellsAllSince({ holds, remembered }: KnownPast, replaced: Replaced): boolean {
   // Each time that it went back it was held by no person: by `restore`, or by the service that found it older.
-  if (replaced.holds - holds !== replaced.placed) return false
+  if (replaced.holds - holds !== replaced.placed || remembered === 'unreadable') return false
   return remembered === null || isLater({ ...replaced, server: remembered.server }, remembered)
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'vitest'
@@ -107,6 +107,19 @@ describe('the memory of a SQLite database', () => {
 
     await serve()
 
+    assert.equal(await holdReason(), null)
+  })
+
+  it('G12: holds all lanes when what it remembers is damaged, and once only', async () => {
+    await serve()
+    writeFileSync(file('remembered.json'), '')
+
+    await serve()
+    const reason = await holdReason()
+    await administer((each) => each.releaseHold('test'))
+    await serve()
+
+    assert.match(reason ?? '', /remembered\.json/)
     assert.equal(await holdReason(), null)
   })
 

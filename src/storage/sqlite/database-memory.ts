@@ -31,7 +31,7 @@ export class DatabaseMemory {
     // Whose database is put in the place of another may have a reason to, but not to send what that one had waiting.
     this.#hold.run(now, finding.reason)
     this.#doubt.run()
-    this.#countHold.run(remembered?.holds ?? 0)
+    this.#countHold.run(remembered === null || remembered === 'unreadable' ? 0 : remembered.holds)
     return finding.reason
   }
 
