@@ -289,6 +289,17 @@ describe('moving that is refused', () => {
     assert.match(await refusalOf(dataDir), /holds an installation already.*\(database_not_empty\)/)
   })
 
+  it('when newer code has worked in the old one: this one would leave out what it does not know', async () => {
+    const dataDir = await stopped()
+    const sqlite = new DatabaseSync(join(dataDir, 'nuncio.db'))
+    sqlite.exec(`insert into migration (number, name, breaking) values (9000, 'more', 0); pragma user_version = 9000`)
+    sqlite.close()
+
+    assert.match(await refusalOf(dataDir), /newer version of Nuncio \(more\).*\(database_newer\)/)
+    await migrateDatabase({ url: database.url, migrateUrl: database.url })
+    assert.ok(await isEmpty())
+  })
+
   it('while the new one is served', async () => {
     const dataDir = await stopped()
     await migrateDatabase({ url: database.url, migrateUrl: database.url })

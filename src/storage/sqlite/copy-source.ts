@@ -1,7 +1,9 @@
 import { dirname, join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
+import { Refusal } from '../../core/refusals.ts'
 import type { CopiedRow, CopiedTable, CopiedValue } from '../shared/copied-tables.ts'
 import type { Remembered } from '../shared/remembrance.ts'
+import { readMigrations } from './migrate.ts'
 import { openDatabase } from './open-database.ts'
 import { takeServiceLock } from './service-lock.ts'
 import { translateOpenError } from './sqlite-errors.ts'
@@ -27,6 +29,7 @@ export class CopySource {
     this.#lock = takeServiceLock(join(dirname(path), 'service.lock'))
     try {
       this.#database = openDatabase(path, { create: false })
+      refuseUnknown(this.#database, path)
       this.#database.exec('begin immediate')
     } catch (error) {
       this.#lock.release()
@@ -106,6 +109,19 @@ export class CopySource {
       .prepare(`insert into audit (at, actor, action, object, detail) values (?, ?, ?, 'all lanes', ?)`)
       .run(at, ACTOR, action, JSON.stringify({ reason }))
   }
+}
+
+/**
+ * Others may bear what newer code has added, as long as they leave it alone. Here it would stay behind without a word.
+ */
+function refuseUnknown(database: DatabaseSync, path: string): void {
+  const known = readMigrations().at(-1)?.number ?? 0
+  const newer = database.prepare('select name from migration where number > ? order by number limit 1').get(known)
+  if (!newer) return
+  throw new Refusal(
+    'database_newer',
+    `The database at ${path} was changed by a newer version of Nuncio (${newer['name']}), and this one would leave out what it does not know. Copy it with that version.`,
+  )
 }
 
 function quoted(name: string): string {
