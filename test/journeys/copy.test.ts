@@ -5,7 +5,7 @@ import { copyFileSync, mkdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Client } from 'pg'
-import { afterEach, beforeEach, describe, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, it, onTestFinished, vi } from 'vitest'
 import { migrateDatabase } from '../../src/storage/postgres/open-database.ts'
 import { nuncioEnvironment, nuncioMain } from '../support/black-box/nuncio-environment.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
@@ -238,6 +238,24 @@ describe('moving from SQLite to PostgreSQL', () => {
     }
   })
 
+  it('G12: doubts in the old one what was open: in the new one others may have followed it', async () => {
+    const nuncio = await startNuncio()
+    await nuncio.text(TO, 'delivered')
+    await nuncio.stop()
+    const sqlite = new DatabaseSync(join(nuncio.dataDir, 'nuncio.db'))
+    onTestFinished(() => sqlite.close())
+    sqlite.exec(
+      `insert into open_attempt (connection_id, message_sequence, number, epoch, started_at, crashes)
+         select connection_id, sequence, 2, 7, 1700000000000, 1 from message`,
+    )
+
+    await new CliOn(nuncio.dataDir, postgres).json('copy')
+
+    const doubted = 'select message_sequence = doubted_sequence as yes from open_attempt'
+    assert.equal(sqlite.prepare(doubted).get()?.['yes'], 1)
+    assert.deepEqual(await query(doubted), [{ yes: null }])
+  })
+
   it('gives no number of the audit log or the inbox a second time', async () => {
     const nuncio = await startNuncio()
     const { messageId } = await nuncio.text(TO, 'delivered')
@@ -342,6 +360,12 @@ describe('moving that is refused', () => {
 
   it('when the new one does not take it in the end, and the old one goes on', async () => {
     const dataDir = await stopped()
+    const sqlite = new DatabaseSync(join(dataDir, 'nuncio.db'))
+    onTestFinished(() => sqlite.close())
+    sqlite.exec(
+      `insert into open_attempt (connection_id, message_sequence, number, epoch, started_at)
+         select connection_id, min(sequence), 2, 7, 1700000000000 from message`,
+    )
     await migrateDatabase({ url: database.url, migrateUrl: database.url })
     await query(
       `create function spoil() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
@@ -352,6 +376,7 @@ describe('moving that is refused', () => {
     const isHeld = await new CliOn(dataDir).json<{ held: boolean }>('hold')
 
     assert.deepEqual([await isEmpty(), isHeld.held], [true, false])
+    assert.equal(sqlite.prepare('select doubted_sequence as it from open_attempt').get()?.['it'], null)
   })
 
   it('when nobody knows whether the new one took it: then the old one stays held', async () => {

@@ -18,10 +18,17 @@ const FROM: Readonly<Record<string, string>> = {
   open_attempt: `open_attempt ${WITH_ACCOUNT}`,
 }
 
+interface Doubt {
+  readonly connection_id: string
+  readonly doubted_sequence: number | null
+}
+
 /** A stopped installation on SQLite that moves elsewhere. While this is open nobody serves it and nobody changes it. */
 export class CopySource {
   readonly #database: DatabaseSync
   readonly #lock: { release(): void }
+  /** Open attempts as they were before the hold. */
+  #before: readonly Doubt[] = []
 
   constructor(path: string) {
     // First without the lock, so that no folder is made for a database that is not there.
@@ -85,6 +92,10 @@ export class CopySource {
       .prepare('insert into hold (only, since, reason) values (1, ?, ?) on conflict do nothing')
       .run(at, reason)
     if (changes === 1) {
+      // Where they are copied to, others may have followed them by the time that this one is released (G12).
+      const before = database.prepare('select connection_id, doubted_sequence from open_attempt').all()
+      this.#before = before as unknown as Doubt[]
+      database.exec('update open_attempt set doubted_sequence = message_sequence')
       database.exec('update remembrance set holds = holds + 1')
       this.#audit('hold.place', reason, at)
     }
@@ -95,7 +106,10 @@ export class CopySource {
   /** Takes back what `hold` did. */
   release(reason: string, at: number): void {
     const { changes } = this.#database.prepare('delete from hold where reason = ?').run(reason)
-    if (changes === 1) this.#audit('hold.release', reason, at)
+    if (changes !== 1) return
+    const restore = this.#database.prepare('update open_attempt set doubted_sequence = ? where connection_id = ?')
+    for (const { connection_id, doubted_sequence } of this.#before) restore.run(doubted_sequence, connection_id)
+    this.#audit('hold.release', reason, at)
   }
 
   /** What was not committed is taken back. */
