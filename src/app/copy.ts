@@ -125,6 +125,7 @@ async function copyTables(source: CopySource, target: CopyTarget, { onProgress }
   }
   for (const table of ['audit', 'channel_memory', 'notice'] as const)
     await target.advance(table, source.highestNumber(table))
+  await target.endPeriodOfCopies()
   await target.waitWithRetention(TOLD_BEFORE_MS)
   return Array.from(written, ([table, digest]) => ({ table: table.name, ...digest }))
 }

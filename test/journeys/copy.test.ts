@@ -256,6 +256,26 @@ describe('moving from SQLite to PostgreSQL', () => {
     assert.deepEqual(await query(doubted), [{ yes: null }])
   })
 
+  it('lets nothing young go by partition, also where the tables were made long ago', async () => {
+    const nuncio = await startNuncio()
+    const { messageId } = await nuncio.text(TO, 'delivered')
+    await nuncio.reaches(messageId, 'PUBLISHED', 'DELIVERED', 'READ')
+    await nuncio.stop()
+    await migrateDatabase({ url: database.url, migrateUrl: database.url })
+    await query('update period set starts_at = now_ms() - 91 * 86400000::bigint; select open_period()')
+
+    await new CliOn(nuncio.dataDir, postgres).json('copy')
+
+    assert.deepEqual(await query('select drop_period(0)'), [{ drop_period: false }])
+    assert.equal((await query(`select from message where id = '${messageId}'`)).length, 1)
+    await query('select open_period()')
+    const [{ starts, bases } = {}] = await query(
+      `select array_agg(starts_at order by number) = array_agg(starts_at order by starts_at, number) as starts,
+         array_agg(block_base order by number) = array_agg(block_base order by block_base, number) as bases from period`,
+    )
+    assert.deepEqual([starts, bases], [true, true])
+  })
+
   it('gives no number of the audit log or the inbox a second time', async () => {
     const nuncio = await startNuncio()
     const { messageId } = await nuncio.text(TO, 'delivered')

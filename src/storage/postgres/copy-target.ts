@@ -138,6 +138,14 @@ export class CopyTarget {
     return this.#warned ? commitUnknown(this.#url, 'no standby has confirmed it') : null
   }
 
+  /**
+   * Period 0 ends now. It ended when the tables were made, and what comes into it may be younger: it would go too early.
+   * Later ones are empty yet, and none may begin before the one that it follows.
+   */
+  async endPeriodOfCopies(): Promise<void> {
+    await this.#ask('update period set starts_at = greatest(starts_at, now_ms()) where number > 0')
+  }
+
   /** Lets the server know how much there is, so that it plans well from the first question on. */
   async learnSizes(tables: readonly CopiedTable[]): Promise<void> {
     const names = tables.flatMap(({ name }) => (name === 'message' ? ['queued', 'settled'] : [LIES_IN[name] ?? name]))
