@@ -86,7 +86,7 @@ export class DatabaseMemory {
     // Whoever held the lanes has said so, too.
     if (reason === null && !isSame(known, found.server)) await this.#makeKnown(ask, found)
     if (isShort) for (const slot of this.#slots) slot.settleFor(counts[slot.number] ?? 0)
-    this.#keep({ ...found, holds, server: asConfirmed(remembered, found) })
+    await this.#keep({ ...found, holds, server: asConfirmed(remembered, found) })
   }
 
   /** Moves the mark on. To be called with every heartbeat. Throws when the database must not be used. */
@@ -96,7 +96,7 @@ export class DatabaseMemory {
     if (!row) return
     const found = toRemembered(row)
     // Behind a pooler it may go back without a connection of ours that breaks.
-    if (judgeFound(remembered, found).is === 'as-remembered') this.#keep(found)
+    if (judgeFound(remembered, found).is === 'as-remembered') await this.#keep(found)
     else await this.greet(ask)
   }
 
@@ -121,10 +121,10 @@ export class DatabaseMemory {
     this.#parts.onAlarm(sentence)
   }
 
-  #keep(remembered: Remembered): void {
+  async #keep(remembered: Remembered): Promise<void> {
     if (this.#remembered && !isLater(remembered, this.#remembered)) return
     this.#remembered = remembered
-    this.#parts.file.write(remembered)
+    await this.#parts.file.write(remembered)
   }
 }
 

@@ -99,25 +99,25 @@ describe('the file of what is remembered', () => {
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-  it('keeps it for the next process, and leaves nothing else behind', () => {
-    new RemembranceFile(path).write(REMEMBERED)
+  it('keeps it for the next process, and leaves nothing else behind', async () => {
+    await new RemembranceFile(path).write(REMEMBERED)
 
     assert.deepEqual(new RemembranceFile(path).read(), REMEMBERED)
     assert.deepEqual(readdirSync(join(folder, 'data')), ['remembered.json'])
   })
 
-  it('keeps what is remembered of a file', () => {
-    new RemembranceFile(path).write(inFile({}))
+  it('keeps what is remembered of a file', async () => {
+    await new RemembranceFile(path).write(inFile({}))
 
     assert.deepEqual(new RemembranceFile(path).read(), inFile({}))
   })
 
-  it('G12: is not set back by a process that knows less', () => {
+  it('G12: is not set back by a process that knows less', async () => {
     const file = new RemembranceFile(path)
-    file.write(REMEMBERED)
+    await file.write(REMEMBERED)
 
-    file.write(differing({ mark: 99 }))
-    file.write(differing({ mark: 900, server: { timeline: 1 } }))
+    await file.write(differing({ mark: 99 }))
+    await file.write(differing({ mark: 900, server: { timeline: 1 } }))
 
     assert.deepEqual(file.read(), REMEMBERED)
   })
@@ -129,12 +129,12 @@ describe('the file of what is remembered', () => {
     '[]',
     '{"installation":"ours","mark":"100","holds":0,"server":null}',
     '{"installation":"ours","mark":1}',
-  ])('G12: does not take %j for nothing', (text) => {
+  ])('G12: does not take %j for nothing', async (text) => {
     writeFileSync(join(folder, 'remembered.json'), text)
 
     const file = new RemembranceFile(join(folder, 'remembered.json'))
     assert.equal(file.read(), 'unreadable')
-    file.write(REMEMBERED)
+    await file.write(REMEMBERED)
     assert.deepEqual(file.read(), REMEMBERED)
   })
 
@@ -143,32 +143,32 @@ describe('the file of what is remembered', () => {
     assert.equal(new RemembranceFile(join(folder, 'a', 'b', 'remembered.json')).read(), null)
   })
 
-  it('is written whole by each of two processes that have the same number', () => {
+  it('is written whole by each of two processes that have the same number', async () => {
     // As two containers do that share the folder: the one has its draft there while the other writes.
     const draft = `${path}.${process.pid}`
     mkdirSync(join(folder, 'data'))
     writeFileSync(draft, '{"installation":')
 
-    new RemembranceFile(path).write(REMEMBERED)
+    await new RemembranceFile(path).write(REMEMBERED)
 
     assert.deepEqual(new RemembranceFile(path).read(), REMEMBERED)
     assert.equal(readFileSync(draft, 'utf8'), '{"installation":')
   })
 
-  it('costs no more than the memory when there can be no folder for it', () => {
+  it('costs no more than the memory when there can be no folder for it', async () => {
     writeFileSync(join(folder, 'data'), 'a file')
 
-    new RemembranceFile(path).write(REMEMBERED)
+    await new RemembranceFile(path).write(REMEMBERED)
 
     assert.equal(new RemembranceFile(path).read(), null)
   })
 
-  it('costs no more than the memory when it cannot be written', () => {
+  it('costs no more than the memory when it cannot be written', async () => {
     // A folder in its place: whatever else it is, root may write it.
     mkdirSync(path, { recursive: true })
     const file = new RemembranceFile(path)
 
-    file.write(REMEMBERED)
+    await file.write(REMEMBERED)
 
     assert.equal(file.read(), 'unreadable')
     assert.deepEqual(readdirSync(join(folder, 'data')), ['remembered.json'])

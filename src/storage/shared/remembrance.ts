@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
+import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /** What a process knows of the database that it has worked with. */
@@ -91,6 +92,7 @@ function timelines(remembered: Remembered, found: Remembered): { readonly before
 /** Outlives the process, in a file beside the data. All processes on the folder keep it together: the latest counts. */
 export class RemembranceFile {
   readonly path: string
+  #writing: Promise<void> = Promise.resolve()
 
   constructor(path: string) {
     this.path = path
@@ -105,40 +107,41 @@ export class RemembranceFile {
     }
   }
 
-  /** A file that cannot be written costs only the memory: whoever runs the service is not troubled with it. */
-  write(remembered: Remembered): void {
+  /**
+   * Resolves when it is on the disk; of several that come together one follows the other. A file that cannot be written costs
+   * only the memory: whoever runs the service is not troubled with it.
+   */
+  write(remembered: Remembered): Promise<void> {
+    this.#writing = this.#writing.then(() => this.#write(remembered))
+    return this.#writing
+  }
+
+  /** Never rejects. */
+  async #write(remembered: Remembered): Promise<void> {
     const known = this.read()
     const text = JSON.stringify(remembered)
     if (known && known !== 'unreadable' && (!isLater(remembered, known) || text === JSON.stringify(known))) return
     // Not by the number of the process: in two containers on one folder it may be the same.
     const draft = `${this.path}.${randomUUID()}`
     try {
-      mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 })
+      await mkdir(dirname(this.path), { recursive: true, mode: 0o700 })
       // On the disk before it has the name: else a power cut may leave an empty file under it.
-      writeFileSync(draft, text, { mode: 0o600, flush: true })
-      renameSync(draft, this.path)
-      syncFolder(dirname(this.path))
+      await writeFile(draft, text, { mode: 0o600, flush: true })
+      await rename(draft, this.path)
+      await syncFolder(dirname(this.path))
     } catch {
       // Read-only or full: what is in memory still counts.
-      removeIfThere(draft)
+      await rm(draft, { force: true }).catch(() => {})
     }
   }
 }
 
-function removeIfThere(path: string): void {
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r')
   try {
-    rmSync(path, { force: true })
-  } catch {
-    // Nothing could be made there either.
-  }
-}
-
-function syncFolder(path: string): void {
-  const folder = openSync(path, 'r')
-  try {
-    fsyncSync(folder)
+    await folder.sync()
   } finally {
-    closeSync(folder)
+    await folder.close()
   }
 }
 

@@ -40,8 +40,8 @@ export class DatabaseMemory {
     this.#moveOn.run()
   }
 
-  keep(): void {
-    this.#file.write(this.#found())
+  keep(): Promise<void> {
+    return this.#file.write(this.#found())
   }
 
   #found(): Remembered {

@@ -304,7 +304,7 @@ export class SqliteStorage {
     const memory = this.#memory
     if (!memory) return
     await this.#commits.submit(() => memory.moveOn())
-    memory.keep()
+    await memory.keep()
   }
 
   /** Forgets the lane changes that were noticed, workers that are long dead, and idempotency keys whose time is over. */
