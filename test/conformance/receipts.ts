@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { MessageId } from '../../src/core/ids.ts'
 import type { AttemptRecord, Disposition } from '../../src/core/ports/lanes.ts'
+import { TallyCounter } from '../../src/storage/shared/overview/tally-counter.ts'
 import {
   ANNA,
   AS_PUBLISHED,
@@ -245,6 +246,63 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
       (await world.administration.listUnresolved(null)).map((message) => [message.id, message.reason]),
       [[id, 'fate_unknown']],
     )
+    await world.close()
+  })
+
+  it('G10: counts what the network reports to have failed among what nobody has dealt with', async () => {
+    const { world, about } = await published(newWorld)
+    const counter = new TallyCounter(world.store, { wait: async () => {} })
+
+    await world.lanes.applyReceipt(report(world, { ...about, kind: 'failed', code: 'recipient_refused' }))
+
+    await counter.countNext()
+    const rows = await world.sql('select state, reason, count from tally_reason')
+    assert.deepEqual(
+      rows.map((row) => [row['state'], row['reason'], Number(row['count'])]),
+      [['FAILED', 'recipient_refused', 1]],
+    )
+    await world.close()
+  })
+
+  it('G5 G10: leaves to a person what has become unconfirmed once more, and lets them resolve it', async () => {
+    const { world, id, about } = await ended(newWorld, [SENT_ONCE_MORE, UNCONFIRMED])
+    const last = { ...about, attemptNumber: 2 }
+    await world.lanes.applyReceipt(report(world, { ...last, kind: 'sent' }))
+
+    await world.lanes.applyReceipt(report(world, { ...last, kind: 'failed' }))
+
+    const unresolved = await world.administration.listUnresolved(null)
+    const resolved = await world.administration.resolveMessage(id, 'arrived', 'anna')
+    assert.deepEqual(
+      unresolved.map((message) => [message.id, message.state, message.reason]),
+      [[id, 'UNCONFIRMED', 'fate_unknown']],
+    )
+    assert.deepEqual([resolved.state, resolved.reason], ['PUBLISHED', 'says_arrived'])
+    await world.close()
+  })
+
+  it('G5: leaves to a person what a person took for arrived, once the network says that it failed', async () => {
+    const { world, id, about } = await ended(newWorld, [SENT_ONCE_MORE, UNCONFIRMED])
+    await world.administration.resolveMessage(id, 'arrived', 'anna')
+
+    await world.lanes.applyReceipt(report(world, { ...about, attemptNumber: 2, kind: 'failed' }))
+
+    assert.deepEqual(
+      (await world.administration.listUnresolved(null)).map((message) => [message.id, message.state]),
+      [[id, 'UNCONFIRMED']],
+    )
+    await world.close()
+  })
+
+  it('does not ask a person again about what was sent again, whatever the network says of the old one', async () => {
+    const { world, id, about } = await ended(newWorld, [SENT_ONCE_MORE, UNCONFIRMED])
+    await world.administration.resolveMessage(id, 'send-again', 'anna')
+    const last = { ...about, attemptNumber: 2 }
+
+    for (const kind of ['sent', 'failed'] as const) await world.lanes.applyReceipt(report(world, { ...last, kind }))
+
+    assert.equal(await stateOf(world, id), 'UNCONFIRMED')
+    assert.deepEqual(await world.administration.listUnresolved(null), [])
     await world.close()
   })
 

@@ -54,9 +54,12 @@ export class ReceiptWriter {
     this.#wasUnknown = database.prepare(
       `select 1 from attempt where message_sequence = ? and outcome = 'unknown' limit 1`,
     )
+    // A bad end that the network tells is for a person to look at, though the message may have been resolved before: all
+    // but what was sent again.
     this.#move = database.prepare(
       `update message set state = ?, reason = ?, words = ?, published_at = coalesce(published_at, ?), settled_at = coalesce(settled_at, ?),
-           network_id = coalesce(network_id, ?), resolved_at = coalesce(resolved_at, ?)
+           network_id = coalesce(network_id, ?),
+           resolved_at = case when ? then coalesce(resolved_at, ?) when resent_as is not null then resolved_at end
          where sequence = ?`,
     )
     this.#note = database.prepare(
@@ -86,9 +89,9 @@ export class ReceiptWriter {
     if (!effect.isTold || (effect.mostTold !== null && story.told >= effect.mostTold)) return end('applied')
     if (effect.to) {
       const { words, networkId, at } = receipt
-      const publishedAt = isDoubtful(effect.to) ? null : at
-      const resolvedAt = effect.to === 'UNCONFIRMED' ? null : at
-      this.#move.run(effect.to, effect.reason, words, publishedAt, at, networkId, resolvedAt, sequence)
+      const isGood = !isDoubtful(effect.to)
+      const publishedAt = isGood ? at : null
+      this.#move.run(effect.to, effect.reason, words, publishedAt, at, networkId, isGood ? 1 : 0, at, sequence)
     }
     const { at, code } = receipt
     const { kind, words } = receiptMoment(receipt, effect.contrary)

@@ -272,6 +272,7 @@ create table audit (
 );
 
 -- include functions/time.sql
+-- include functions/open-period.sql
 -- include functions/periods.sql
 -- include functions/views.sql
 -- include functions/guards.sql
@@ -286,5 +287,6 @@ create table audit (
 -- include functions/describe-lanes.sql
 -- include functions/expire.sql
 -- include functions/receipts.sql
+-- include functions/apply-receipts.sql
 
 select open_period();

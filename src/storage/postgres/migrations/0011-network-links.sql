@@ -21,3 +21,4 @@ drop function if exists find_network_targets;
 drop function apply_receipts;
 drop type receipt_target;
 -- include functions/receipts.sql
+-- include functions/apply-receipts.sql

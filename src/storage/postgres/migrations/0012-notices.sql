@@ -109,6 +109,7 @@ drop function find_targets;
 drop function find_network_targets;
 drop type receipt_target;
 -- include functions/receipts.sql
+-- include functions/apply-receipts.sql
 drop trigger if exists update_message on message;
 drop function if exists update_message;
 -- include functions/change-message.sql

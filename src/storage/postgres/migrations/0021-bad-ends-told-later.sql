@@ -1,0 +1,10 @@
+-- Why: what the network reported to have failed, or to be unknown once more, counted as dealt with, and nobody was told of it.
+-- Locks: of `settled` the rows that are mended alone, until the end of this: they are found by the index of what was not sent. Only
+-- reports about just those messages wait meanwhile.
+-- breaking: no
+
+-- include functions/apply-receipts.sql
+
+-- What a person has resolved is PUBLISHED, or was sent again.
+update settled set resolved_at = null
+  where state in ('FAILED', 'UNCONFIRMED') and resolved_at is not null and resent_as is null;
