@@ -318,6 +318,19 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
+  it('G5: does not say that a message failed while a later attempt may have arrived', async () => {
+    const { world, id, about } = await ended(newWorld, [SENT_ONCE_MORE, UNCONFIRMED])
+    const first = { ...about, attemptNumber: 1, networkId: 'wamid.first' }
+
+    await world.lanes.applyReceipt(report(world, { ...first, kind: 'sent' }))
+    const after = await stateOf(world, id)
+    await world.lanes.applyReceipt(report(world, { ...first, kind: 'failed' }))
+
+    const { message } = await world.administration.explainMessage(id)
+    assert.deepEqual([after, message.state, message.reason], ['PUBLISHED', 'UNCONFIRMED', 'fate_unknown'])
+    await world.close()
+  })
+
   it('G5: counts a message as arrived whichever of its attempts did', async () => {
     const { world, id, about } = await ended(newWorld, [REJECTED, UNCONFIRMED])
 

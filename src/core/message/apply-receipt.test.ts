@@ -48,10 +48,10 @@ describe('a report of the network', () => {
     assert.deepEqual(after.map(inWords), [CONTRARY, CONTRARY])
   })
 
-  it('G5: does not say that a message failed whose attempt before may have arrived', () => {
+  it('G5: does not say that a message failed of which another attempt may have arrived', () => {
     const failed = { kind: 'failed', code: null, attemptNumber: 2 } as const
     const after = (['PUBLISHED', 'UNCONFIRMED'] as const).map((state) =>
-      judge({ ...known(state), attempts: 2, mayHaveArrivedBefore: true }, failed),
+      judge({ ...known(state), attempts: 2, mayHaveArrivedOtherwise: true }, failed),
     )
 
     assert.deepEqual(after.map(inWords), ['UNCONFIRMED', STAYS])
@@ -105,7 +105,7 @@ function known(state: MessageState): KnownMessage {
     attempts: 1,
     wasReportedFailed: false,
     networkId: null,
-    mayHaveArrivedBefore: false,
+    mayHaveArrivedOtherwise: false,
     waitsToBeRepeated: false,
   }
 }

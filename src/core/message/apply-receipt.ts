@@ -10,8 +10,8 @@ export interface KnownMessage {
   readonly wasReportedFailed: boolean
   /** The network's own id of it, by whichever attempt it has one; null when there is none. */
   readonly networkId: string | null
-  /** An attempt before the last one, and not the reported one, is of unknown fate: the message was sent once more all the same. */
-  readonly mayHaveArrivedBefore: boolean
+  /** An attempt other than the reported one (the last, where none is named) is of unknown fate. */
+  readonly mayHaveArrivedOtherwise: boolean
   /** Only for QUEUED: an attempt of it is of unknown fate, and it waits to be handed over once more all the same. */
   readonly waitsToBeRepeated: boolean
 }
@@ -112,7 +112,7 @@ function afterSent(known: KnownMessage): ReceiptEffect {
 }
 
 function afterFailure(
-  { state, attempts, networkId, mayHaveArrivedBefore }: KnownMessage,
+  { state, attempts, networkId, mayHaveArrivedOtherwise }: KnownMessage,
   receipt: Pick<Receipt, 'code' | 'attemptNumber' | 'networkId'>,
 ): ReceiptEffect {
   const { code, attemptNumber } = receipt
@@ -122,10 +122,10 @@ function afterFailure(
   if (attemptNumber !== null && attemptNumber !== attempts && !isKnownBy) return CONTRARY
   switch (state) {
     case 'PUBLISHED':
-      // Nobody may say that it failed as long as the attempt before may have arrived.
-      return mayHaveArrivedBefore ? move('UNCONFIRMED', 'fate_unknown') : move('FAILED', code ?? 'refused_later')
+      // Nobody may say that it failed as long as another attempt may have arrived.
+      return mayHaveArrivedOtherwise ? move('UNCONFIRMED', 'fate_unknown') : move('FAILED', code ?? 'refused_later')
     case 'UNCONFIRMED':
-      return mayHaveArrivedBefore ? STAYS : move('FAILED', code ?? 'evidence_not_sent')
+      return mayHaveArrivedOtherwise ? STAYS : move('FAILED', code ?? 'evidence_not_sent')
     case 'FAILED':
       return STAYS
     case 'DELIVERED':

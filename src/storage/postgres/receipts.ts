@@ -142,7 +142,7 @@ export class ReceiptWriter {
         ...target,
         networkId: target.network_id,
         wasReportedFailed: reported.has(sequence),
-        mayHaveArrivedBefore: doubted.has(sequence),
+        mayHaveArrivedOtherwise: doubted.has(sequence),
       }
       return { at, receipt, target, effect: applyReceipt(known, receipt) }
     })
@@ -159,19 +159,15 @@ export class ReceiptWriter {
     return new Set(rows.map((row) => row['message_sequence'] as Sequence))
   }
 
-  /** Those of which an attempt is of unknown fate, but for the last of what failed, and the reported one. */
+  /** Those of which an attempt is of unknown fate; of what failed one other than the reported one, which is the last where none is named. */
   async #withUnknown(found: readonly Found[]): Promise<ReadonlySet<Sequence>> {
     if (found.length === 0) return new Set()
-    const isFailure = ({ receipt }: Found) => receipt.kind === 'failed'
+    const failed = ({ receipt, target }: Found) =>
+      receipt.kind === 'failed' ? (receipt.attemptNumber ?? target.attempts) : null
     const rows = await this.#link.ask(
-      `select distinct a.message_sequence from unnest($1::bigint[], $2::bigint[], $3::bigint[]) s (sequence, before, reported)
-         join ended_attempt a on a.message_sequence = s.sequence and a.number < s.before
-           and a.number is distinct from s.reported and a.outcome = 'unknown'`,
-      [
-        bigintArray(found.map(({ target }) => target.sequence)),
-        bigintArray(found.map((one) => one.target.attempts + (isFailure(one) ? 0 : 1))),
-        bigintArray(found.map((one) => (isFailure(one) ? one.receipt.attemptNumber : null))),
-      ],
+      `select distinct a.message_sequence from unnest($1::bigint[], $2::bigint[]) s (sequence, failed)
+         join ended_attempt a on a.message_sequence = s.sequence and a.number is distinct from s.failed and a.outcome = 'unknown'`,
+      [bigintArray(found.map(({ target }) => target.sequence)), bigintArray(found.map(failed))],
     )
     return new Set(rows.map((row) => row['message_sequence'] as Sequence))
   }

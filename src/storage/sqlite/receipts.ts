@@ -38,7 +38,7 @@ export class ReceiptWriter {
   readonly #findByNetworkId: StatementSync
   readonly #isOpen: StatementSync
   readonly #lookAtStory: StatementSync
-  readonly #hasUnknownBefore: StatementSync
+  readonly #hasOtherUnknown: StatementSync
   readonly #wasUnknown: StatementSync
   readonly #move: StatementSync
   readonly #note: StatementSync
@@ -48,8 +48,8 @@ export class ReceiptWriter {
     this.#findByNetworkId = database.prepare(FIND_BY_NETWORK_ID)
     this.#isOpen = database.prepare('select 1 from open_attempt where connection_id = ? and message_sequence = ?')
     this.#lookAtStory = database.prepare(LOOK_AT_STORY)
-    this.#hasUnknownBefore = database.prepare(
-      `select 1 from attempt where message_sequence = ? and number < ? and number is not ? and outcome = 'unknown' limit 1`,
+    this.#hasOtherUnknown = database.prepare(
+      `select 1 from attempt where message_sequence = ? and number <> ? and outcome = 'unknown' limit 1`,
     )
     this.#wasUnknown = database.prepare(
       `select 1 from attempt where message_sequence = ? and outcome = 'unknown' limit 1`,
@@ -78,13 +78,13 @@ export class ReceiptWriter {
     const story = this.#storyOf(sequence, receipt)
     if (story.wasBrought) return end('applied')
     const wasReportedFailed = state === 'FAILED' && story.wasReportedFailed === 1
-    const mayHaveArrivedBefore =
+    const mayHaveArrivedOtherwise =
       receipt.kind === 'failed' &&
       attempts > 1 &&
-      this.#hasUnknownBefore.get(sequence, attempts, receipt.attemptNumber) !== undefined
+      this.#hasOtherUnknown.get(sequence, receipt.attemptNumber ?? attempts) !== undefined
     const waitsToBeRepeated = state === 'QUEUED' && this.#wasUnknown.get(sequence) !== undefined
     const { network_id: networkId } = target
-    const known = { state, attempts, networkId, wasReportedFailed, mayHaveArrivedBefore, waitsToBeRepeated }
+    const known = { state, attempts, networkId, wasReportedFailed, mayHaveArrivedOtherwise, waitsToBeRepeated }
     const effect = applyReceipt(known, receipt)
     if (!effect.isTold || (effect.mostTold !== null && story.told >= effect.mostTold)) return end('applied')
     if (effect.to) {
