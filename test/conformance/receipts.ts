@@ -377,6 +377,39 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     })
   }
 
+  it('G5 G12: ends what waits when the network speaks of an attempt that the database has forgotten', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+    const [id, next] = [await accept(world, sender), await accept(world, sender)]
+    await world.administration.holdLanes('restored', 'test')
+    const about = { connectionId: sender.connectionId, messageId: id, networkId: 'wamid.one' }
+
+    await world.lanes.applyReceipt(report(world, { ...about, attemptNumber: 1, kind: 'delivered' }))
+    await world.lanes.applyReceipt(report(world, { ...about, messageId: next, attemptNumber: 1, kind: 'failed' }))
+
+    const { message } = await world.administration.explainMessage(id)
+    assert.deepEqual([message.state, message.reason], ['DELIVERED', 'evidence_found'])
+    assert.deepEqual(await receiptsOf(world, id), ['receipt-delivered'])
+    assert.equal((await head(world, sender.connectionId)).id, next)
+    await world.close()
+  })
+
+  it('G5 G12: says that it arrived of what was cancelled when the network speaks of an attempt that is forgotten', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+    const id = await accept(world, sender)
+    await world.administration.cancelMessage(id, 'anna')
+    const about = { connectionId: sender.connectionId, messageId: id, networkId: 'wamid.one' }
+
+    await world.lanes.applyReceipt(report(world, { ...about, kind: 'delivered' }))
+    const unnumbered = await stateOf(world, id)
+    await world.lanes.applyReceipt(report(world, { ...about, attemptNumber: 1, kind: 'read' }))
+
+    const { message } = await world.administration.explainMessage(id)
+    assert.deepEqual([unnumbered, message.state, message.reason], ['CANCELLED', 'READ', 'evidence_found'])
+    await world.close()
+  })
+
   it('G5: lets it wait when the network says only that the attempt failed', async () => {
     const { world, id, about } = await ended(newWorld, [SENT_ONCE_MORE])
 

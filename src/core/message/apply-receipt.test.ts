@@ -67,6 +67,19 @@ describe('a report of the network', () => {
     assert.equal(after[1]?.reason, 'evidence_found')
   })
 
+  it('G12: believes of an attempt that nobody here made that it was made before the database went back', () => {
+    const forgotten = (state: MessageState) =>
+      (['sent', 'delivered', 'read', 'failed'] as const).map((kind) =>
+        judge({ ...known(state), attempts: 0 }, { kind, code: null, attemptNumber: 1 }),
+      )
+    const arrived = ['PUBLISHED', 'DELIVERED', 'READ', CONTRARY]
+
+    assert.deepEqual(forgotten('QUEUED').map(inWords), arrived)
+    assert.deepEqual(forgotten('EXPIRED').map(inWords), arrived)
+    assert.deepEqual(forgotten('CANCELLED').map(inWords), arrived)
+    assert.equal(forgotten('QUEUED')[0]?.reason, 'evidence_found')
+  })
+
   it('counts a message as arrived whichever of its attempts it was', () => {
     const arrived = (['sent', 'delivered', 'read'] as const).map((kind) =>
       judge({ ...known('UNCONFIRMED'), attempts: 2 }, { kind, code: null, attemptNumber: 1 }),

@@ -42,25 +42,24 @@ const SAYS_NOTHING: ReceiptEffect = { to: null, reason: null, contrary: false, i
 const STAYS: ReceiptEffect = { to: null, reason: null, contrary: false, isTold: true, mostTold: MOST_TOLD }
 const CONTRARY: ReceiptEffect = { ...STAYS, contrary: true }
 
+type Reported = Pick<Receipt, 'kind' | 'code' | 'attemptNumber' | 'networkId'>
+
 /** What a report of the network does to a message. A message only moves forward; no first report that says something is dropped. */
-export function applyReceipt(
-  known: KnownMessage,
-  receipt: Pick<Receipt, 'kind' | 'code' | 'attemptNumber' | 'networkId'>,
-): ReceiptEffect {
+export function applyReceipt(known: KnownMessage, receipt: Reported): ReceiptEffect {
   switch (receipt.kind) {
     case 'failed':
       return afterFailure(known, receipt)
     case 'sent':
-      return afterSent(known)
+      return afterSent(known, receipt)
     case 'delivered':
-      return afterArrival(known, 'DELIVERED')
+      return afterArrival(known, receipt, 'DELIVERED')
     case 'read':
-      return afterArrival(known, 'READ')
+      return afterArrival(known, receipt, 'READ')
   }
 }
 
 /** Whichever attempt it was: it arrived. */
-function afterArrival(known: KnownMessage, wanted: 'DELIVERED' | 'READ'): ReceiptEffect {
+function afterArrival(known: KnownMessage, receipt: Reported, wanted: 'DELIVERED' | 'READ'): ReceiptEffect {
   switch (known.state) {
     case 'PUBLISHED':
     case 'UNCONFIRMED':
@@ -73,24 +72,30 @@ function afterArrival(known: KnownMessage, wanted: 'DELIVERED' | 'READ'): Receip
       // Late evidence of delivery weighs more than an early report of failure, and people must see both.
       return { ...move('PUBLISHED', 'evidence_found'), contrary: true }
     case 'QUEUED':
-      return whileWaiting(known, wanted)
-    case 'SENDING':
     case 'EXPIRED':
     case 'CANCELLED':
+      return ofUnsent(known, receipt, wanted)
+    case 'SENDING':
       return CONTRARY
   }
 }
 
 /**
  * One that would be sent once more because nobody knew whether it had arrived, has: that is its end, and nothing is sent
- * again (G5). Of any other that waits, its attempts were believed not to have been sent. It is not held back for that:
- * the network contradicts itself, and which of the two is wrong is for a person to see.
+ * again (G5). So has one of which the network knows an attempt that was never made here: the database has gone back, and
+ * that attempt is forgotten (G12). Of any other its attempts were believed not to have been sent. It is not held back for
+ * that: the network contradicts itself, and which of the two is wrong is for a person to see.
  */
-function whileWaiting({ waitsToBeRepeated }: KnownMessage, to: 'PUBLISHED' | 'DELIVERED' | 'READ'): ReceiptEffect {
-  return waitsToBeRepeated ? move(to, 'evidence_found') : CONTRARY
+function ofUnsent(
+  { attempts, waitsToBeRepeated }: KnownMessage,
+  { attemptNumber }: Reported,
+  to: 'PUBLISHED' | 'DELIVERED' | 'READ',
+): ReceiptEffect {
+  const isForgotten = attemptNumber !== null && attemptNumber > attempts
+  return waitsToBeRepeated || isForgotten ? move(to, 'evidence_found') : CONTRARY
 }
 
-function afterSent(known: KnownMessage): ReceiptEffect {
+function afterSent(known: KnownMessage, receipt: Reported): ReceiptEffect {
   switch (known.state) {
     case 'PUBLISHED':
     case 'DELIVERED':
@@ -103,17 +108,17 @@ function afterSent(known: KnownMessage): ReceiptEffect {
       // one contradicts nothing when it comes last.
       return known.wasReportedFailed ? SAYS_NOTHING : { ...move('PUBLISHED', 'evidence_found'), contrary: true }
     case 'QUEUED':
-      return whileWaiting(known, 'PUBLISHED')
-    case 'SENDING':
     case 'EXPIRED':
     case 'CANCELLED':
+      return ofUnsent(known, receipt, 'PUBLISHED')
+    case 'SENDING':
       return CONTRARY
   }
 }
 
 function afterFailure(
   { state, attempts, networkId, mayHaveArrivedOtherwise }: KnownMessage,
-  receipt: Pick<Receipt, 'code' | 'attemptNumber' | 'networkId'>,
+  receipt: Reported,
 ): ReceiptEffect {
   const { code, attemptNumber } = receipt
   // That another attempt failed says nothing of the one by which the message stands as it does: the last, or the one that
