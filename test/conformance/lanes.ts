@@ -519,6 +519,27 @@ function expiryKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
+  it('G12: expires nothing while all lanes are held, and goes on once a person has released them', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world, { policy: { timeToLiveMs: 60_000 } })
+    const id = await accept(world, sender)
+    await world.administration.holdLanes('restored', 'test')
+    await world.clock.pass(60_000)
+
+    const held = [await world.lanes.expire(10), await stateOf(world, id)]
+    await world.administration.releaseHold('test')
+    const released = [await world.lanes.expire(10), await stateOf(world, id)]
+
+    assert.deepEqual(
+      [held, released],
+      [
+        [0, 'QUEUED'],
+        [1, 'EXPIRED'],
+      ],
+    )
+    await world.close()
+  })
+
   it('G5: says of a message that may have arrived neither that it expired nor that it will be sent', async () => {
     const world = await newWorld()
     const sender = await addSender(world, { policy: { timeToLiveMs: 60_000 } })

@@ -169,7 +169,10 @@ export interface Lanes {
   /** Commits one step. Steps of one turn share a commit. The next attempt may be called only after this resolved (G4). */
   record(step: Step): Promise<StepResult>
 
-  /** Settles as EXPIRED what has outlived its connection's time to live and has no open attempt. Returns how many. */
+  /**
+   * Settles as EXPIRED what has outlived its connection's time to live and has no open attempt, but nothing while all lanes
+   * are held (G12). Returns how many.
+   */
   expire(limit: number): Promise<number>
 
   /**

@@ -14,9 +14,12 @@ const WAITING = (columns: string) =>
  * Settles what has outlived its lane's time to live, wherever it stands in the lane. The time to live belongs to the
  * connection and not to the message, so changing it works at once, and each lane's oldest message expires first: the
  * sweep looks at the front of a lane and stops at the first that may live on. What has no entry yet is too young to look at.
+ *
+ * Nothing expires while all lanes are held: what waits in an old state may have been sent, and a person has to look (G12).
  */
 export class ExpirySweep {
   readonly #directory: Directory
+  readonly #hold: StatementSync
   readonly #lanes: StatementSync
   readonly #expire: StatementSync
   readonly #trim: LaneTrim
@@ -24,6 +27,7 @@ export class ExpirySweep {
   constructor(database: DatabaseSync, directory: Directory, trim: LaneTrim) {
     this.#directory = directory
     this.#trim = trim
+    this.#hold = database.prepare('select 1 from hold')
     this.#lanes = database.prepare(
       `${BUSY_LANES}
        select busy.id, (${WAITING('accepted_at')} where lane_entry.connection_id = busy.id and message.state = 'QUEUED'
@@ -47,6 +51,7 @@ export class ExpirySweep {
 
   sweep(now: Instant, limit: number): { connectionId: ConnectionId; accountId: AccountId; count: number }[] {
     const expired: { connectionId: ConnectionId; accountId: AccountId; count: number }[] = []
+    if (this.#hold.get() !== undefined) return expired
     let left = limit
     for (const lane of this.#lanes.all() as { id: ConnectionId; oldest: number | null }[]) {
       const connection = this.#directory.connectionById(lane.id)
