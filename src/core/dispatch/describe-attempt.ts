@@ -28,8 +28,8 @@ export function attemptOf(message: QueuedMessage, startedAt: Instant): Begun {
 }
 
 export function endedWith(begun: Begun, endedAt: Instant, outcome: Outcome): EndedAttempt {
-  const { message, number, startedAt, crashes } = begun
-  return { sequence: message.sequence, number, startedAt, endedAt, outcome, crashes, evidenceAsked: false }
+  const { message, number, startedAt, crashes, isDoubted } = begun
+  return { sequence: message.sequence, number, startedAt, endedAt, outcome, crashes, evidenceAsked: false, isDoubted }
 }
 
 /** There was no call, so the message is the head of its lane as before. */

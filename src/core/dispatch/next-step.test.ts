@@ -30,6 +30,7 @@ function ended(outcome: Outcome, given: Partial<EndedAttempt> = {}): EndedAttemp
     outcome,
     crashes: 0,
     evidenceAsked: false,
+    isDoubted: false,
     ...given,
   }
 }
@@ -200,6 +201,22 @@ describe('the next step after an unknown fate', () => {
 
     assert.deepEqual([first.disposition.do, first.memory.head?.resent], ['keep-queued', true])
     assert.equal(second.disposition.do === 'settle' && second.disposition.as, 'UNCONFIRMED')
+  })
+
+  it('G12: never repeats what was open in an older state of the database: it may have been repeated since', () => {
+    const policy = { ...DEFAULT_LANE_POLICY, onUnconfirmed: 'resend' } as const
+    const doubted = ended(UNKNOWN, { isDoubted: true })
+
+    const dispositions = [
+      nextStep(doubted, context({ policy })).disposition,
+      nextStep(doubted, context({ recognisesRepeat: true })).disposition,
+      nextStep(doubted, context({ policy, evidenceWaitMs: MINUTE })).disposition,
+    ]
+
+    assert.deepEqual(
+      dispositions.map((each) => (each.do === 'settle' ? each.as : each.do)),
+      ['UNCONFIRMED', 'UNCONFIRMED', 'await-evidence'],
+    )
   })
 
   it('G5: marks what was sent once more as a possible duplicate', () => {

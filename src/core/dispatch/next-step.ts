@@ -23,6 +23,8 @@ export interface EndedAttempt {
   readonly crashes: number
   /** True once the channel was asked for evidence for as long as it can give any. */
   readonly evidenceAsked: boolean
+  /** See `OpenAttempt`. */
+  readonly isDoubted: boolean
 }
 
 export interface StepContext {
@@ -83,7 +85,7 @@ export function afterPreparing(
   context: StepContext,
 ): { readonly decision: HeadDecision; readonly memory: LaneMemory } {
   const outcome: Outcome = { kind: 'rejected', failure }
-  const attempt = { ...unready, number: 0, outcome, crashes: 0, evidenceAsked: false }
+  const attempt = { ...unready, number: 0, outcome, crashes: 0, evidenceAsked: false, isDoubted: false }
   const { disposition, memory } = afterRejection(attempt, failure, context)
   if (disposition.do !== 'settle') return { decision: { do: 'wait', memory }, memory }
   const as = disposition.as === 'UNCONFIRMED' ? 'UNCONFIRMED' : 'FAILED'
@@ -154,13 +156,17 @@ function afterUnknown(attempt: EndedAttempt, words: string, context: StepContext
   const { memory, policy, now } = context
   if (isPoison(attempt, memory))
     return settle({ as: 'UNCONFIRMED', reason: 'quarantined', words: words }, forgetHead(memory))
-  if (context.recognisesRepeat) return repeat(attempt, words, context)
+  // What was open in an older state of the database may have been followed by attempts that are forgotten (G12): of how
+  // long ago, and whether once more already, nobody knows.
+  const mayRepeat = !attempt.isDoubted
+  if (mayRepeat && context.recognisesRepeat) return repeat(attempt, words, context)
   if (context.evidenceWaitMs > 0 && !attempt.evidenceAsked) {
     return { disposition: { do: 'await-evidence', until: now + context.evidenceWaitMs, words }, memory }
   }
   // The line broke after we handed the message over, so it may already be on its way. Sending again risks a duplicate,
   // leaving it risks a loss. The connection's owner chose between the two; we must not.
-  if (policy.onUnconfirmed === 'resend' && !headOf(memory, attempt).resent) return repeat(attempt, words, context)
+  if (mayRepeat && policy.onUnconfirmed === 'resend' && !headOf(memory, attempt).resent)
+    return repeat(attempt, words, context)
   return settle(
     { as: 'UNCONFIRMED', reason: attempt.crashes > 0 ? 'worker_died' : 'fate_unknown', words: words },
     forgetHead(memory),
