@@ -1,11 +1,12 @@
 -- Why: what the network reported to have failed, or to be unknown once more, counted as dealt with, and nobody was told of it. And
--- what waited in a restored database expired before a person could look.
+-- what waited in a restored database expired before a person could look. And a clock that had been ahead kept old days from going.
 -- Locks: of `settled` the rows that are mended alone, until the end of this: they are found by the index of what was not sent. Only
 -- reports about just those messages wait meanwhile.
 -- breaking: no
 
 -- include functions/apply-receipts.sql
 -- include functions/expire.sql
+-- include functions/open-period.sql
 
 -- What a person has resolved is PUBLISHED, or was sent again.
 update settled set resolved_at = null
