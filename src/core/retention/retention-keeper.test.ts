@@ -167,6 +167,21 @@ describe('the keeper of the retention', () => {
     assert.ok((storage.sweptAt[0] ?? 0) >= beginsAt)
   })
 
+  it('waits no longer than a day when the clock that leapt is right again', async () => {
+    sweptJust(HOUR_MS)
+    storage.state = { ...storage.state, beginsAt: clock.now() + 40 * DAY_MS, waitsFor: 'pause' }
+    keeper.start()
+    await clock.pass(MINUTE_MS)
+    const until = clock.now() + DAY_MS
+    const early = storage.steps.length
+    await clock.pass(DAY_MS + 2 * HOUR_MS)
+
+    assert.equal(early, 0)
+    assert.deepEqual(told[0], { event: 'retention.waiting', why: 'pause', until })
+    assert.equal(eventsOf().filter((event) => event === 'retention.waiting').length, 1)
+    assert.ok((storage.sweptAt[0] ?? 0) >= until)
+  })
+
   it('does not wait after a stop that was not long', async () => {
     sweptJust(7 * DAY_MS - HOUR_MS)
     keeper.start()

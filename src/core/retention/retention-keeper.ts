@@ -95,9 +95,12 @@ export class RetentionKeeper {
     const now = clock.now()
     const state = await storage.read(now)
     let { beginsAt, waitsFor } = state
-    if (state.last && now - Math.max(state.last.endedAt, beginsAt) > LONG_PAUSE_MS) {
+    const afterPause = state.last !== null && now - Math.max(state.last.endedAt, beginsAt) > LONG_PAUSE_MS
+    // People are never told longer before. It was a clock ahead of ours that said so, and nothing would be deleted until it
+    // was right.
+    if (afterPause || beginsAt > now + TOLD_BEFORE_MS) {
       beginsAt = now + TOLD_BEFORE_MS
-      waitsFor = 'pause'
+      waitsFor = afterPause ? 'pause' : waitsFor
       this.#saidWaiting = false
       await storage.postpone(beginsAt, waitsFor)
     }
