@@ -49,7 +49,12 @@ export function nextHour(counted: Counted, looking: Looking): Instant | null {
 
 /** The oldest hour that is not final for its age alone. */
 export function firstOpen({ oldest }: Pick<Counted, 'oldest'>, now: Instant): Instant {
-  return Math.max(hourOf(oldest), hourOf(now - FINAL_AFTER_MS - DAY_MS))
+  return Math.max(hourOf(oldest), firstWhole(now))
+}
+
+/** The oldest hour of which surely nothing that ended was deleted for its age: messages are kept a day longer than this. */
+export function firstWhole(now: Instant): Instant {
+  return hourOf(now - FINAL_AFTER_MS - DAY_MS)
 }
 
 function isHourDue(hour: Instant, { at, waiting }: Counted, { now, isWatched }: Looking): boolean {

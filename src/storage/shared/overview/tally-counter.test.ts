@@ -83,6 +83,42 @@ describe.each(ENGINES)('the counting by the hour, on %s', (engine) => {
     )
   })
 
+  it('keeps the figures of an old hour whose messages were deleted, while something of it still waits', async () => {
+    const account = await oldAccount('Acme')
+    const connectionId = await world.connection(account)
+    const acceptedAt = NOON - 12 * DAY_MS
+    await world.run('update account set created_at = ? where id = ?', acceptedAt, account)
+    const accepted = { connectionId, acceptedAt, reason: 'busy' }
+    const other = await world.accept({ ...accepted, connectionId: await world.connection(account, '15550001001') })
+    for (const state of ['PUBLISHED', 'PUBLISHED', 'FAILED', 'QUEUED'] as const)
+      await world.accept({ ...accepted, state })
+    world.now = acceptedAt + HOUR_MS
+    await countAll()
+    world.now = NOON
+    await world.run(`delete from ${engine === 'SQLite' ? 'message' : 'settled'} where state in ('PUBLISHED', 'FAILED')`)
+    await world.run(`update message set state = 'PUBLISHED', settled_at = ? where sequence = ?`, NOON, other.sequence)
+
+    await countAll()
+
+    const figures = async (which: string) => {
+      const rows = await world.all(
+        `select state, sum(count) as count from tally where connection_id ${which} group by state order by state`,
+      )
+      return rows.map((row) => [row['state'], Number(row['count'])])
+    }
+    const reasons = await world.all('select reason, count from tally_reason')
+    const expected = [
+      ['failed', 1],
+      ['published', 3],
+      ['waiting', 1],
+    ]
+    assert.deepEqual([await figures(`= ''`), await figures(`<> ''`)], [expected, expected])
+    assert.deepEqual(
+      reasons.map((row) => [row['reason'], Number(row['count'])]),
+      [['busy', 1]],
+    )
+  })
+
   it('goes on where it was when it is begun anew, and counts a final hour no more', async () => {
     const account = await oldAccount('Acme')
     await world.run('update account set created_at = ? where id = ?', NOON - 12 * DAY_MS, account)

@@ -1,6 +1,8 @@
-import type { Instant } from '../../../core/ids.ts'
+import type { ConnectionId, Instant } from '../../../core/ids.ts'
+import type { MessageState } from '../../../core/message/message.ts'
 import type { Reader, Reading } from '../store.ts'
-import { type HourTally, type ReasonRow, reasonKey, type TallyRow, tallyKey } from './hour-tally.ts'
+import { ALL_CONNECTIONS, HourTally, type ReasonRow, reasonKey, type TallyRow, tallyKey } from './hour-tally.ts'
+import { firstWhole } from './hours.ts'
 
 // As many values as one statement may have: six for each row.
 const ROWS_AT_ONCE = 500
@@ -17,9 +19,11 @@ export async function writeHour({ tables }: Pick<Reading, 'tables'>, counted: Co
     counts: await tables.selectFrom('tally').selectAll().where('hour', '=', counted.hour).execute(),
     reasons: await tables.selectFrom('tally_reason').selectAll().where('hour', '=', counted.hour).execute(),
   }
+  const isWhole = counted.hour >= firstWhole(counted.countedAt)
+  const figures = isWhole ? counted : { ...counted, tally: withoutLosses(counted.tally, kept) }
   const write = async (within: Reader) => {
-    await writeCounts(within, counted, kept.counts)
-    await writeReasons(within, counted, kept.reasons)
+    await writeCounts(within, figures, kept.counts)
+    await writeReasons(within, figures, kept.reasons)
     await within
       .insertInto('tally_hour')
       .values({ hour: counted.hour, counted_at: counted.countedAt })
@@ -80,6 +84,31 @@ async function writeReasons(tables: Reader, { hour, tally }: CountedHour, kept: 
       .where('reason', '=', gone.reason)
       .execute()
   }
+}
+
+interface Kept {
+  readonly counts: readonly TallyRow[]
+  readonly reasons: readonly ReasonRow[]
+}
+
+/**
+ * An old hour is counted only because something of it still waits, and messages of it may have been deleted since. What
+ * waits is never deleted, but no other figure may become smaller. The whole of an account is what its connections come to.
+ */
+function withoutLosses(found: HourTally, kept: Kept): HourTally {
+  const tally = new HourTally()
+  const isPart = ({ connection_id: id, state }: TallyRow) => id !== ALL_CONNECTIONS || state === 'refused'
+  const counts = new Map([...found.counts].filter(([, row]) => isPart(row)))
+  for (const row of kept.counts.filter((one) => isPart(one) && one.state !== 'waiting'))
+    if (row.count > (counts.get(tallyKey(row))?.count ?? 0)) counts.set(tallyKey(row), row)
+  for (const { account_id: accountId, connection_id: id, state, count } of counts.values())
+    tally.add({ accountId, connectionId: id === ALL_CONNECTIONS ? null : (id as ConnectionId), state, count })
+  const reasons = new Map(found.reasons)
+  for (const row of kept.reasons)
+    if (row.count > (reasons.get(reasonKey(row))?.count ?? 0)) reasons.set(reasonKey(row), row)
+  for (const { account_id: accountId, state, reason, count, latest_at: latestAt } of reasons.values())
+    tally.addReason({ accountId, state: state as MessageState, reason, count, latestAt })
+  return tally
 }
 
 function* chunks<Item>(items: readonly Item[]): Generator<readonly Item[]> {
