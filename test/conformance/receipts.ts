@@ -168,6 +168,30 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
+  it('G5: still says that the recipient may have it twice when it was delivered, and read', async () => {
+    const { world, id, about } = await ended(newWorld, [SENT_ONCE_MORE, ACCEPTED_AGAIN])
+    const reasons: (string | null)[] = []
+
+    for (const kind of ['delivered', 'read'] as const) {
+      await world.lanes.applyReceipt(report(world, { ...about, kind }))
+      reasons.push((await world.administration.explainMessage(id)).message.reason)
+    }
+
+    assert.equal(await stateOf(world, id), 'READ')
+    assert.deepEqual(reasons, ['possible_duplicate', 'possible_duplicate'])
+    await world.close()
+  })
+
+  it('forgets with the delivery why nobody knew of it', async () => {
+    const { world, id, about } = await ended(newWorld, [UNCONFIRMED])
+
+    await world.lanes.applyReceipt(report(world, { ...about, kind: 'delivered' }))
+
+    const { message } = await world.administration.explainMessage(id)
+    assert.deepEqual([message.state, message.reason], ['DELIVERED', null])
+    await world.close()
+  })
+
   it('G5: believes that a message was sent of which nobody knew, and knows it by its network id from then on', async () => {
     const { world, id, about } = await ended(newWorld, [UNCONFIRMED])
 
@@ -445,6 +469,7 @@ async function flood(world: StorageWorld, given: Parameters<typeof report>[1], c
 }
 
 const ACCEPTED = { outcome: 'accepted', networkId: 'net-1', disposition: AS_PUBLISHED } as const
+const ACCEPTED_AGAIN = { ...ACCEPTED, disposition: { ...AS_PUBLISHED, reason: 'possible_duplicate' } } as const
 const REJECTED = { outcome: 'rejected', networkId: null, disposition: KEEP } as const
 const NOT_SENT_AGAIN = {
   outcome: 'rejected',

@@ -19,7 +19,7 @@ export interface KnownMessage {
 export interface ReceiptEffect {
   /** Null: the message stays as it is. */
   readonly to: MessageState | null
-  /** A reason code for the message's new state; null keeps none. */
+  /** A reason code for the message's new state; null keeps none but that it may have arrived twice (G5). */
   readonly reason: string | null
   /** True when the report contradicts what is known: it is kept for people to see. */
   readonly contrary: boolean

@@ -57,7 +57,8 @@ begin
         ) story
         where s.locked and story.was_brought is not true and (s.most_told is null or story.told < s.most_told)
     ), moved as (
-      update settled m set state = n.state, reason = n.reason, words = n.state_words,
+      update settled m set state = n.state, words = n.state_words,
+          reason = coalesce(n.reason, case when m.reason = ''possible_duplicate'' then m.reason end),
           published_at = coalesce(m.published_at, n.published_at), network_id = coalesce(m.network_id, n.network_id),
           resolved_at = case when n.state not in (''FAILED'', ''UNCONFIRMED'') then coalesce(m.resolved_at, n.at)
             when m.resent_as is not null then m.resolved_at end
