@@ -15,6 +15,7 @@ import {
   step,
   timelineOf,
 } from '../../../test/conformance/storage-world.ts'
+import { waitUntil } from '../../../test/support/black-box/wait-until.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { Receipt } from '../../core/ports/channel.ts'
 import type { Link } from './link.ts'
@@ -162,6 +163,32 @@ describe('reports on PostgreSQL', () => {
       rows.map(({ id }) => id),
       [again, arrived],
     )
+    await world.close()
+  })
+
+  it('writes nothing of a person who is being erased at the same time', async () => {
+    const { world, sender, id } = await published()
+    const [eraser, looker] = [await world.session(), await world.session()]
+    await eraser.query(`begin; update settled set recipient = 'erased', network_id = 'erased', words = null`)
+    const told = {
+      ...report(sender, id, 'failed'),
+      code: 'refused',
+      words: '+1 555 010 0000 is not there',
+      networkId: 'net-2',
+    }
+
+    const answer = world.lanes.applyReceipt(told)
+    const waits = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    const waiting = async () => (await looker.query(waits)).rows.length > 0
+    await waitUntil('the report waits for the row', waiting, { deadlineMs: 5_000, everyMs: 5 })
+    await eraser.query('commit')
+
+    assert.equal(await answer, 'applied')
+    const { rows } = await looker.query(
+      `select s.state, s.words, s.network_id, t.words as told from settled s
+         join timeline t on t.message_sequence = s.sequence and t.kind = 'receipt-failed'`,
+    )
+    assert.deepEqual(rows, [{ state: 'FAILED', words: null, network_id: 'erased', told: null }])
     await world.close()
   })
 

@@ -27,12 +27,14 @@ declare
   moved_sequences bigint[];
 begin
   perform make_durable(2000);
-  -- Whoever brings the same at the same time waits here, and then sees that it was told.
+  -- Whoever brings the same at the same time waits here, and then sees that it was told. Where its recipient was erased
+  -- meanwhile, the message has moved on too: nothing that may name the person is written (see `withoutPerson`).
   execute format('select array_agg(coalesce(ended.yes, waiting.yes, false) order by s.i)
-    from unnest($1, $2, $3) with ordinality s (account_id, sequence, state, i)
+    from unnest($1, $2, $3, $4, $5) with ordinality s (account_id, sequence, state, words, network_id, i)
     left join lateral (
       select true as yes from settled
         where settled.account_id = s.account_id and settled.sequence = s.sequence and settled.state = s.state
+          and (settled.network_id is distinct from ''erased'' or s.words is null and s.network_id is null)
           and settled.sequence >= %s and settled.sequence < %s
         for no key update
     ) ended on true
@@ -40,7 +42,7 @@ begin
       select true as yes from queued
         where s.state = ''QUEUED'' and queued.account_id = s.account_id and queued.sequence = s.sequence
         for no key update
-    ) waiting on true', lower, upper) into locked using accounts, sequences, judged_states;
+    ) waiting on true', lower, upper) into locked using accounts, sequences, judged_states, new_words, network_ids;
   execute format('with news as materialized (
       select s.* from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $17)
           s (locked, account_id, sequence, state, reason, state_words, published_at, at, code, kind, words, other_kind, other_words, network_id, most_told, judged)

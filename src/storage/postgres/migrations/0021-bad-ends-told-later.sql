@@ -1,5 +1,6 @@
--- Why: what the network reported to have failed, or to be unknown once more, counted as dealt with, and nobody was told of it. And
--- what waited in a restored database expired before a person could look. And a clock that had been ahead kept old days from going.
+-- Why: what the network reported to have failed, or to be unknown once more, counted as dealt with, and nobody was told of it. The
+-- first receipt of delivery took away that a message may have arrived twice, and one that met an erasure wrote words of the network
+-- back. What waited in a restored database expired before a person could look. A clock that had been ahead kept old days from going.
 -- Locks: of `settled` the rows that are mended alone, until the end of this: they are found by the index of what was not sent. Only
 -- reports about just those messages wait meanwhile.
 -- breaking: no
