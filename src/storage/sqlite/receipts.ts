@@ -57,7 +57,8 @@ export class ReceiptWriter {
     // A bad end that the network tells is for a person to look at, though the message may have been resolved before: all
     // but what was sent again.
     this.#move = database.prepare(
-      `update message set state = ?, reason = coalesce(?, case when reason = 'possible_duplicate' then reason end), words = ?, published_at = coalesce(published_at, ?), settled_at = coalesce(settled_at, ?),
+      `update message set state = ?, reason = coalesce(?, case when reason = 'possible_duplicate' then reason end),
+           words = ?, published_at = coalesce(published_at, ?), settled_at = coalesce(settled_at, ?),
            network_id = coalesce(network_id, ?),
            resolved_at = case when ? then coalesce(resolved_at, ?) when resent_as is not null then resolved_at end
          where sequence = ?`,

@@ -9,6 +9,7 @@
 -- include functions/expire.sql
 -- include functions/open-period.sql
 
--- What a person has resolved is PUBLISHED, or was sent again.
+-- What a person has resolved is PUBLISHED, or was sent again. By the index, although statistics may say otherwise.
+set local enable_seqscan = off;
 update settled set resolved_at = null
   where state in ('FAILED', 'UNCONFIRMED') and resolved_at is not null and resent_as is null;
