@@ -11,7 +11,7 @@ import type { StorageWorld, WorldOptions } from './storage-world.ts'
 export async function newSqliteWorld({
   maxWaitingPerConnection = 0,
   maxWaitingPerAccount = 0,
-}: WorldOptions = {}): Promise<StorageWorld> {
+}: WorldOptions = {}): Promise<StorageWorld & { readonly storage: SqliteStorage }> {
   const folder = await mkdtemp(join(tmpdir(), 'nuncio-conformance-'))
   const path = join(folder, 'nuncio.db')
   const clock = new HandClock()
@@ -28,6 +28,7 @@ export async function newSqliteWorld({
   const { database } = storage
   const visitor = openAdministration(path, { create: false, now: () => clock.now() })
   return {
+    storage,
     intake: storage.intake,
     lanes: storage.lanes,
     mediaQueue: storage.mediaQueue,

@@ -86,9 +86,8 @@ export class SqliteLanes implements Lanes {
   }
 
   async record(step: Step): Promise<StepResult> {
-    const result = await this.#commits.submit(() => this.#steps.write(step))
-    if (!result.fenced && (step.close?.disposition.do === 'settle' || step.drop))
-      this.#counts.settled(step.connectionId)
+    const { result, settled } = await this.#commits.submit(() => this.#steps.write(step))
+    if (settled > 0) this.#counts.settled(step.connectionId, settled)
     return result
   }
 

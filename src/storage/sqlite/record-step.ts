@@ -10,6 +10,12 @@ const FENCED: StepResult = { fenced: true }
 const OPENED: StepResult = { fenced: false, opened: true }
 const NOT_OPENED: StepResult = { fenced: false, opened: false }
 
+/** `settled`: how many messages no longer wait by this. */
+interface Written {
+  readonly result: StepResult
+  readonly settled: number
+}
+
 type Settle = { readonly as: string; readonly reason: string | null; readonly words: string | null }
 
 interface StepWriterParts {
@@ -36,6 +42,8 @@ export class StepWriter {
   readonly #saveMemory: StatementSync
   readonly #trim: LaneTrim
   readonly #noteAttempt: StatementSync
+  /** By the step that is being written. */
+  #settled = 0
 
   constructor(database: DatabaseSync, { claims, directory, trim, messages }: StepWriterParts) {
     this.#claims = claims
@@ -80,7 +88,8 @@ export class StepWriter {
     this.#noteAttempt = database.prepare('update lane set last_attempt_at = ? where connection_id = ?')
   }
 
-  write(step: Step): StepResult {
+  write(step: Step): Written {
+    this.#settled = 0
     const result = step.close ? this.#close(step, step.close) : this.#withoutClose(step)
     if (!result.fenced) {
       if (step.drop) this.#dropMessage(step, step.drop)
@@ -88,7 +97,7 @@ export class StepWriter {
       if (step.memory) this.#remember(step.connectionId, step.memory)
       if (result.opened) this.#rememberPace(step)
     }
-    return result
+    return { result, settled: this.#settled }
   }
 
   #close(step: Step, close: NonNullable<Step['close']>): StepResult {
@@ -151,12 +160,13 @@ export class StepWriter {
   }
 
   #dropMessage({ connectionId, at }: Step, drop: NonNullable<Step['drop']>): void {
-    this.#drop.run(drop.as, drop.reason, drop.words, at, drop.sequence, connectionId)
+    const { changes } = this.#drop.run(drop.as, drop.reason, drop.words, at, drop.sequence, connectionId)
+    this.#settled += Number(changes)
   }
 
   #settleMessage(attempt: AttemptRecord, settle: Settle): void {
     const publishedAt = settle.as === 'PUBLISHED' ? attempt.endedAt : null
-    this.#settle.run(
+    const { changes } = this.#settle.run(
       settle.as,
       settle.reason,
       settle.words,
@@ -166,6 +176,7 @@ export class StepWriter {
       attempt.networkId,
       attempt.sequence,
     )
+    this.#settled += Number(changes)
   }
 
   /** A message that would wait for its next attempt on a removed connection would wait for ever. */

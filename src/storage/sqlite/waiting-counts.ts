@@ -43,10 +43,10 @@ export class WaitingCounts {
     this.#byAccount.set(accountId, Math.max(0, this.ofAccount(accountId) + by))
   }
 
-  /** One message of this connection no longer waits. */
-  settled(connectionId: ConnectionId): void {
+  /** So many messages of this connection no longer wait. */
+  settled(connectionId: ConnectionId, count = 1): void {
     const accountId = this.#accountOf.get(connectionId)
-    if (accountId) this.change(connectionId, accountId, -1)
+    if (accountId) this.change(connectionId, accountId, -count)
   }
 
   /** Counts one connection afresh, after somebody else changed its lane. */
