@@ -1,4 +1,4 @@
-import { dirname, join, resolve, sep } from 'node:path'
+import { dirname, resolve, sep } from 'node:path'
 import type { DatabaseSettings, Settings } from '../config/read-settings.ts'
 import { Refusal } from '../core/refusals.ts'
 import { TOLD_BEFORE_MS } from '../core/retention/retention-keeper.ts'
@@ -102,7 +102,7 @@ function findHold(source: CopySource, { from, settings }: CopyRequest): CopiedHo
 }
 
 function readRemembered(folder: string): Memory {
-  return new RemembranceFile(join(folder, 'remembered.json')).read()
+  return RemembranceFile.in(folder).read()
 }
 
 async function copyTables(source: CopySource, target: CopyTarget, { onProgress }: CopyRequest): Promise<CopiedCount[]> {

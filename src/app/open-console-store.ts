@@ -1,6 +1,7 @@
 import type { Settings } from '../config/read-settings.ts'
 import type { Instant } from '../core/ids.ts'
 import type { ConsoleStore } from '../core/ports/console/console-store.ts'
+import { RemembranceFile } from '../storage/shared/remembrance.ts'
 
 /** The console's store while it is open. */
 export interface ConsoleStorage {
@@ -24,12 +25,13 @@ export interface ConsoleStorageOptions {
 
 /** Opens what the console reads and changes, beside the service's own storage. Only the engine that was chosen is loaded. */
 export async function openConsoleStore(
-  { database }: Settings,
+  { database, dataDir }: Settings,
   options: ConsoleStorageOptions,
 ): Promise<ConsoleStorage> {
   if (database.engine === 'postgres') {
     const { ConsoleConnections } = await import('../storage/postgres/console-store.ts')
-    return new ConsoleConnections({ url: database.url, ...options })
+    const file = RemembranceFile.in(dataDir)
+    return new ConsoleConnections({ url: database.url, file, ...options })
   }
   const { ConsoleThread } = await import('../storage/sqlite/console-store.ts')
   return new ConsoleThread({ path: database.path, onTrouble: options.onTrouble })

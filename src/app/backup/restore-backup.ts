@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { Settings } from '../../config/read-settings.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { KeyRing } from '../../secrets/key-ring.ts'
@@ -30,7 +30,7 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
   if (!withoutSecrets) refuseOtherKeys(manifest, settings.keyRingFile)
   const at = now()
   const reason = `it was restored from the backup of ${manifest.takenAt.slice(0, 16).replace('T', ' ')} UTC and knows nothing of what was sent since`
-  const file = new RemembranceFile(join(settings.dataDir, 'remembered.json'))
+  const file = RemembranceFile.in(settings.dataDir)
   const memory = file.read()
   const remembered = memory === 'unreadable' ? null : memory
   try {

@@ -35,7 +35,7 @@ const WITHOUT_LOCKS: Engine = {
 
 beforeEach(async () => {
   database = await openMigratedDatabase()
-  pool = openPool(database.url)
+  pool = openPool(database.url, { user: 'administration', file: null })
   administration = administrationWith(postgresEngine)
   service = await connect()
   looker = await connect()

@@ -2,12 +2,15 @@ import { Kysely, sql } from 'kysely'
 import type { Instant } from '../../core/ids.ts'
 import type { ConsoleStore } from '../../core/ports/console/console-store.ts'
 import { createConsoleStore } from '../shared/console-store.ts'
+import type { RemembranceFile } from '../shared/remembrance.ts'
 import type { Tables } from '../shared/tables.ts'
 import { postgresEngine } from './administration-engine.ts'
 import { createPostgresDialect, openPool } from './kysely-dialect.ts'
 
 export interface ConsoleStoreOptions {
   readonly url: string
+  /** What the service remembers beside the data. */
+  readonly file: RemembranceFile
   /** Time as all processes on this database agree on it. */
   readonly now: () => Instant
   /** What went wrong in the background; it goes on by itself. */
@@ -24,8 +27,8 @@ export class ConsoleConnections {
   readonly #start: () => void
   readonly #stop: () => Promise<void>
 
-  constructor({ url, now, onTrouble }: ConsoleStoreOptions) {
-    this.#pool = openPool(url, 'console')
+  constructor({ url, file, now, onTrouble }: ConsoleStoreOptions) {
+    this.#pool = openPool(url, { user: 'console', file })
     const database = new Kysely<Tables>({ dialect: createPostgresDialect(this.#pool, url) })
     const { store, start, stop } = createConsoleStore(
       { database, engine: postgresEngine, now },

@@ -69,9 +69,9 @@ export class DatabaseMemory {
     const finding = judgeFound(latest, found)
     const remembered = latest === 'unreadable' ? null : latest
     if (finding.is === 'not-ours') {
-      const sentence = `The database is refused: ${finding.reason}. Point NUNCIO_DATABASE_URL at the right one. If it is meant: nuncio hold --because WHY, remove ${this.#parts.file.path}, and start again.`
-      this.#tell(sentence)
-      throw refuse(finding.reason, new Refusal('database_not_ours', sentence))
+      const refusal = notOurs(finding.reason, this.#parts.file)
+      this.#tell(refusal.message)
+      throw refuse(finding.reason, refusal)
     }
     const counts = row['counts'] as Record<string, number>
     const isShort = this.#slots.some((slot, at) => (counts[slot.number] ?? 0) < (expected[at] ?? 0))
@@ -126,6 +126,24 @@ export class DatabaseMemory {
     this.#remembered = remembered
     await this.#parts.file.write(remembered)
   }
+}
+
+/**
+ * For connections beside those that the memory greets, such as the console's: refuses what is known not to be ours, above all
+ * an old primary, whose changes nobody would ever see. Nothing is remembered or held by it.
+ */
+export async function refuseNotOurs(ask: Ask, file: RemembranceFile): Promise<void> {
+  const remembered = file.read()
+  const [row] = await ask(`select installation, mark, holds, ${SERVER} from remembrance`)
+  const finding = row ? judgeFound(remembered, toRemembered(row)) : null
+  if (finding?.is === 'not-ours') throw notOurs(finding.reason, file)
+}
+
+function notOurs(reason: string, file: RemembranceFile): Refusal {
+  return new Refusal(
+    'database_not_ours',
+    `The database is refused: ${reason}. Point NUNCIO_DATABASE_URL at the right one. If it is meant: nuncio hold --because WHY, remove ${file.path}, and start again.`,
+  )
 }
 
 /** Others on the same data folder may have seen more, such as that a standby was promoted. */

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { ConnectionId, MessageId, SpoolId } from '../../core/ids.ts'
 import type { ChannelEvents } from '../../core/ports/channel.ts'
 import type { ChannelConnections } from '../../core/ports/channel-connections.ts'
@@ -120,9 +119,10 @@ export class PostgresStorage {
 
   constructor(options: PostgresStorageOptions) {
     this.#options = options
+    const file = RemembranceFile.in(options.dataDir)
     this.#memory = new DatabaseMemory({
       worker: options.worker.id,
-      file: new RemembranceFile(join(options.dataDir, 'remembered.json')),
+      file,
       onAlarm: (sentence) => options.onTrouble(new Error(sentence)),
     })
     this.#plain = this.#newLink('rest')
@@ -130,7 +130,7 @@ export class PostgresStorage {
     this.clock = new DatabaseClock(options.clock)
     this.#wakes = new Wakes(this.#newLink('wakes'))
     this.#looks = this.#newLink('channels')
-    this.#again = new SendAgainConnection({ url: options.url, now: () => this.clock.now() })
+    this.#again = new SendAgainConnection({ url: options.url, file, now: () => this.clock.now() })
     this.#channels = new PostgresChannelMemory({
       link: this.#looks,
       additions: this.#newLink('additions'),

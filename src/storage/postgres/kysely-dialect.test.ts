@@ -34,7 +34,7 @@ afterEach(async () => {
 })
 
 function open(url = database.url) {
-  const pool = openPool(url)
+  const pool = openPool(url, { user: 'administration', file: null })
   pools.push(pool)
   const kysely = new Kysely<Tables>({ dialect: createPostgresDialect(pool, url) })
   return { pool, kysely, store: { database: kysely, engine: postgresEngine, now: () => 1 } }

@@ -10,8 +10,10 @@ import {
   type TransactionSettings,
 } from 'kysely'
 import { Pool, type PoolClient } from 'pg'
+import type { RemembranceFile } from '../shared/remembrance.ts'
 import { clientConfig } from './client-config.ts'
-import type { Row } from './link.ts'
+import { refuseNotOurs } from './database-memory.ts'
+import type { Ask, Row } from './link.ts'
 import { checkServer } from './open-database.ts'
 import { classify, commitUnknown, translateConnectError, translateStatementError } from './postgres-errors.ts'
 import { TidyClient } from './tidy-client.ts'
@@ -23,20 +25,33 @@ const LOCK_WITHIN_MS = 5_000
 // Nobody thinks inside a transaction: one that stands still this long is of a process that was stopped.
 const IDLE_WITHIN_MS = 5_000
 
+export interface PoolUser {
+  readonly user: string
+  /** What the service remembers beside the data; null where any database is meant that is named. */
+  readonly file: RemembranceFile | null
+}
+
 /** The connections of administration, or of the console. They are made when they are needed, and each is checked before it is used. */
-export function openPool(url: string, user = 'administration'): Pool {
+export function openPool(url: string, { user, file }: PoolUser): Pool {
   const pool = new Pool({
     ...clientConfig(url, `nuncio ${user}`),
     Client: TidyClient,
     max: MOST_CONNECTIONS,
     query_timeout: ANSWER_WITHIN_MS,
     verify(client, done) {
-      checkServer(async (sql) => (await client.query<Row>(sql)).rows).then(() => done(), done)
+      check(async (sql) => (await client.query<Row>(sql)).rows, file).then(() => done(), done)
     },
   })
   // An idle connection that breaks is made anew.
   pool.on('error', () => {})
   return pool
+}
+
+async function check(ask: Ask, file: RemembranceFile | null): Promise<void> {
+  await checkServer(ask)
+  // A database without our tables is nobody's yet, and is refused later where it must have them.
+  if (file && (await ask(`select to_regclass('remembrance') is not null as yes`))[0]?.['yes'] === true)
+    await refuseNotOurs(ask, file)
 }
 
 /** Lets Kysely speak to PostgreSQL. Who opened the pool also ends it. */

@@ -35,7 +35,8 @@ export interface OpenOptions {
 export async function openAdministration(urls: DatabaseUrls, options: OpenOptions): Promise<OpenAdministration> {
   const { url } = urls
   if (options.create) await migrateDatabase(urls)
-  const pool = openPool(url)
+  // Whatever services remember: after a failover people look into the old primary for what was sent.
+  const pool = openPool(url, { user: 'administration', file: null })
   try {
     const databaseNow = await look(pool, url)
     const database = new Kysely<Tables>({ dialect: createPostgresDialect(pool, url) })

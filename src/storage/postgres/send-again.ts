@@ -4,9 +4,17 @@ import type { ChannelEvents } from '../../core/ports/channel.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { sendFailedAgain } from '../shared/change-message.ts'
+import type { RemembranceFile } from '../shared/remembrance.ts'
 import type { Tables } from '../shared/tables.ts'
 import { postgresEngine } from './administration-engine.ts'
 import { createPostgresDialect, openPool } from './kysely-dialect.ts'
+
+export interface SendAgainParts {
+  readonly url: string
+  /** What the service remembers beside the data. */
+  readonly file: RemembranceFile
+  readonly now: () => Instant
+}
 
 /** Repeats failed messages, one at a time, on a connection of its own that is given up when nobody needs it. */
 export class SendAgainConnection {
@@ -15,8 +23,8 @@ export class SendAgainConnection {
   readonly #now: () => Instant
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor({ url, now }: { readonly url: string; readonly now: () => Instant }) {
-    this.#pool = openPool(url, 'send-again')
+  constructor({ url, file, now }: SendAgainParts) {
+    this.#pool = openPool(url, { user: 'send-again', file })
     this.#database = new Kysely<Tables>({ dialect: createPostgresDialect(this.#pool, url) })
     this.#now = now
   }

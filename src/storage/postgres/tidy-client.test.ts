@@ -7,7 +7,7 @@ import { openPool } from './kysely-dialect.ts'
 describe('a connection of a pool', () => {
   it('G1: fails who asked for it, and ends no process, when it breaks while its server is checked', async () => {
     const database = await openTestDatabase()
-    const pool = openPool(database.url)
+    const pool = openPool(database.url, { user: 'administration', file: null })
     let listeners = 0
     // Told just before the check. An error that nobody hears would end the process.
     pool.once('acquire', (client: PoolClient) => {

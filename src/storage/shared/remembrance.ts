@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 
 /** What a process knows of the database that it has worked with. */
 export interface Remembered {
@@ -96,6 +96,10 @@ export class RemembranceFile {
 
   constructor(path: string) {
     this.path = path
+  }
+
+  static in(dataDir: string): RemembranceFile {
+    return new RemembranceFile(join(dataDir, 'remembered.json'))
   }
 
   read(): Memory {

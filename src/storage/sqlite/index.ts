@@ -121,7 +121,7 @@ export class SqliteStorage {
     this.#worker = options.worker ?? null
     this.#commits = new GroupCommit(database, (error) => options.onBroken(translateOpenError(error, options.path)))
     if (options.path !== ':memory:')
-      this.#memory = new DatabaseMemory(database, new RemembranceFile(join(dirname(options.path), 'remembered.json')))
+      this.#memory = new DatabaseMemory(database, RemembranceFile.in(dirname(options.path)))
     const { onCommit } = options
     if (onCommit) this.#commits.join(tellOfCommits(onCommit))
     this.#directory = new Directory(database)

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { Client } from 'pg'
 import type { WorkerId } from '../../../src/core/ids.ts'
 import { DatabaseMemory } from '../../../src/storage/postgres/database-memory.ts'
@@ -35,7 +34,7 @@ export class RememberingProcess {
   constructor(parts: Parts) {
     const { worker, folder } = parts
     this.#parts = parts
-    const file = new RemembranceFile(join(folder, 'remembered.json'))
+    const file = RemembranceFile.in(folder)
     this.memory = new DatabaseMemory({ worker, file, onAlarm: (sentence) => this.alarms.push(sentence) })
     this.slot = new Slot(worker, { number: 7, link: null as never })
     this.memory.watch(this.slot)
