@@ -11,10 +11,9 @@ create or replace function this_server(out id text, out timeline integer) langua
   select system_identifier::text, this_timeline() from pg_control_system()
 $$;
 
--- To be called after something was written: on a standby that fails, and says more clearly what is wrong.
-create or replace function require_known_server() returns void language plpgsql
-  set enable_seqscan = off set enable_bitmapscan = off
-as $$
+-- To be called after something was written: on a standby that fails, and says more clearly what is wrong. Without settings of its own,
+-- which take longer than the look: one row is found quickly however it is looked for.
+create or replace function require_known_server() returns void language plpgsql as $$
 begin
   if (select s.timeline from known_server s where s."only" = 1) <> this_timeline() then
     raise exception 'the server is another one than before, and nobody has looked at it yet' using errcode = 'NU001';
