@@ -237,6 +237,42 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
     assert.ok(again.every(({ webhookId }) => webhookId === webhook.id))
   })
 
+  it('is erased from notices by what they say and not by how they are written, also beside a damaged one', async () => {
+    await world.json('webhook', 'add', 'https://shop.example.com/hook')
+    const { sequence } = await world.accept({ connectionId })
+    // A time that is written with the digits of the number.
+    world.now = Number(`${PERSON}123`)
+    const acceptedAt = world.now
+    for (const to of [PERSON, '15550199999', PERSON]) await note(sequence, to, 'busy')
+    await createDeliveries(world.store).spread()
+    await note(sequence, PERSON, 'busy')
+    const third = `(select position from notice order by position limit 1 offset 2)`
+    await world.run(`update notice set data = '{"to":"${PERSON}",' where position = ${third}`)
+    await world.run(`update delivery set payload = 'to ${PERSON}' where notice_position = ${third}`)
+
+    await world.json('recipient', 'erase', PERSON, '--yes', '--cancel-waiting')
+
+    const notices = await world.all(`select data from notice where kind = 'message.failed' order by position`)
+    const payloads = await world.all(`select payload from delivery order by notice_position`)
+    const data = notices.map((notice) => JSON.parse(String(notice['data'])) as Record<string, unknown>)
+    const posted = payloads.map(
+      (each) => JSON.parse(String(each['payload'])) as { readonly data?: Record<string, unknown> },
+    )
+    assert.deepEqual(
+      data.map(({ to, acceptedAt }) => [to, acceptedAt]),
+      [
+        ['erased', acceptedAt],
+        ['15550199999', acceptedAt],
+        [undefined, undefined],
+        ['erased', acceptedAt],
+      ],
+    )
+    assert.deepEqual(
+      posted.map((each) => each.data?.['to']),
+      ['erased', '15550199999', undefined],
+    )
+  })
+
   const answer = (excerpt: string) =>
     judgeTry({ kind: 'answered', status: 200, retryAfterMs: null, excerpt }, { number: 1, now: world.now, lot: 0.5 })
 

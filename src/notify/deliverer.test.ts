@@ -125,6 +125,11 @@ class World {
     await this.#storage.notices.announce(notices)
   }
 
+  /** All that was announced and is not on its way yet. */
+  async damage(): Promise<void> {
+    await this.#storage.sql(`update notice set data = '{"to":"15550100000",' where is_new = 1`)
+  }
+
   /** Time passes, and all that follows from it has happened. */
   async pass(ms: number): Promise<void> {
     await this.clock.pass(ms)
@@ -281,6 +286,26 @@ describe('what posts notices', () => {
 
     assert.deepEqual([world.receivers.to(beside).length, world.receivers.to(theirs).length], [40, 40])
     assert.equal(world.receivers.posted.length, 84, 'four of the one that never answers')
+  })
+
+  it('G11: says that a notice cannot be read, without a word of it, and goes on with the others', async () => {
+    const { accountId, url } = await open()
+    const other = await world.account('15550001009')
+    world.receivers.at(url, () => answer(204))
+    await world.hook(other, 'whk_c')
+    await world.announce(other, 1)
+    await world.damage()
+    await world.announce(accountId, 2)
+    world.deliverer().start()
+
+    await world.pass(2 * LOOK)
+
+    assert.deepEqual(await statesOf(accountId), ['delivered 1', 'delivered 1'])
+    const faults = world.events.flatMap((event) => (event.event === 'fault' ? [event] : []))
+    assert.deepEqual(
+      faults.map(({ where, error }) => [where, String(error).replace(/ntc_[0-9a-f]{32}/, 'ID')]),
+      [['a notice', 'Error: The notice ID cannot be read. Nobody is told of it.']],
+    )
   })
 
   it('lets what runs come to its end when it is stopped, and begins nothing more', async () => {

@@ -103,8 +103,12 @@ export class Deliverer {
   }
 
   async #spread(): Promise<number> {
-    const { notices, dropped } = await this.#parts.deliveries.spread()
+    const { notices, dropped, damaged } = await this.#parts.deliveries.spread()
     if (dropped > 0) this.#parts.journal.record({ event: 'deliveries.dropped', count: dropped })
+    for (const id of damaged) {
+      const error = new Error(`The notice ${id} cannot be read. Nobody is told of it.`)
+      this.#parts.journal.record({ event: 'fault', where: 'a notice', error })
+    }
     return notices
   }
 

@@ -3,9 +3,12 @@ import { judgeTry } from '../../src/core/notices/judge-try.ts'
 import type { NoticeKind } from '../../src/core/notices/notice-kinds.ts'
 import type { ClaimedDelivery, TriedDelivery } from '../../src/core/ports/deliveries.ts'
 import type { PostEnd } from '../../src/core/ports/guarded-post.ts'
+import type { NewNotice } from '../../src/core/ports/notices.ts'
 import type { OfWebhook } from '../../src/core/ports/webhooks.ts'
 import { createDeliveries } from '../../src/storage/shared/deliveries/deliveries.ts'
+import { change } from '../../src/storage/shared/store.ts'
 import { createWebhooks } from '../../src/storage/shared/webhooks/webhooks.ts'
+import { writeNotices } from '../../src/storage/shared/webhooks/write-notices.ts'
 import { accept, addSender, multiplyTokens, type NewWorld, type StorageWorld, type Suite } from './storage-world.ts'
 
 const DAY = 86_400_000
@@ -18,6 +21,7 @@ const GONE: PostEnd = { kind: 'answered', status: 410, retryAfterMs: null, excer
 /** What every engine promises of webhooks and of what is posted to them. */
 export function deliveriesKeepTheirPromises(suite: Suite, newWorld: NewWorld): void {
   spreading(suite, newWorld)
+  harmless(suite, newWorld)
   trying(suite, newWorld)
   changing(suite, newWorld)
   telling(suite, newWorld)
@@ -38,7 +42,7 @@ function spreading({ it }: Suite, newWorld: NewWorld): void {
     const claimed = await work.claimDue({ room: 10, leaseMs: LEASE })
 
     assert.deepEqual(claimed.map(({ webhookId }) => webhookId).toSorted(), ['whk_a', 'whk_b'])
-    assert.deepEqual(again, { notices: 0, dropped: 0 })
+    assert.deepEqual(again, { notices: 0, dropped: 0, damaged: [] })
     assert.equal(claimed[0]?.noticeId, claimed[1]?.noticeId)
     const payload = JSON.parse(claimed[0]?.payload ?? '') as Record<string, Record<string, unknown>>
     assert.equal(payload['type'], 'message.cancelled')
@@ -84,6 +88,54 @@ function spreading({ it }: Suite, newWorld: NewWorld): void {
     assert.ok((waiting.items.at(-1)?.position ?? 0) > (items[0]?.position ?? 0))
     await world.close()
   })
+}
+
+function harmless({ it }: Suite, newWorld: NewWorld): void {
+  const ways: Readonly<Record<string, (world: World, name: string) => Promise<void>>> = {
+    'as a rare notice': (world, name) => world.storage.notices.announce([expired(world, name)]),
+    'in a change of the console': (world, name) =>
+      change(world.storage.store, 'test', (making) => writeNotices(making, [expired(world, name)])),
+  }
+  for (const [way, write] of Object.entries(ways))
+    it(`G11: tells what reads like an escape as it is: ${way}`, async () => {
+      const world = await open(newWorld)
+      await hook(world, 'whk_a', ['token.expired'])
+      await write(world, '\\u0000!\0@x.example')
+
+      const spread = await world.work.spread()
+
+      const { data } = JSON.parse((await claimOne(world)).payload) as { data: { name: string } }
+      assert.deepEqual(spread, { notices: 1, dropped: 0, damaged: [] })
+      assert.equal(data.name, '\\u0000!@x.example')
+      await world.close()
+    })
+
+  it('G11: leaves out a notice that cannot be read, says which, and spreads all others', async () => {
+    const world = await open(newWorld)
+    const of = await hook(world, 'whk_a', ['token.expired', 'message.failed'])
+    await announce(world, 5)
+    const { database } = world.storage.store
+    const notices = await database.selectFrom('notice').select(['id', 'position']).orderBy('position').execute()
+    const broken = ['{"name":"\\!"}', '{"acceptedAt":erased812345}', 'null', '{}'].entries()
+    for (const [at, data] of broken)
+      await database
+        .updateTable('notice')
+        .set({ data, ...(data === '{}' && { kind: 'message.failed' }) })
+        .where('position', '=', notices[at]?.position ?? 0)
+        .execute()
+
+    const spread = await world.work.spread()
+    const again = await world.work.spread()
+
+    const damaged = notices.slice(0, 4).map(({ id }) => id)
+    assert.deepEqual([spread, again.notices], [{ notices: 5, dropped: 0, damaged }, 0])
+    assert.equal((await world.hooks.listDeliveries(of, ALL)).items.length, 1)
+    await world.close()
+  })
+}
+
+function expired({ account }: World, name: string): NewNotice {
+  return { accountId: account, kind: 'token.expired', at: 1, key: 'a', data: { name } }
 }
 
 function trying({ it }: Suite, newWorld: NewWorld): void {

@@ -40,8 +40,9 @@ export interface Deliveries {
   /**
    * Makes deliveries of the oldest notices that are new, one for each enabled webhook that wants them, and gives up the
    * oldest where too many wait. All of a notice's deliveries are made in one commit, so a crash repeats nothing.
+   * `damaged`: the ids of those that cannot be read. Nobody is told of them, and they keep no others waiting.
    */
-  spread(): Promise<{ readonly notices: number; readonly dropped: number }>
+  spread(): Promise<{ readonly notices: number; readonly dropped: number; readonly damaged: readonly string[] }>
   /** Takes what is due, fairly between accounts. Claims end by themselves, so that a crash only delays a try. */
   claimDue(wanted: { readonly room: number; readonly leaseMs: number }): Promise<readonly ClaimedDelivery[]>
   /**

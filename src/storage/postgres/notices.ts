@@ -1,6 +1,7 @@
 import type { DeliveryWatch } from '../../core/ports/deliveries.ts'
 import type { NewNotice, Notices } from '../../core/ports/notices.ts'
 import { LOOK_FOR_DELIVERIES } from '../shared/deliveries/look-for-deliveries.ts'
+import { noticeText } from '../shared/webhooks/notice-text.ts'
 import { insist } from './insist.ts'
 import type { Ask } from './link.ts'
 
@@ -22,14 +23,9 @@ export class PostgresNotices implements Notices, DeliveryWatch {
       account_id: accountId,
       kind,
       at,
-      key: withoutNul(key),
-      data: withoutNul(JSON.stringify(data)),
+      key: key.replaceAll('\0', ''),
+      data: noticeText(data),
     }))
     await insist(() => this.#ask('select announce_notices($1)', [JSON.stringify(rows)]))
   }
-}
-
-/** As JSON text has it: the database takes no U+0000, and whoever is told needs none. */
-function withoutNul(text: string): string {
-  return text.replaceAll('\\u0000', '').replaceAll('\0', '')
 }

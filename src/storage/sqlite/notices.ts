@@ -3,6 +3,7 @@ import type { Instant } from '../../core/ids.ts'
 import type { DeliveryWatch } from '../../core/ports/deliveries.ts'
 import type { NewNotice, Notices } from '../../core/ports/notices.ts'
 import { LOOK_FOR_DELIVERIES } from '../shared/deliveries/look-for-deliveries.ts'
+import { noticeText } from '../shared/webhooks/notice-text.ts'
 import type { GroupCommit } from './group-commit.ts'
 
 /** In the thread that serves, so only for what is rare. */
@@ -33,7 +34,7 @@ export class SqliteNotices implements Notices, DeliveryWatch {
     if (notices.length === 0) return
     await this.#commits.submit(() => {
       for (const { accountId, kind, at, key, data } of notices)
-        this.#insert.run(accountId, kind, at, key, JSON.stringify(data))
+        this.#insert.run(accountId, kind, at, key, noticeText(data))
     })
   }
 }

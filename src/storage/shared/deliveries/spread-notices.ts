@@ -1,6 +1,6 @@
 import { type Selectable, sql, type Transaction } from 'kysely'
 import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
-import { composePayload } from '../../../core/notices/compose-payload.ts'
+import { composePayload, type KeptNotice } from '../../../core/notices/compose-payload.ts'
 import { isNoticeKind } from '../../../core/notices/notice-kinds.ts'
 import type { Deliveries } from '../../../core/ports/deliveries.ts'
 import type { Store } from '../store.ts'
@@ -23,9 +23,9 @@ export function spreadNotices(store: Store, mostWaiting: number): ReturnType<Del
   return store.database.transaction().execute(async (tables) => {
     await store.engine.beginDelivering(tables)
     const notices = await readNew(tables)
-    if (notices.length === 0) return { notices: 0, dropped: 0 }
+    if (notices.length === 0) return { notices: 0, dropped: 0, damaged: [] }
     const hooks = await readHooks(tables, [...new Set(notices.map((notice) => notice.account_id))])
-    const rows = await makeRows(tables, { notices, hooks, at: store.now() })
+    const { rows, damaged } = await makeRows(tables, { notices, hooks, at: store.now() })
     for (let from = 0; from < rows.length; from += ROWS_PER_STATEMENT)
       await tables
         .insertInto('delivery')
@@ -44,7 +44,7 @@ export function spreadNotices(store: Store, mostWaiting: number): ReturnType<Del
     const served = new Set(rows.map((row) => row.webhook_id))
     for (const hook of [...hooks.values()].flat())
       if (served.has(hook.id)) dropped += await dropOldest(tables, { hook, mostWaiting, at: store.now() })
-    return { notices: notices.length, dropped }
+    return { notices: notices.length, dropped, damaged }
   })
 }
 
@@ -98,29 +98,55 @@ interface ToMake {
 }
 
 async function makeRows(tables: Transaction<Tables>, { notices, hooks, at }: ToMake) {
+  const damaged: string[] = []
   const wanted = notices.flatMap((notice) => {
+    const { kind } = notice
     const those = (hooks.get(notice.account_id) ?? []).filter(({ kinds }) => kinds.has(notice.kind))
-    return those.length > 0 ? [{ notice, those, data: JSON.parse(notice.data) as Record<string, unknown> }] : []
+    if (those.length === 0 || !isNoticeKind(kind)) return []
+    const data = readData(notice.data)
+    if (data) return [{ notice, kind, those, data }]
+    damaged.push(notice.id)
+    return []
   })
   const numbers = await readNumbers(
     tables,
     wanted.flatMap(({ data }) => (typeof data['connectionId'] === 'string' ? [data['connectionId']] : [])),
   )
-  return wanted.flatMap(({ notice, those, data }) => {
-    if (!isNoticeKind(notice.kind)) return []
-    const from = numbers.get(String(data['connectionId'])) ?? null
-    const payload = composePayload({ kind: notice.kind, at: notice.at, data }, from)
+  const rows = wanted.flatMap(({ notice, kind, those, data }) => {
+    const payload = compose({ kind, at: notice.at, data }, numbers.get(String(data['connectionId'])) ?? null)
+    if (payload === null) damaged.push(notice.id)
+    if (payload === null) return []
     return those.map((hook) => ({
       account_id: notice.account_id,
       webhook_id: hook.id,
       notice_position: notice.position,
-      kind: notice.kind,
+      kind,
       payload,
       created_at: at,
       ...WAITING,
       next_try_at: at,
     }))
   })
+  return { rows, damaged }
+}
+
+/** Null when it is none: one that is damaged must not keep all others of its commit waiting for ever (G8, G11). */
+function readData(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const data: unknown = JSON.parse(text)
+    return typeof data === 'object' ? (data as Record<string, unknown> | null) : null
+  } catch {
+    return null
+  }
+}
+
+/** Null when the data lacks what its kind always has. */
+function compose(kept: KeptNotice, from: string | null): string | null {
+  try {
+    return composePayload(kept, from)
+  } catch {
+    return null
+  }
 }
 
 async function readNumbers(tables: Transaction<Tables>, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {

@@ -1,4 +1,4 @@
-import { ERASED } from '../../../core/message/erased.ts'
+import { ERASED, namesNumber } from '../../../core/message/erased.ts'
 import type { Actor } from '../../../core/ports/administration.ts'
 import { letOthersWrite } from '../cancel-waiting.ts'
 import { type Change, change, type Store } from '../store.ts'
@@ -31,7 +31,7 @@ async function* noticesAbout({ database }: Store, of: OfRecipient): AsyncGenerat
       .orderBy('position')
       .limit(LOOKED_AT_ONCE)
       .execute()
-    const about = found.filter(({ data }) => (JSON.parse(data) as { readonly to?: unknown }).to === of.recipient)
+    const about = found.filter(({ data }) => isAbout(data, of.recipient))
     if (about.length > 0) yield about.map(({ position }) => position)
     const last = found.at(-1)
     if (!last || found.length < LOOKED_AT_ONCE) return
@@ -41,7 +41,7 @@ async function* noticesAbout({ database }: Store, of: OfRecipient): AsyncGenerat
 }
 
 async function eraseSome({ tables, engine }: Change, recipient: string, positions: readonly number[]): Promise<void> {
-  const without = (text: string) => withoutWords(text).replaceAll(recipient, ERASED)
+  const without = (text: string) => withoutPerson(text, recipient)
   // Whoever makes deliveries of them meanwhile would copy what is erased here.
   await engine.beginDelivering(tables)
   const notices = await tables
@@ -79,7 +79,28 @@ async function eraseSome({ tables, engine }: Change, recipient: string, position
   }
 }
 
-/** The network's own words may quote what was sent. */
-function withoutWords(json: string): string {
-  return JSON.stringify(JSON.parse(json, (name, value: unknown) => (name === 'words' ? null : value)))
+/** What cannot be read is about whoever it names. */
+function isAbout(text: string, recipient: string): boolean {
+  try {
+    return (JSON.parse(text) as { readonly to?: unknown } | null)?.to === recipient
+  } catch {
+    return text.includes(recipient)
+  }
+}
+
+/**
+ * By name and not by letters: the digits of a number may stand in a time or in an id as well. The network's own words may
+ * quote what was sent. Of what cannot be read nothing is left.
+ */
+function withoutPerson(text: string, recipient: string): string {
+  const number = namesNumber(recipient)
+  try {
+    return JSON.stringify(JSON.parse(text), (name, value: unknown) => {
+      if (name === 'words') return null
+      if (name === 'to' && value === recipient) return ERASED
+      return name === 'nextStep' && typeof value === 'string' ? value.replace(number, ERASED) : value
+    })
+  } catch {
+    return '{}'
+  }
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { NewNotice } from '../../../core/ports/notices.ts'
 import type { Change } from '../store.ts'
+import { noticeText } from './notice-text.ts'
 
 export function newNoticeId(): string {
   return `ntc_${randomUUID().replaceAll('-', '')}`
@@ -16,10 +17,17 @@ export async function writeNotices({ tables }: Pick<Change, 'tables'>, notices: 
       .where('kind', '=', kind)
       .executeTakeFirst()
     if (!wanted) continue
-    const text = JSON.stringify(data).replaceAll('\\u0000', '')
     await tables
       .insertInto('notice')
-      .values({ id: newNoticeId(), account_id: accountId, kind, at, key, message_sequence: null, data: text })
+      .values({
+        id: newNoticeId(),
+        account_id: accountId,
+        kind,
+        at,
+        key,
+        message_sequence: null,
+        data: noticeText(data),
+      })
       .onConflict((conflict) => conflict.doNothing())
       .execute()
   }
