@@ -50,7 +50,7 @@ export class Dispatching {
       ),
       clock: storage.clock,
       journal: parts.journal,
-      isMediaStalled: () => this.#media.isStalled(),
+      mediaFetchedSince: (sequence) => this.#media.fetchedSince(sequence),
       wantMedia: (sequences) => this.#media.want(sequences),
       pollEveryMs: storage.pollEveryMs,
       tellOthers: (id) => storage.tellOthers([id]),

@@ -32,7 +32,7 @@ export class SimulatedWorker {
       channels,
       clock: machine.clock,
       journal,
-      isMediaStalled: () => false,
+      mediaFetchedSince: () => null,
       wantMedia: () => {},
       pollEveryMs: 10_000,
       tellOthers,

@@ -38,7 +38,7 @@ function context(given: Partial<HeadContext> = {}): HeadContext {
     lastAttemptAt: null,
     paceLot: 0.5,
     channelTypes: MESSAGE_TYPES,
-    mediaStalled: false,
+    fetchedSince: null,
     isReady: true,
     isNetworkRest: false,
     isBlocked: false,
@@ -174,7 +174,7 @@ describe('the decision about media', () => {
     assert.ok(first.do === 'wait')
 
     const again = decideHead(IMAGE, context({ memory: first.memory, now: until - 1 }))
-    const over = decideHead(IMAGE, context({ memory: first.memory, now: until }))
+    const over = decideHead(IMAGE, context({ memory: first.memory, now: until, fetchedSince: NOON }))
 
     assert.deepEqual(first.memory.wait, { reason: 'media_pending', words: 'slow', until })
     assert.ok(again.do === 'wait' && again.memory === first.memory)
@@ -197,12 +197,25 @@ describe('the decision about media', () => {
     assert.equal(decision.do === 'wait' && decision.memory.wait?.until, until)
   })
 
-  it('G11: charges no message while no media can be stored for a reason of ours', () => {
+  it('G11: charges no message for the time in which nobody was at its file: a stop, a full disk, no room', () => {
     const memory = waiting({ reason: 'media_pending', words: null, until: NOON })
 
-    const decision = decideHead(IMAGE, context({ memory, mediaStalled: true }))
+    const decision = decideHead(IMAGE, context({ memory, fetchedSince: null }))
 
     assert.equal(decision.do === 'wait' && decision.memory.wait?.until, until)
+  })
+
+  it.each([
+    ['began late', 60_000, -60_000],
+    ['began before the clock was set back', 0, DAY],
+  ])('leaves a file that %s its whole budget', (_, spentMs, sinceMs) => {
+    const memory = waiting({ reason: 'media_pending', words: null, until: NOON })
+
+    const decision = decideHead(IMAGE, context({ memory, fetchedSince: NOON + sinceMs }))
+
+    assert.equal(decision.do === 'wait' && decision.memory.wait?.until, until - spentMs)
+    const over = context({ memory, now: until - spentMs, fetchedSince: NOON - spentMs })
+    assert.equal(decideHead(IMAGE, over).do, 'drop')
   })
 
   it('opens at once when the media is there, whatever end the wait had', () => {

@@ -18,8 +18,11 @@ export interface HeadContext {
   /** In [0, 1), for the jitter of the pace. Fixed per gap, so that looking twice does not move the end. */
   readonly paceLot: number
   readonly channelTypes: readonly string[]
-  /** True while no media can be fetched for a reason of ours (a full disk): no message pays for that. */
-  readonly mediaStalled: boolean
+  /**
+   * Since when this process is at the head's file; null while it has not begun to fetch it, or no media can be fetched for
+   * a reason of ours (a full disk): no message pays for that.
+   */
+  readonly fetchedSince: Instant | null
   /** False when the channel wants to get the message ready before its attempt is opened. */
   readonly isReady: boolean
   /** The lane waits because the network's pace said so: who asks it again learns whether it still does. */
@@ -136,9 +139,9 @@ function isStillOn(wait: LaneWait, head: QueuedMessage, context: HeadContext): b
   return wait.until > now && wait.until <= now + longestMs
 }
 
-/** A slow URL holds its lane for at most the head budget. */
+/** A slow URL holds its lane for at most the head budget, which counts from when somebody is at it. */
 function waitForMedia(head: QueuedMessage, context: HeadContext): HeadDecision {
-  const { memory, policy, now } = context
+  const { memory, policy, now, fetchedSince } = context
   const words = head.media?.kind === 'pending' ? head.media.lastWords : null
   const isCounting = memory.wait?.reason === 'media_pending' && memory.head?.sequence === head.sequence
   const until = isCounting ? (memory.wait?.until ?? now) : now + policy.headBudgetMs
@@ -154,11 +157,11 @@ function waitForMedia(head: QueuedMessage, context: HeadContext): HeadDecision {
       memory: { head: remembered, trouble: memory.trouble, wait: { reason: 'media_pending', words, until } },
     }
   }
-  if (context.mediaStalled)
-    return {
-      do: 'wait',
-      memory: withWait(memory, { reason: 'media_pending', words, until: now + policy.headBudgetMs }),
-    }
+  // What was planned as its end passed in a time when nobody ran, or when others had all room. A beginning in the future
+  // was made before the clock was set back.
+  const budgetUntil = Math.min(fetchedSince ?? now, now) + policy.headBudgetMs
+  if (budgetUntil > now)
+    return { do: 'wait', memory: withWait(memory, { reason: 'media_pending', words, until: budgetUntil }) }
   return drop('FAILED', 'head_budget_over', words)
 }
 

@@ -1,4 +1,4 @@
-import type { ConnectionId, WorkerId } from '../ids.ts'
+import type { ConnectionId, Instant, WorkerId } from '../ids.ts'
 import type { QueuedMessage, Sequence } from '../message/message.ts'
 import type { BlockedRecipients } from '../ports/blocked-recipients.ts'
 import type { Channel } from '../ports/channel.ts'
@@ -31,7 +31,8 @@ export interface DispatcherParts {
   readonly blocked: BlockedRecipients
   readonly clock: Clock
   readonly journal: Journal
-  readonly isMediaStalled: () => boolean
+  /** Since when this process is at the file of a message; null while it is not, and while it cannot be. */
+  readonly mediaFetchedSince: (sequence: Sequence) => Instant | null
   /** The heads of lanes want their media before others get theirs. */
   readonly wantMedia: (sequences: readonly Sequence[]) => void
   /** How often to look for lanes that nobody told us of, in milliseconds. The look is the truth; being told only saves time. */
@@ -216,7 +217,7 @@ export class Dispatcher {
   }
 
   #begin(claimed: ClaimedLane): void {
-    const { lanes, clock, journal, blocked, isMediaStalled, wantMedia, channels } = this.#parts
+    const { lanes, clock, journal, blocked, mediaFetchedSince, wantMedia, channels } = this.#parts
     const channel = channels.get(claimed.channel)
     if (!channel || this.#lanes.has(claimed.connectionId)) {
       journal.record({
@@ -234,7 +235,7 @@ export class Dispatcher {
       journal,
       channel,
       blocked,
-      isMediaStalled,
+      mediaFetchedSince,
       wantMedia,
       claim: this.#claim,
       onGone: (lane) => this.#forget(lane),

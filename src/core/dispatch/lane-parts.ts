@@ -1,4 +1,4 @@
-import type { ConnectionId } from '../ids.ts'
+import type { ConnectionId, Instant } from '../ids.ts'
 import type { Sequence } from '../message/message.ts'
 import type { BlockedRecipients } from '../ports/blocked-recipients.ts'
 import type { Channel } from '../ports/channel.ts'
@@ -20,7 +20,8 @@ export interface LaneParts {
   readonly claim: WorkerClaim
   readonly channel: Channel
   readonly blocked: BlockedRecipients
-  readonly isMediaStalled: () => boolean
+  /** Since when this process is at the file of a message; null while it is not, and while it cannot be. */
+  readonly mediaFetchedSince: (sequence: Sequence) => Instant | null
   /** The head of the lane wants its media before others get theirs. */
   readonly wantMedia: (sequences: readonly Sequence[]) => void
   /** The lane is no longer ours, or has nothing to do for as long as it may open nothing. */

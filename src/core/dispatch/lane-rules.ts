@@ -1,5 +1,5 @@
 import type { Instant } from '../ids.ts'
-import type { QueuedMessage } from '../message/message.ts'
+import type { QueuedMessage, Sequence } from '../message/message.ts'
 import type { Channel, Failure, NetworkRest } from '../ports/channel.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Journal } from '../ports/journal.ts'
@@ -11,7 +11,7 @@ export interface LaneRulesParts {
   readonly clock: Clock
   readonly journal: Journal
   readonly channel: Channel
-  readonly isMediaStalled: () => boolean
+  readonly mediaFetchedSince: (sequence: Sequence) => Instant | null
 }
 
 /** Asks the rules on behalf of one lane, with all that it remembers, and keeps what they want remembered. */
@@ -74,7 +74,7 @@ export class LaneRules {
   }
 
   decide(head: QueuedMessage, { isReady, isBlocked }: Pick<HeadContext, 'isReady' | 'isBlocked'>): HeadDecision {
-    const { clock, channel, isMediaStalled } = this.#parts
+    const { clock, channel, mediaFetchedSince } = this.#parts
     const now = clock.now()
     const context = {
       policy: this.#claimed.policy,
@@ -83,7 +83,7 @@ export class LaneRules {
       lastAttemptAt: this.#lastAttemptAt,
       paceLot: this.#paceLot,
       channelTypes: channel.capabilities.types,
-      mediaStalled: isMediaStalled(),
+      fetchedSince: mediaFetchedSince(head.sequence),
       isReady,
       isNetworkRest: this.#isNetworkRest,
       isBlocked,

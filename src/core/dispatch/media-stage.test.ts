@@ -290,16 +290,44 @@ describe('the media stage after failures', () => {
     const { stage, queue, fetcher, clock, events } = createStage()
     queue.add({ host: 'a' })
     await stage.start()
+    stage.want([1])
+    const before = stage.fetchedSince(1)
     fetcher.fail(new SpoolUnavailable('full'))
     await clock.pass(0)
-    const stalled = [stage.isStalled(), fetcher.running.length, events.map(({ event }) => event)]
+    const stalled = [before === null, stage.fetchedSince(1), fetcher.running.length, events.map(({ event }) => event)]
 
     await clock.pass(6_000)
+    const whileNobodyKnows = stage.fetchedSince(1)
     fetcher.end(FETCHED)
     await clock.pass(0)
 
-    assert.deepEqual(stalled, [true, 0, ['media.stalled']])
-    assert.deepEqual([stage.isStalled(), queue.done], [false, ['1 ready']])
+    assert.deepEqual(stalled, [false, null, 0, ['media.stalled']])
+    assert.deepEqual([whileNobodyKnows, queue.done], [null, ['1 ready']])
+    await stage.stop()
+  })
+
+  it('G11: says since when it is at the file of a head, from the first try on, and not before it has room for it', async () => {
+    const { stage, queue, fetcher, clock } = createStage()
+    for (let i = 0; i <= PER_ACCOUNT; i++) queue.add({ host: `host-${i}` })
+    const late = PER_ACCOUNT + 1
+    await stage.start()
+    stage.want([1, late])
+    const startedAt = stage.fetchedSince(1)
+    await clock.pass(60_000)
+    const withoutRoom = stage.fetchedSince(late)
+
+    fetcher.end(failed())
+    await clock.pass(20)
+    const roomAt = stage.fetchedSince(late)
+    while (fetcher.running.length > 0) fetcher.end(FETCHED)
+    await clock.pass(6_000)
+    const again = [fetcher.running.map(({ sequence }) => sequence), stage.fetchedSince(1)]
+    fetcher.end(FETCHED)
+    await clock.pass(1_020)
+
+    assert.deepEqual([withoutRoom, again], [null, [[1], startedAt]])
+    assert.ok(startedAt !== null && roomAt !== null && roomAt - startedAt >= 60_000)
+    assert.deepEqual([stage.fetchedSince(1), stage.fetchedSince(late)], [null, null])
     await stage.stop()
   })
 
@@ -352,6 +380,6 @@ function bound(stage: MediaStage) {
   return {
     stop: () => stage.stop(),
     want: (sequences: readonly number[]) => stage.want(sequences),
-    isStalled: () => stage.isStalled(),
+    fetchedSince: (sequence: number) => stage.fetchedSince(sequence),
   }
 }

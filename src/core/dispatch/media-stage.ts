@@ -1,4 +1,4 @@
-import type { AccountId, ConnectionId } from '../ids.ts'
+import type { AccountId, ConnectionId, Instant } from '../ids.ts'
 import type { Sequence } from '../message/message.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Journal } from '../ports/journal.ts'
@@ -61,6 +61,8 @@ export class MediaStage {
   readonly #ends = new Map<Sequence, Promise<void>>()
   /** Heads whose file is not in the spool yet, whoever fetches it. */
   readonly #heads = new Set<Sequence>()
+  /** When the first fetch of each head that waits, and of what is being fetched, began. */
+  readonly #beganAt = new Map<Sequence, Instant>()
   /** The account that had its turn last; null begins with the first. */
   #turn: AccountId | null = null
   #stalledUntilMonotonic: number | null = null
@@ -121,9 +123,12 @@ export class MediaStage {
     return this.#ends.size
   }
 
-  /** True while the spool cannot be written: no message pays for that. */
-  isStalled(): boolean {
-    return this.#stalledUntilMonotonic !== null
+  /**
+   * When the first fetch began of a message that is at the head of its lane; null while none has, and while the spool cannot
+   * be written. What began before that counts no more: no message pays for a reason of ours.
+   */
+  fetchedSince(sequence: Sequence): Instant | null {
+    return this.#stalledUntilMonotonic === null ? (this.#beganAt.get(sequence) ?? null) : null
   }
 
   #scheduleLook(delayMs: number): void {
@@ -148,11 +153,16 @@ export class MediaStage {
     if (asked.length === 0) return
     const { missing, present } = await queue.lookAtHeads(asked)
     const stillMissing = new Set(missing.map((wanted) => wanted.sequence))
-    for (const sequence of asked) if (!stillMissing.has(sequence)) this.#heads.delete(sequence)
+    for (const sequence of asked) if (!stillMissing.has(sequence)) this.#forgetHead(sequence)
     // Fetched by another worker, which can tell only its own lanes.
     for (const connectionId of present) onSettled(connectionId)
     const now = clock.now()
     await this.#begin(missing.filter((wanted) => wanted.nextTryAt <= now))
+  }
+
+  #forgetHead(sequence: Sequence): void {
+    this.#heads.delete(sequence)
+    this.#beganAt.delete(sequence)
   }
 
   async #beginDue(): Promise<void> {
@@ -207,9 +217,11 @@ export class MediaStage {
   #run(running: Running): void {
     const { sequence } = running.wanted
     this.#running.set(sequence, running)
+    if (!this.#beganAt.has(sequence)) this.#beganAt.set(sequence, this.#parts.clock.now())
     const end = this.#fetch(running).finally(() => {
       this.#running.delete(sequence)
       this.#ends.delete(sequence)
+      if (!this.#heads.has(sequence)) this.#beganAt.delete(sequence)
       this.wake()
     })
     this.#ends.set(sequence, end)
@@ -233,9 +245,14 @@ export class MediaStage {
       if (abort.signal.aborted) return
       if (error instanceof StorageUnavailable) return journal.record({ event: 'storage.unavailable', error })
       if (!(error instanceof SpoolUnavailable)) return journal.record({ event: 'fault', where: 'media', error })
-      this.#stalledUntilMonotonic = clock.monotonic() + STALL_RETRY_MS
+      this.#stall()
       journal.record({ event: 'media.stalled', error })
     }
+  }
+
+  #stall(): void {
+    this.#stalledUntilMonotonic = this.#parts.clock.monotonic() + STALL_RETRY_MS
+    this.#beganAt.clear()
   }
 
   async #arrived(wanted: MediaToFetch, { file, tookMs }: FetchedMedia): Promise<void> {

@@ -55,6 +55,8 @@ export class DispatchWorld {
   ready: ((upload: Upload) => Prepared | null) | undefined
   /** Undefined: the network sets no pace. */
   rest: ((to: string, now: number) => NetworkRest | null) | undefined
+  /** Since when each worker is at the files of its heads; null: it is at none. */
+  fetchedSince: number | null = null
   evidence: Evidence = { kind: 'nothing-yet' }
   evidenceWaitMs = 0
   readonly #workers: TestWorker[] = []
@@ -155,7 +157,7 @@ export class TestWorker {
           if (!this.#isDead) world.events.push({ worker: id, event })
         },
       },
-      isMediaStalled: () => false,
+      mediaFetchedSince: () => world.fetchedSince,
       wantMedia: () => {},
       pollEveryMs,
       tellOthers: (connectionId) => world.tell(id, connectionId),
