@@ -5,14 +5,9 @@ import type { Journal } from '../ports/journal.ts'
 import { StorageUnavailable } from '../ports/lanes.ts'
 import { type FetchedMedia, type MediaFailure, type MediaFetcher, SpoolUnavailable } from '../ports/media.ts'
 import type { MediaQueue, MediaToFetch } from '../ports/media-queue.ts'
+import { FETCHES_AT_ONCE, FetchShare, type HostFetch, Turns } from './fetch-share.ts'
 import { SpoolKeeper } from './spool-keeper.ts'
 
-const PER_ACCOUNT = 4
-const PER_HOST = 4
-// A host that stalls must leave an account room for its other hosts.
-const PER_HOST_OF_ACCOUNT = 2
-// Enough that a few accounts with slow hosts leave room for all others (G8).
-const IN_ALL = 64
 const LOOK_EVERY_MS = 1_000
 // Many messages may arrive during one look; they share the next.
 const LOOK_AGAIN_AFTER_MS = 10
@@ -39,9 +34,7 @@ export interface MediaStageParts {
   readonly isAnothers: (connectionId: ConnectionId) => boolean
 }
 
-interface Running {
-  readonly wanted: MediaToFetch
-  readonly host: string
+interface Running extends HostFetch {
   readonly abort: AbortController
 }
 
@@ -63,6 +56,7 @@ export class MediaStage {
   readonly #heads = new Set<Sequence>()
   /** When the first fetch of each head that waits, and of what is being fetched, began. */
   readonly #beganAt = new Map<Sequence, Instant>()
+  readonly #turns = { heads: new Turns(), ahead: new Turns() }
   /** The account that had its turn last; null begins with the first. */
   #turn: AccountId | null = null
   #stalledUntilMonotonic: number | null = null
@@ -157,7 +151,11 @@ export class MediaStage {
     // Fetched by another worker, which can tell only its own lanes.
     for (const connectionId of present) onSettled(connectionId)
     const now = clock.now()
-    await this.#begin(missing.filter((wanted) => wanted.nextTryAt <= now))
+    const due = missing.filter((wanted) => wanted.nextTryAt <= now)
+    await this.#begin(
+      due.toSorted((a, b) => a.sequence - b.sequence),
+      this.#turns.heads,
+    )
   }
 
   #forgetHead(sequence: Sequence): void {
@@ -168,7 +166,7 @@ export class MediaStage {
   async #beginDue(): Promise<void> {
     const { queue, clock, quotaBytes, isAnothers } = this.#parts
     let after = this.#turn
-    while (this.#started && this.#running.size < IN_ALL) {
+    while (this.#started && this.#running.size < FETCHES_AT_ONCE) {
       const { media, lookedThrough } = await queue.due({
         now: clock.now(),
         busy: new Set(this.#running.keys()),
@@ -177,9 +175,13 @@ export class MediaStage {
         perAccount: CANDIDATES_PER_ACCOUNT,
         quotaBytes,
       })
-      await this.#begin(media.filter((wanted) => wanted.isLaneHeld || !isAnothers(wanted.connectionId)))
+      await this.#begin(
+        media.filter((wanted) => wanted.isLaneHeld || !isAnothers(wanted.connectionId)),
+        this.#turns.ahead,
+      )
       // Who found no room is first next time.
-      const last = this.#running.size < IN_ALL ? null : media.findLast(({ sequence }) => this.#running.has(sequence))
+      const last =
+        this.#running.size < FETCHES_AT_ONCE ? null : media.findLast(({ sequence }) => this.#running.has(sequence))
       this.#turn = last?.accountId ?? lookedThrough
       // The accounts before come with the next look, which the end of a running fetch brings.
       if (lookedThrough === null) return
@@ -188,8 +190,8 @@ export class MediaStage {
   }
 
   /** Begins as many of these as the bounds leave room for now. */
-  async #begin(candidates: readonly MediaToFetch[]): Promise<void> {
-    const chosen = candidates.filter((wanted) => this.#reserve(wanted)).map(({ sequence }) => sequence)
+  async #begin(candidates: readonly MediaToFetch[], turns: Turns): Promise<void> {
+    const chosen = this.#reserve(candidates, turns)
     if (chosen.length === 0) return
     try {
       for (const taken of await this.#parts.queue.take(chosen)) {
@@ -202,16 +204,20 @@ export class MediaStage {
     }
   }
 
-  /** False when a bound leaves no room for it. */
-  #reserve(wanted: MediaToFetch): boolean {
-    const host = hostOf(wanted.url)
-    if (!this.#started || this.#running.size >= IN_ALL || this.#running.has(wanted.sequence)) return false
-    const ofAccount = this.#runningThat((running) => running.wanted.accountId === wanted.accountId)
-    const ofHost = this.#runningThat((running) => running.host === host)
-    if (ofAccount.length >= PER_ACCOUNT || ofHost.length >= PER_HOST) return false
-    if (ofHost.filter((running) => ofAccount.includes(running)).length >= PER_HOST_OF_ACCOUNT) return false
-    this.#running.set(wanted.sequence, { wanted, host, abort: new AbortController() })
-    return true
+  #reserve(candidates: readonly MediaToFetch[], turns: Turns): readonly Sequence[] {
+    if (!this.#started) return []
+    const waiting = candidates.filter(({ sequence }) => !this.#running.has(sequence))
+    const share = new FetchShare(
+      waiting.map((wanted) => ({ wanted, host: hostOf(wanted.url) })),
+      this.#running.values(),
+      turns,
+    )
+    const chosen: Sequence[] = []
+    for (let next = share.next(); next; next = share.next()) {
+      this.#running.set(next.wanted.sequence, { ...next, abort: new AbortController() })
+      chosen.push(next.wanted.sequence)
+    }
+    return chosen
   }
 
   #run(running: Running): void {
@@ -225,10 +231,6 @@ export class MediaStage {
       this.wake()
     })
     this.#ends.set(sequence, end)
-  }
-
-  #runningThat(matches: (running: Running) => boolean): Running[] {
-    return [...this.#running.values()].filter(matches)
   }
 
   async #fetch({ wanted, abort }: Running): Promise<void> {
