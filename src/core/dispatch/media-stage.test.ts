@@ -414,6 +414,34 @@ describe('the media stage after failures', () => {
     await stage.stop()
   })
 
+  it('G11: fetches nothing over and over that could not be recorded, and charges no message for it', async () => {
+    const { stage, queue, fetcher, clock } = createStage()
+    for (let i = 0; i < 3; i++) queue.add({ host: `host-${i}` })
+    await stage.start()
+    stage.want([1, 2, 3])
+    const began = [stage.fetchedSince(1) !== null]
+
+    queue.isReadOnly = true
+    let fetches = 0
+    for (let at = 0; at < 100; at++) {
+      while (fetcher.running.length > 0) {
+        fetches += 1
+        fetcher.end(FETCHED)
+      }
+      began.push(stage.fetchedSince(1) !== null)
+      await clock.pass(100)
+    }
+    queue.isReadOnly = false
+    await clock.pass(6_000)
+    while (fetcher.running.length > 0) fetcher.end(FETCHED)
+    await clock.pass(20)
+
+    assert.ok(fetches <= 9, `${fetches} in ten seconds`)
+    assert.equal(began.filter(Boolean).length, 2)
+    assert.deepEqual(queue.done, ['1 ready', '2 ready', '3 ready'])
+    await stage.stop()
+  })
+
   it('ends running fetches when it stops, blames nobody, and is harmless to stop twice', async () => {
     const { stage, queue, fetcher } = createStage()
     queue.add({ host: 'a' })

@@ -118,8 +118,8 @@ export class MediaStage {
   }
 
   /**
-   * When the first fetch began of a message that is at the head of its lane; null while none has, and while the spool cannot
-   * be written. What began before that counts no more: no message pays for a reason of ours.
+   * When the first fetch began of a message that is at the head of its lane; null while none has, and while the spool
+   * or what is known of it cannot be written. What began before that counts no more: no message pays for a reason of ours.
    */
   fetchedSince(sequence: Sequence): Instant | null {
     return this.#stalledUntilMonotonic === null ? (this.#beganAt.get(sequence) ?? null) : null
@@ -239,16 +239,18 @@ export class MediaStage {
     try {
       const spoolName = `${wanted.messageId}-${wanted.tries}`
       const result = await fetcher.fetch({ url: wanted.url, type: wanted.type, spoolName }, abort.signal)
-      this.#stalledUntilMonotonic = null
       if (result.kind === 'fetched') await this.#arrived(wanted, result)
       // A fetch that we ended ourselves says nothing about the file.
       else if (!abort.signal.aborted) await this.#failed(wanted, result, clock.monotonic() - beganMonotonic)
+      this.#stalledUntilMonotonic = null
     } catch (error) {
       if (abort.signal.aborted) return
-      if (error instanceof StorageUnavailable) return journal.record({ event: 'storage.unavailable', error })
-      if (!(error instanceof SpoolUnavailable)) return journal.record({ event: 'fault', where: 'media', error })
+      const isStorage = error instanceof StorageUnavailable
+      if (!isStorage && !(error instanceof SpoolUnavailable))
+        return journal.record({ event: 'fault', where: 'media', error })
+      // What could not be recorded would be fetched over and over.
       this.#stall()
-      journal.record({ event: 'media.stalled', error })
+      journal.record({ event: isStorage ? 'storage.unavailable' : 'media.stalled', error })
     }
   }
 

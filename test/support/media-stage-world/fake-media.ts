@@ -19,6 +19,8 @@ export class FakeQueue implements MediaQueue {
   settledFiles: { sequence: number; path: string }[] = []
   isWanted = true
   isAway: false | 'certainly' | 'unknown' = false
+  /** A full disk: what is there can be read. */
+  isReadOnly = false
   spooled = 0
   looks = 0
   /** What other workers are at. */
@@ -71,6 +73,7 @@ export class FakeQueue implements MediaQueue {
   }
 
   async ready(sequence: number) {
+    if (this.isReadOnly) throw new StorageUnavailable('full', false)
     if (this.isAway) throw new StorageUnavailable('away', this.isAway === 'unknown')
     if (!this.isWanted) return false
     this.#end(sequence, 'ready')
