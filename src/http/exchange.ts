@@ -41,6 +41,11 @@ export class Exchange {
   endsConnection = false
   isReplied = false
   owner: ExchangeOwner | null = null
+  /** How many of its connection wait for their replies to be sent, up to this one. Right as of when it came. */
+  #waiting = 1
+  /** The first of them, for the newest alone to know: older ones would keep each other in memory. */
+  #first: Exchange | null = null
+  #next: Exchange | null = null
 
   constructor(server: ServerState, request: IncomingMessage, response: ServerResponse) {
     this.server = server
@@ -53,6 +58,24 @@ export class Exchange {
     const onSocket: Carrier = request.socket
     onRequest[EXCHANGE] = this
     onSocket[EXCHANGE] = this
+  }
+
+  /**
+   * It came behind one whose reply is not sent yet. Tells how many wait now. Replies are sent in order, so that those
+   * which are done are looked at here, and nobody need be told of each.
+   */
+  follow(latest: Exchange): number {
+    let first = latest.#first ?? latest
+    let waiting = latest.#waiting
+    while (first.#next && first.response.writableFinished) {
+      first = first.#next
+      waiting -= 1
+    }
+    latest.#next = this
+    latest.#first = null
+    this.#first = first
+    this.#waiting = waiting + 1
+    return this.#waiting
   }
 
   /** `head` is names and values by turns; it is added to. Only the first reply counts. */

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { answerBrokenRequest } from './broken-request.ts'
 import { Exchange, latestExchange } from './exchange.ts'
 import { judgeFraming } from './framing.ts'
+import { mayFollow } from './pipelining.ts'
 import { findRepeatedHeaders } from './repeated-headers.ts'
 import type { ServerState } from './server-state.ts'
 import { LEAST_TLS, type TlsIdentity } from './tls-identity.ts'
@@ -50,8 +51,10 @@ export function createFrontDoor(
 
   function receive(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void {
     // What follows on a connection that is to end is not looked at: it may be the smuggled half of a bad request.
-    if (latestExchange(request.socket)?.endsConnection) return
+    const latest = latestExchange(request.socket)
+    if (latest?.endsConnection) return
     const exchange = new Exchange(state, request, response)
+    if (latest && !latest.response.writableFinished && !mayFollow(exchange, latest)) return
     exchange.awaitsContinue = awaitsContinue
     exchange.repeatedHeaders = findRepeatedHeaders(request.rawHeaders)
     try {

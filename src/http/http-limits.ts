@@ -21,6 +21,8 @@ export interface HttpLimits {
   readonly storageWaitMs: number
   /** In how much time a little more of a callback's body must have come; see `callbacks/body-reading.ts`. */
   readonly callbackStallMs: number
+  /** How long nothing of a reply may be taken before its connection is ended. It may last up to half as long again. */
+  readonly replyStallMs: number
   /** How long `close` waits for open requests before it cuts them off. */
   readonly closeGraceMs: number
 }
@@ -38,6 +40,7 @@ export const DEFAULT_HTTP_LIMITS: HttpLimits = {
   lingerMs: 1000,
   storageWaitMs: 5000,
   callbackStallMs: 2000,
+  replyStallMs: 60_000,
   closeGraceMs: 10_000,
 }
 

@@ -44,7 +44,7 @@ export class HttpServer {
     this.#routes = routes
     const ways = { isBehindProxy: deps.trustedProxies.length > 0, tls: deps.tls ?? null }
     this.#door = createFrontDoor(this.#state, ways, ({ request, response }) => routes.routing(request, response))
-    this.#sockets = new OpenSockets(this.#door)
+    this.#sockets = new OpenSockets(this.#door, this.#state.limits)
   }
 
   /** Resolves with the address once connections are taken. Port 0 takes any free one. */

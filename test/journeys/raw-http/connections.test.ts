@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { codesOf } from './raw-connection.ts'
-import { GOOD_BODY, WAYS } from './server-under-test.ts'
+import { GOOD_BODY, type ServerUnderTest, WAYS } from './server-under-test.ts'
 import { until } from './until.ts'
 
 const SHORT_TIMES = { headersTimeoutMs: 200, requestTimeoutMs: 400, checkIntervalMs: 50 }
+
+/** Requests for so many pages of 30 KB: more than the system keeps of them for a caller who does not read. */
+function largePages(server: ServerUnderTest, count: number): Buffer[] {
+  return Array.from({ length: count }, () => server.write({ method: 'GET', target: '/openapi.json', body: '' }))
+}
 
 describe.each(WAYS)('a connection over $way', ({ withServer }) => {
   it('carries many requests, answered in order although a later one is ready first', async () => {
@@ -49,6 +54,49 @@ describe.each(WAYS)('a connection over $way', ({ withServer }) => {
         server.intake.accepted.map(({ body }) => body),
         bodies,
       )
+    })
+  })
+
+  it('G11: is ended when it brings far more requests at once than could be answered', async () => {
+    await withServer({}, async (server) => {
+      const held = server.intake.hold()
+      const connection = await server.connect()
+      connection.send(server.write())
+      await held.reached
+      connection.send(`GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(1_000))
+
+      assert.equal(await connection.untilClosed(), '')
+      assert.ok(server.counted.length <= 500, `${server.counted.length} were answered`)
+      assert.equal((await server.ask({ target: '/nothing' }))?.status, 404)
+    })
+  })
+
+  it('G11: is ended when nobody reads its replies', async () => {
+    await withServer({ limits: { replyStallMs: 200 } }, async (server) => {
+      const connection = await server.connect()
+      connection.stopReading()
+      connection.send(Buffer.concat(largePages(server, 300)))
+
+      // An empty line is nothing, but the system says when there is nobody any more to take it.
+      const poking = setInterval(() => connection.send('\r\n'), 20)
+      await connection.untilClosed()
+      clearInterval(poking)
+
+      assert.equal((await server.ask())?.status, 200)
+    })
+  })
+
+  it('may be read slowly', async () => {
+    await withServer({ limits: { replyStallMs: 1_000 } }, async (server) => {
+      const connection = await server.connect()
+      connection.send(Buffer.concat(largePages(server, 300)))
+
+      for (let taken = 0; taken < 300; taken++) {
+        assert.equal((await connection.nextReply())?.status, 200)
+        connection.stopReading()
+        await new Promise((resolve) => setTimeout(resolve, 5))
+        connection.readOn()
+      }
     })
   })
 

@@ -58,6 +58,15 @@ export class RawConnection {
     this.#socket.end()
   }
 
+  /** Takes nothing more of what comes. Only a send then shows that the other has ended the connection. */
+  stopReading(): void {
+    this.#socket.pause()
+  }
+
+  readOn(): void {
+    this.#socket.resume()
+  }
+
   close(): void {
     this.#socket.destroy()
   }
