@@ -212,7 +212,7 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
     await note(sequence, '15550199999', 'busy')
     const work = createDeliveries(world.store)
     await work.spread()
-    const claimed = await work.claimDue({ room: 10, leaseMs: 60_000 })
+    const claimed = await work.claimDue({ room: 10, roomForFailing: 5, leaseMs: 60_000 })
     const tries = claimed.map((each) => ({ ...each, at: world.now, tookMs: 1, judged: answer(`not for ${PERSON}`) }))
     await work.record(tries.slice(0, 1))
     await note(sequence, PERSON, words)
@@ -232,7 +232,7 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
       [[null, 200]],
     )
     world.now += 60_000
-    const again = await work.claimDue({ room: 10, leaseMs: 60_000 })
+    const again = await work.claimDue({ room: 10, roomForFailing: 5, leaseMs: 60_000 })
     assert.ok(again.some(({ noticeId }) => noticeId === claimed[1]?.noticeId))
     assert.ok(again.every(({ webhookId }) => webhookId === webhook.id))
   })

@@ -27,7 +27,7 @@ const add = (...more: readonly string[]) => world.json<Added>('webhook', 'add', 
 const list = () => world.json<{ id: string; state: string; lastDay: Record<string, number> }[]>('webhook', 'list')
 
 function claim(): Promise<readonly ClaimedDelivery[]> {
-  return createDeliveries(world.store).claimDue({ room: 10, leaseMs: 1 })
+  return createDeliveries(world.store).claimDue({ room: 10, roomForFailing: 5, leaseMs: 1 })
 }
 
 /** As the service tries what is due. */

@@ -40,6 +40,8 @@ class Receivers implements GuardedPost {
   readonly #clock: HandClock
   readonly #answers = new Map<string, () => PostEnd>()
   #taken = 0
+  /** How many wait for their answer. */
+  running = 0
 
   constructor(clock: HandClock) {
     this.#clock = clock
@@ -55,7 +57,13 @@ class Receivers implements GuardedPost {
       this.posted.push({ id: headers['webhook-id'] ?? '', url, at: this.#clock.now(), signal, end: resolve })
       const end = this.#answers.get(url)
       if (end) resolve(end())
+      else this.running += 1
     })
+  }
+
+  /** From now on nobody answers who was not told to since. */
+  hang(): void {
+    this.#answers.clear()
   }
 
   /** Those that nobody has taken before, in order. */
@@ -286,6 +294,32 @@ describe('what posts notices', () => {
 
     assert.deepEqual([world.receivers.to(beside).length, world.receivers.to(theirs).length], [40, 40])
     assert.equal(world.receivers.posted.length, 84, 'four of the one that never answers')
+  })
+
+  it('G8: leaves half of all tries to webhooks that work, however many fail and hang', async () => {
+    await open()
+    const hung: string[] = []
+    for (let at = 0; at < 40; at++) {
+      const accountId = await world.account(`1555000${2000 + at}`)
+      hung.push(await world.hook(accountId, `whk_${at}`))
+      await world.announce(accountId, 2)
+    }
+    for (const url of hung) world.receivers.at(url, () => answer(500))
+    world.deliverer().start()
+    await world.pass(8 * LOOK)
+    world.receivers.hang()
+    await world.jumpTo(world.clock.now() + 60_000)
+    world.receivers.takeRunning()
+
+    await world.pass(10 * LOOK)
+
+    assert.ok(world.receivers.running <= 16, `${world.receivers.running} hang`)
+    const other = await world.account('15550001009')
+    const theirs = await world.hook(other, 'whk_theirs')
+    world.receivers.at(theirs, () => answer(204))
+    await world.announce(other, 40)
+    await world.pass(20 * LOOK)
+    assert.equal(world.receivers.to(theirs).length, 40)
   })
 
   it('G11: says that a notice cannot be read, without a word of it, and goes on with the others', async () => {

@@ -13,6 +13,8 @@ const LOOK_EVERY_MS = 250
 const LOOK_AGAIN_MS = 5_000
 /** How many tries this process makes at once. */
 export const MOST_AT_ONCE = 32
+// Of those, how many of webhooks that fail: each may hang for as long as a try may last.
+const MOST_FAILING = MOST_AT_ONCE / 2
 // Longer than a try can take, with a record that had to wait for the database.
 const LEASE_MS = 60_000
 // Expiry of tokens is told by the day.
@@ -50,6 +52,7 @@ export class Deliverer {
   readonly #ending = new AbortController()
   #cancel: () => void = () => {}
   #turn: Promise<void> = Promise.resolve()
+  #failing = 0
   #recorded: TriedDelivery[] = []
   #recording: Promise<void> | null = null
   #nextTokensAt = 0
@@ -97,7 +100,8 @@ export class Deliverer {
     if (!isDue) return false
     const spread = await this.#spread()
     const room = MOST_AT_ONCE - this.#running.size
-    const claimed = room > 0 ? await this.#parts.deliveries.claimDue({ room, leaseMs: LEASE_MS }) : []
+    const wanted = { room, roomForFailing: MOST_FAILING - this.#failing, leaseMs: LEASE_MS }
+    const claimed = room > 0 ? await this.#parts.deliveries.claimDue(wanted) : []
     for (const delivery of claimed) this.#begin(delivery)
     return spread > 0
   }
@@ -142,10 +146,15 @@ export class Deliverer {
   }
 
   #begin(delivery: ClaimedDelivery): void {
+    const failing = delivery.isFailing ? 1 : 0
+    this.#failing += failing
+    const trying = this.#try(delivery).catch((error: unknown) => {
+      // Its claim ends by itself. Cut off by a stop, it is no fault.
+      if (!this.#ending.signal.aborted) this.#parts.journal.record({ event: 'fault', where: 'a webhook', error })
+    })
     this.#track(
-      this.#try(delivery).catch((error: unknown) => {
-        // Its claim ends by itself. Cut off by a stop, it is no fault.
-        if (!this.#ending.signal.aborted) this.#parts.journal.record({ event: 'fault', where: 'a webhook', error })
+      trying.finally(() => {
+        this.#failing -= failing
       }),
     )
   }

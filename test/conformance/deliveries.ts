@@ -39,7 +39,7 @@ function spreading({ it }: Suite, newWorld: NewWorld): void {
 
     await work.spread()
     const again = await work.spread()
-    const claimed = await work.claimDue({ room: 10, leaseMs: LEASE })
+    const claimed = await work.claimDue({ room: 10, roomForFailing: 5, leaseMs: LEASE })
 
     assert.deepEqual(claimed.map(({ webhookId }) => webhookId).toSorted(), ['whk_a', 'whk_b'])
     assert.deepEqual(again, { notices: 0, dropped: 0, damaged: [] })
@@ -145,11 +145,13 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     await announce(world, 1)
     await world.work.spread()
 
-    const both = await Promise.all([1, 2].map(() => world.work.claimDue({ room: 10, leaseMs: LEASE })))
+    const both = await Promise.all(
+      [1, 2].map(() => world.work.claimDue({ room: 10, roomForFailing: 5, leaseMs: LEASE })),
+    )
     await world.storage.clock.pass(LEASE - 1)
-    const early = await world.work.claimDue({ room: 10, leaseMs: LEASE })
+    const early = await world.work.claimDue({ room: 10, roomForFailing: 5, leaseMs: LEASE })
     await world.storage.clock.pass(1)
-    const [late] = await world.work.claimDue({ room: 10, leaseMs: LEASE })
+    const [late] = await world.work.claimDue({ room: 10, roomForFailing: 5, leaseMs: LEASE })
 
     const [first] = both.flat()
     assert.equal(both.flat().length, 1)
@@ -170,13 +172,13 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     await announce(world, 2)
     await world.work.spread()
     // They are being tried by somebody who dies.
-    await world.work.claimDue({ room: 10, leaseMs: LEASE })
+    await world.work.claimDue({ room: 10, roomForFailing: 5, leaseMs: LEASE })
 
     world.storage.clock.setNow(-2 * DAY)
     await world.storage.clock.pass(1)
     const look = await world.storage.notices.lookForDeliveries()
-    const due = await world.work.claimDue({ room: 10, leaseMs: LEASE })
-    const again = await world.work.claimDue({ room: 10, leaseMs: LEASE })
+    const due = await world.work.claimDue({ room: 10, roomForFailing: 5, leaseMs: LEASE })
+    const again = await world.work.claimDue({ room: 10, roomForFailing: 5, leaseMs: LEASE })
 
     assert.deepEqual([look.isDue, due.length, again.length], [true, 2, 0])
     assert.equal((await world.storage.notices.lookForDeliveries()).isDue, false)
@@ -192,7 +194,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     const waits: number[] = []
     let position = 0
     for (;;) {
-      const [claimed] = await world.work.claimDue({ room: 1, leaseMs: LEASE })
+      const [claimed] = await world.work.claimDue({ room: 1, roomForFailing: 1, leaseMs: LEASE })
       assert.ok(claimed)
       position = claimed.position
       await world.work.record([tried(world, claimed, DOWN)])
@@ -218,15 +220,19 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     await announce({ ...world, account: other.accountId }, 2)
     await world.work.spread()
 
-    const claimed = await world.work.claimDue({ room: 8, leaseMs: LEASE })
-    const more = await world.work.claimDue({ room: 8, leaseMs: LEASE })
+    const claimed = await world.work.claimDue({ room: 8, roomForFailing: 4, leaseMs: LEASE })
+    const more = await world.work.claimDue({ room: 8, roomForFailing: 4, leaseMs: LEASE })
 
     assert.equal(claimed.filter(({ webhookId }) => webhookId === 'whk_o').length, 2)
     assert.equal(claimed.filter(({ webhookId }) => webhookId === 'whk_a').length, 4)
     assert.deepEqual(more, [], 'no more than four of one webhook at once')
     const mine = claimed.filter(({ webhookId }) => webhookId === 'whk_a')
     await world.work.record(mine.map((one) => tried(world, one, DOWN)))
-    assert.equal((await world.work.claimDue({ room: 6, leaseMs: LEASE })).length, 1, 'one at a time while it fails')
+    assert.equal(
+      (await world.work.claimDue({ room: 6, roomForFailing: 3, leaseMs: LEASE })).length,
+      1,
+      'one at a time while it fails',
+    )
     await world.close()
   })
 
@@ -250,7 +256,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     const view = await world.hooks.readWebhook(of)
     assert.deepEqual([view.state, view.stateReason], ['failing', 'Every try of the last 3 days failed.'])
     await world.work.spread()
-    const told = await world.work.claimDue({ room: 10, leaseMs: LEASE })
+    const told = await world.work.claimDue({ room: 10, roomForFailing: 5, leaseMs: LEASE })
     assert.deepEqual(
       told.map(({ webhookId, payload }) => [webhookId, (JSON.parse(payload) as { type: string }).type]),
       [['whk_b', 'webhook.disabled']],
@@ -362,14 +368,14 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
     await announce(world, 1, 'unseen')
     const spread = await world.work.spread()
     const idle = await world.storage.notices.lookForDeliveries()
-    const none = await world.work.claimDue({ room: 5, leaseMs: LEASE })
+    const none = await world.work.claimDue({ room: 5, roomForFailing: 3, leaseMs: LEASE })
     await world.hooks.setWebhookState(of, 'enabled', 'test')
     const due = await world.storage.notices.lookForDeliveries()
 
     assert.equal(spread.notices, 0)
     assert.deepEqual([idle.isListened, idle.isDue, due.isDue], [true, false, true])
     assert.deepEqual(none, [])
-    assert.equal((await world.work.claimDue({ room: 5, leaseMs: LEASE })).length, 1)
+    assert.equal((await world.work.claimDue({ room: 5, roomForFailing: 3, leaseMs: LEASE })).length, 1)
     await world.close()
   })
 
@@ -401,7 +407,7 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
 
     const count = await world.hooks.replayFailed(of, 0, 'test')
     await world.hooks.replayDelivery(of, delivered.position, 'test')
-    const again = await world.work.claimDue({ room: 5, leaseMs: LEASE })
+    const again = await world.work.claimDue({ room: 5, roomForFailing: 3, leaseMs: LEASE })
 
     assert.equal(count, 1)
     assert.deepEqual(
@@ -418,7 +424,7 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
 
     const position = await world.hooks.testWebhook(of, 'anna')
 
-    const claimed = await world.work.claimDue({ room: 5, leaseMs: LEASE })
+    const claimed = await world.work.claimDue({ room: 5, roomForFailing: 3, leaseMs: LEASE })
     assert.deepEqual(
       claimed.map((one) => [one.webhookId, one.position, (JSON.parse(one.payload) as { type: string }).type]),
       [['whk_a', position, 'webhook.test']],
@@ -484,7 +490,7 @@ function telling({ it }: Suite, newWorld: NewWorld): void {
       await world.work.announceTokens()
       await world.work.announceTokens()
       await world.work.spread()
-      for (const claimed of await world.work.claimDue({ room: 5, leaseMs: LEASE })) {
+      for (const claimed of await world.work.claimDue({ room: 5, roomForFailing: 3, leaseMs: LEASE })) {
         await world.work.record([tried(world, claimed, DONE)])
         const { type, data } = JSON.parse(claimed.payload) as { type: string; data: { daysLeft?: number } }
         told.push([day, type, data.daysLeft])
@@ -590,7 +596,7 @@ async function announce({ storage, account }: World, count: number, prefix = 'ke
 }
 
 async function claimOne({ work }: World): Promise<ClaimedDelivery> {
-  const [claimed] = await work.claimDue({ room: 1, leaseMs: LEASE })
+  const [claimed] = await work.claimDue({ room: 1, roomForFailing: 1, leaseMs: LEASE })
   if (!claimed) throw new Error('nothing is due')
   return claimed
 }

@@ -12,8 +12,10 @@ const due = (accountId: string, webhookId: string, more: Partial<DueWebhook> = {
   ...more,
 })
 
-function shared(webhooks: readonly DueWebhook[], room: number): Record<string, number> {
-  return Object.fromEntries(shareOut(webhooks, room).map(({ webhook, most }) => [webhook.webhookId, most]))
+function shared(webhooks: readonly DueWebhook[], room: number, roomForFailing = 0): Record<string, number> {
+  return Object.fromEntries(
+    shareOut(webhooks, { room, roomForFailing }).map(({ webhook, most }) => [webhook.webhookId, most]),
+  )
 }
 
 describe('how the room for tries is shared', () => {
@@ -35,10 +37,10 @@ describe('how the room for tries is shared', () => {
     )
   })
 
-  it('lets those that fail have one each, and half of the room together', () => {
+  it('lets those that fail have one each, and a room of their own together', () => {
     const failing = Array.from({ length: 20 }, (_, at) => due(`f${at}`, `f${at}`, { isFailing: true }))
 
-    const shares = shared([...failing, due('a', 'a1', { servedAt: 99 })], 10)
+    const shares = shared([...failing, due('a', 'a1', { servedAt: 99 })], 10, 5)
 
     assert.equal(Object.keys(shares).filter((name) => name.startsWith('f')).length, 5)
     assert.equal(shares['a1'], 4)

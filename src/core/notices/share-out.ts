@@ -16,6 +16,13 @@ export interface DueWebhook {
   readonly running: number
 }
 
+export interface Room {
+  /** How many tries may begin now. */
+  readonly room: number
+  /** How many of those may be of webhooks that fail. */
+  readonly roomForFailing: number
+}
+
 export interface Share {
   readonly webhook: DueWebhook
   readonly most: number
@@ -23,15 +30,15 @@ export interface Share {
 
 /**
  * Who may try how much. In turns: each account gets one before any gets a second, those that waited longest first (G8). A
- * webhook that fails gets one try at a time, and all that fail together at most half of the room: their tries may take
- * the whole time that a try has, and must not keep the others waiting.
+ * webhook that fails gets one try at a time, and all that fail together have a room of their own: their tries may take the
+ * whole time that a try has, and must not keep the others waiting.
  */
-export function shareOut(due: readonly DueWebhook[], room: number): readonly Share[] {
+export function shareOut(due: readonly DueWebhook[], { room, roomForFailing }: Room): readonly Share[] {
   const waiting = due.toSorted((a, b) => a.servedAt - b.servedAt)
   const accounts = [...Map.groupBy(waiting, ({ accountId }) => accountId).values()]
   const given = new Map<DueWebhook, number>()
   const has = (webhook: DueWebhook) => webhook.running + (given.get(webhook) ?? 0)
-  let [left, leftForFailing] = [room, Math.ceil(room / 2)]
+  let [left, leftForFailing] = [room, roomForFailing]
   const next = (webhooks: readonly DueWebhook[]): DueWebhook | undefined => {
     if (webhooks.reduce((sum, webhook) => sum + has(webhook), 0) >= MOST_PER_ACCOUNT) return undefined
     return webhooks

@@ -1,5 +1,6 @@
 import type { AccountId, Instant } from '../ids.ts'
 import type { JudgedTry } from '../notices/judge-try.ts'
+import type { Room } from '../notices/share-out.ts'
 
 /** A delivery that this process may try now, and no other until its lease ends. */
 export interface ClaimedDelivery {
@@ -15,6 +16,8 @@ export interface ClaimedDelivery {
   readonly noticeId: string
   readonly url: string
   readonly payload: string
+  /** Its webhook failed the last time that it was tried. */
+  readonly isFailing: boolean
   /** Sealed: the one that counts first, then the one before it while that still signs. */
   readonly secrets: readonly string[]
 }
@@ -44,7 +47,7 @@ export interface Deliveries {
    */
   spread(): Promise<{ readonly notices: number; readonly dropped: number; readonly damaged: readonly string[] }>
   /** Takes what is due, fairly between accounts. Claims end by themselves, so that a crash only delays a try. */
-  claimDue(wanted: { readonly room: number; readonly leaseMs: number }): Promise<readonly ClaimedDelivery[]>
+  claimDue(wanted: Room & { readonly leaseMs: number }): Promise<readonly ClaimedDelivery[]>
   /**
    * Writes what tries came to. One whose claim has been taken over is left out. Disables webhooks whose every try has
    * failed for days, and those that asked for it, and announces that in the same commit.

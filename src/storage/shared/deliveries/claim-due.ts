@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql, type Transaction } from 'kysely'
 import type { Instant } from '../../../core/ids.ts'
-import { type DueWebhook, type Share, shareOut } from '../../../core/notices/share-out.ts'
+import { type DueWebhook, type Room, type Share, shareOut } from '../../../core/notices/share-out.ts'
 import type { ClaimedDelivery } from '../../../core/ports/deliveries.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
@@ -10,13 +10,12 @@ import { LONGEST_AHEAD_MS } from './look-for-deliveries.ts'
 // Of those with something due, the ones that have waited longest.
 const MOST_WEBHOOKS_LOOKED_AT = 500
 
-export interface ClaimWanted {
-  readonly room: number
+export interface ClaimWanted extends Room {
   readonly leaseMs: number
 }
 
 /** See `Deliveries.claimDue`. A claim is a later `next_try_at`: until then it is nobody else's, and after it anybody's. */
-export function claimDue(store: Store, { room, leaseMs }: ClaimWanted): Promise<readonly ClaimedDelivery[]> {
+export function claimDue(store: Store, { leaseMs, ...room }: ClaimWanted): Promise<readonly ClaimedDelivery[]> {
   return store.database.transaction().execute(async (tables) => {
     await store.engine.beginDelivering(tables)
     const now = store.now()
@@ -69,7 +68,7 @@ async function findDue(tables: Transaction<Tables>, now: Instant): Promise<reado
 
 async function claimShare(
   tables: Transaction<Tables>,
-  { webhook: { accountId, webhookId }, most }: Share,
+  { webhook: { accountId, webhookId, isFailing }, most }: Share,
   { now, leaseMs }: { readonly now: Instant; readonly leaseMs: number },
 ): Promise<readonly ClaimedDelivery[]> {
   const waiting = tables
@@ -128,6 +127,7 @@ async function claimShare(
       noticeId: row.notice_id,
       url: row.url,
       payload: row.payload,
+      isFailing,
       secrets: isOldInUse ? [row.secret, row.old_secret ?? ''] : [row.secret],
     }
   })
