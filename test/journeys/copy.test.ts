@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdirSync, rmSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Client } from 'pg'
 import { afterEach, beforeEach, describe, it, onTestFinished, vi } from 'vitest'
@@ -187,73 +186,6 @@ describe('moving from SQLite to PostgreSQL', () => {
     assert.match(hold?.reason ?? '', /^the data were copied to PostgreSQL at 127\.0\.0\.1:\d+\/nuncio_test_/)
     assert.match((await old.story(messageId)).laneWait?.words ?? '', /^the data were copied/)
     assert.deepEqual(await new CliOn(nuncio.dataDir, postgres).json('hold'), { held: false, since: null, reason: null })
-  })
-
-  it.each([
-    ['put back', (dataDir: string) => join(dataDir, 'nuncio.db')],
-    ['somewhere else, such as in a backup', (dataDir: string) => join(dataDir, 'elsewhere', 'nuncio.db')],
-  ])('G12: holds the new one when what is copied is an older state that was %s', async (_, placeIn) => {
-    const nuncio = await startNuncio()
-    const place = placeIn(nuncio.dataDir)
-    const kept = join(nuncio.dataDir, 'kept.db')
-    const { id } = await nuncio.operator.administration.findConnection(SENDER, null)
-    await nuncio.operator.administration.setConnectionState(id, 'paused', 'test')
-    const { messageId } = await nuncio.text(TO, 'waits')
-    await nuncio.stop()
-    copyFileSync(join(nuncio.dataDir, 'nuncio.db'), kept)
-    const on = await startNuncio({ dataDir: nuncio.dataDir, token: nuncio.token })
-    await on.operator.administration.setConnectionState(id, 'active', 'test')
-    await on.reaches(messageId, 'PUBLISHED', 'DELIVERED', 'READ')
-    await on.stop()
-    for (const rest of ['-wal', '-shm']) rmSync(`${place}${rest}`, { force: true })
-    mkdirSync(dirname(place), { recursive: true })
-    copyFileSync(kept, place)
-
-    const said = await new CliOn(nuncio.dataDir, postgres).run('copy', '--from', `sqlite:${place}`)
-
-    assert.deepEqual([said.code, /warning: .* it is an older state of the database/.test(said.stderr)], [0, true])
-    const there = await startNuncio({ dataDir: nuncio.dataDir, token: nuncio.token, settings: postgres })
-    await there.operator.administration.setConnectionState(id, 'active', 'test')
-    assert.match((await there.operator.administration.readHold())?.reason ?? '', /older state/)
-    assert.match((await there.story(messageId)).laneWait?.words ?? '', /older state/)
-  })
-
-  it('G12: holds the second of two copies, because the first may have been served', async () => {
-    const nuncio = await startNuncio()
-    await nuncio.stop()
-    const second = await openTestDatabase()
-    try {
-      await new CliOn(nuncio.dataDir, postgres).json('copy')
-      const cli = new CliOn(nuncio.dataDir, { NUNCIO_DATABASE_URL: second.url })
-
-      const said = await cli.run('copy', '--json')
-
-      assert.match(
-        said.stderr,
-        /warning: .*the data were copied to PostgreSQL at .* If that copy was never served.*nuncio hold --release/,
-      )
-      assert.match((await cli.json<{ reason: string }>('hold')).reason, /^the data were copied to PostgreSQL at/)
-    } finally {
-      await second.drop()
-    }
-  })
-
-  it('G12: doubts in the old one what was open: in the new one others may have followed it', async () => {
-    const nuncio = await startNuncio()
-    await nuncio.text(TO, 'delivered')
-    await nuncio.stop()
-    const sqlite = new DatabaseSync(join(nuncio.dataDir, 'nuncio.db'))
-    onTestFinished(() => sqlite.close())
-    sqlite.exec(
-      `insert into open_attempt (connection_id, message_sequence, number, epoch, started_at, crashes)
-         select connection_id, sequence, 2, 7, 1700000000000, 1 from message`,
-    )
-
-    await new CliOn(nuncio.dataDir, postgres).json('copy')
-
-    const doubted = 'select message_sequence = doubted_sequence as yes from open_attempt'
-    assert.equal(sqlite.prepare(doubted).get()?.['yes'], 1)
-    assert.deepEqual(await query(doubted), [{ yes: null }])
   })
 
   it('lets nothing young go by partition, also where the tables were made long ago', async () => {

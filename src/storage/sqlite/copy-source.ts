@@ -131,10 +131,11 @@ export class CopySource {
 function refuseUnknown(database: DatabaseSync, path: string): void {
   const known = readMigrations().at(-1)?.number ?? 0
   const newer = database.prepare('select name from migration where number > ? order by number limit 1').get(known)
-  if (!newer) return
+  const name = newer?.['name'] as string | undefined
+  if (name === undefined) return
   throw new Refusal(
     'database_newer',
-    `The database at ${path} was changed by a newer version of Nuncio (${newer['name']}), and this one would leave out what it does not know. Copy it with that version.`,
+    `The database at ${path} was changed by a newer version of Nuncio (${name}), and this one would leave out what it does not know. Copy it with that version.`,
   )
 }
 
