@@ -86,9 +86,14 @@ export async function copyInstallation(request: CopyRequest): Promise<Copied> {
 }
 
 /** The hold that came along, or one of its own: the service that would find that it has gone back never starts here. */
-function findHold(source: CopySource, { from, settings }: CopyRequest): CopiedHold | null {
+function findHold(source: CopySource, request: CopyRequest): CopiedHold | null {
   const held = source.heldBecause()
-  if (held !== null) return { reason: held, isOfCopy: held.startsWith(MOVED) }
+  const reason = howGoneBack(source, request) ?? held
+  return reason === null ? null : { reason, isOfCopy: reason === held && held.startsWith(MOVED) }
+}
+
+/** In words; null when it is as it was left. */
+function howGoneBack(source: CopySource, { from, settings }: CopyRequest): string | null {
   const found = source.found()
   const beside = readRemembered(dirname(from.path))
   // Not what is remembered of another one: its data folder is none of this one's business.
@@ -96,7 +101,7 @@ function findHold(source: CopySource, { from, settings }: CopyRequest): CopiedHo
   const isOurs = served !== null && (served === 'unreadable' || served.installation === found.installation)
   for (const remembered of isOurs ? [beside, served] : [beside]) {
     const finding = judgeFound(remembered, found)
-    if (finding.is !== 'as-remembered') return { reason: finding.reason, isOfCopy: false }
+    if (finding.is !== 'as-remembered') return finding.reason
   }
   return null
 }
