@@ -1,5 +1,4 @@
 import type { ConnectionId, Instant } from '../../../core/ids.ts'
-import type { MessageState } from '../../../core/message/message.ts'
 import type { Reader, Reading } from '../store.ts'
 import { ALL_CONNECTIONS, HourTally, type ReasonRow, reasonKey, type TallyRow, tallyKey } from './hour-tally.ts'
 import { firstWhole } from './hours.ts'
@@ -107,7 +106,7 @@ function withoutLosses(found: HourTally, kept: Kept): HourTally {
   for (const row of kept.reasons)
     if (row.count > (reasons.get(reasonKey(row))?.count ?? 0)) reasons.set(reasonKey(row), row)
   for (const { account_id: accountId, state, reason, count, latest_at: latestAt } of reasons.values())
-    tally.addReason({ accountId, state: state as MessageState, reason, count, latestAt })
+    tally.addReason({ accountId, state, reason, count, latestAt })
   return tally
 }
 
