@@ -8,11 +8,16 @@ import { waitUntil } from '../../../test/support/black-box/wait-until.ts'
 import type { TestDatabase } from '../../../test/support/postgres/test-database.ts'
 import { DEFAULT_LANE_POLICY } from '../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../core/ids.ts'
+import { judgeTry } from '../../core/notices/judge-try.ts'
+import type { NoticeKind } from '../../core/notices/notice-kinds.ts'
 import type { Administration } from '../../core/ports/administration.ts'
+import type { PostEnd } from '../../core/ports/guarded-post.ts'
 import { createAdministration } from '../shared/administration.ts'
+import { createDeliveries } from '../shared/deliveries/deliveries.ts'
 import type { Engine } from '../shared/engine.ts'
 import { snapshot } from '../shared/store.ts'
 import type { Tables } from '../shared/tables.ts'
+import { createWebhooks } from '../shared/webhooks/webhooks.ts'
 import { postgresEngine } from './administration-engine.ts'
 import { createPostgresDialect, openPool } from './kysely-dialect.ts'
 
@@ -104,10 +109,10 @@ async function actions(): Promise<string[]> {
 }
 
 /** Resolves once somebody waits for a lock that the service holds. */
-async function somebodyWaits(): Promise<void> {
+async function somebodyWaits(count = 1): Promise<void> {
   const waits = async () => {
     const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    return (await looker.query(waiting)).rows.length > 0
+    return (await looker.query(waiting)).rows.length >= count
   }
   await waitUntil('a change waits for the service', waits, { deadlineMs: 5_000, everyMs: 5 })
 }
@@ -314,6 +319,36 @@ describe('several people who change things at once', () => {
     )
     assert.equal(rows.length, 3)
     assert.equal((await administration.explainMessage(waiting.id)).position, 1)
+  })
+
+  it('keep a webhook from being disabled beside them, so that what the others want is not forgotten', async () => {
+    const store = { database: kysely(), engine: postgresEngine, now: () => Date.now() }
+    const [hooks, work] = [createWebhooks(store), createDeliveries(store)]
+    const add = (id: string, kind: NoticeKind) =>
+      hooks.addWebhook(
+        { accountId: account, id, url: 'https://shop.example/hook', description: '', kinds: [kind], secret: 'sealed' },
+        'test',
+      )
+    await add('whk_gone', 'webhook.disabled')
+    await hooks.testWebhook({ accountId: account, id: 'whk_gone' }, 'test')
+    const [claimed] = await work.claimDue({ room: 1, roomForFailing: 1, leaseMs: 60_000 })
+    assert.ok(claimed)
+    const gone: PostEnd = { kind: 'answered', status: 410, retryAfterMs: null, excerpt: '' }
+    const judged = judgeTry(gone, { number: 1, now: Date.now(), lot: 0.5 })
+
+    await service.query('begin; select pg_advisory_xact_lock(3, 0)')
+    const adding = add('whk_new', 'message.failed')
+    await somebodyWaits()
+    const recording = work.record([{ ...claimed, at: Date.now(), tookMs: 1, judged }])
+    const hasWaited = await Promise.race([recording.then(() => false), somebodyWaits(2).then(() => true)])
+    await service.query('commit')
+    await adding
+    const disabled = await recording
+
+    const { rows } = await looker.query('select kind from notice_want')
+    assert.equal(hasWaited, true)
+    assert.equal(disabled.length, 1)
+    assert.deepEqual(rows, [{ kind: 'message.failed' }])
   })
 
   it('read a story as it was at one moment', async () => {

@@ -25,17 +25,22 @@ type OfOne = Pick<TriedDelivery, 'accountId' | 'webhookId'>
 /** See `Deliveries.record`. */
 export function recordTries(store: Store, tried: readonly TriedDelivery[]): Promise<readonly DisabledWebhook[]> {
   return store.database.transaction().execute(async (tables) => {
+    const at = store.now()
+    const mayDisable = await isAnyToDisable(tables, tried, at)
+    // First of all, as every change does: it writes anew what an account wants, and who does the same beside it would
+    // lose what the other has just written.
+    if (mayDisable) await store.engine.beginChange(tables)
     const suspects = new Map<string, OfOne & { readonly isGone: boolean }>()
     for (const one of tried) {
       if (!(await writeTry(tables, one))) continue
-      const { accountId, webhookId, at, judged } = one
+      const { accountId, webhookId, judged } = one
       const isDelivered = judged.next.do === 'done'
       await tables
         .updateTable('webhook')
         .set(
           isDelivered
-            ? { failing_since: null, last_delivered_at: at }
-            : { failing_since: sql<Instant>`coalesce(failing_since, ${sql.lit(at)})` },
+            ? { failing_since: null, last_delivered_at: one.at }
+            : { failing_since: sql<Instant>`coalesce(failing_since, ${sql.lit(one.at)})` },
         )
         .where('account_id', '=', accountId)
         .where('id', '=', webhookId)
@@ -46,12 +51,36 @@ export function recordTries(store: Store, tried: readonly TriedDelivery[]): Prom
       }
     }
     const disabled: DisabledWebhook[] = []
-    for (const suspect of suspects.values()) {
-      const code = await disableIfDue(tables, { suspect, at: store.now() })
+    for (const suspect of mayDisable ? suspects.values() : []) {
+      const code = await disableIfDue(tables, { suspect, at })
       if (code) disabled.push({ accountId: suspect.accountId, webhookId: suspect.webhookId, code })
     }
     return disabled
   })
+}
+
+/** Looked at before anything is written. A webhook that fails for days by then is no other one a moment later. */
+async function isAnyToDisable(tables: Writing, tried: readonly TriedDelivery[], at: Instant): Promise<boolean> {
+  if (tried.some(({ judged }) => judged.next.do === 'disable')) return true
+  const failed = tried.filter(({ judged }) => judged.next.do !== 'done')
+  if (failed.length === 0) return false
+  const failing = await tables
+    .selectFrom('webhook')
+    .select('id')
+    .where(
+      'account_id',
+      'in',
+      failed.map(({ accountId }) => accountId),
+    )
+    .where(
+      'id',
+      'in',
+      failed.map(({ webhookId }) => webhookId),
+    )
+    .where('failing_since', '<=', at - DISABLED_AFTER_MS)
+    .limit(1)
+    .executeTakeFirst()
+  return failing !== undefined
 }
 
 /** False when the claim is another's by now: what it comes to is for that one to say. */
