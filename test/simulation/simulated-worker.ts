@@ -32,7 +32,8 @@ export class SimulatedWorker {
       channels,
       clock: machine.clock,
       journal,
-      mediaFetchedSince: () => null,
+      // Others see to the media here, from the first moment on.
+      mediaFetchedSince: () => 0,
       wantMedia: () => {},
       pollEveryMs: 10_000,
       tellOthers,
