@@ -140,6 +140,7 @@ export const overviewRoutes = {
     method: 'PUT',
     path: '/accounts/:account/retention',
     access: 'owner',
+    stepUp: true,
     params: ofAccount,
     body: ownTimes,
     reply: ownTimes,

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+
 import { beforeEach, describe, it } from 'vitest'
 import { ENGINES } from '../../../../test/support/administration-world/open-administration-world.ts'
 import { ConsoleWorld, type Visitor } from '../../../../test/support/console-world/console-world.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../../core/ids.ts'
 
 const MINUTE_MS = 60_000
+const STEP_UP_LASTS_MS = 5 * MINUTE_MS
 const NONE = { bodiesDays: null, messagesDays: null }
 
 let world: ConsoleWorld
@@ -80,6 +82,15 @@ describe.each(ENGINES)('retention in the console, on %s', (engine) => {
     { bodiesDays: 20, messagesDays: 10 },
   ])('refuses %j', async (body) => {
     assert.match(await world.refusal('changeRetention', change(anna, body)), /^4\d\d \w+_invalid$/)
+    assert.deepEqual((await read(anna)).own, NONE)
+  })
+
+  it('is changed by nobody whose proof of who they are is old: what it forgets does not come back', async () => {
+    world.now += STEP_UP_LASTS_MS + 1
+
+    const late = await world.refusal('changeRetention', change(anna, { bodiesDays: 7, messagesDays: null }))
+
+    assert.equal(late, '403 step_up_required')
     assert.deepEqual((await read(anna)).own, NONE)
   })
 
