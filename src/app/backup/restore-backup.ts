@@ -5,7 +5,7 @@ import { Refusal } from '../../core/refusals.ts'
 import { KeyRing } from '../../secrets/key-ring.ts'
 import { KeyRingFile } from '../../secrets/key-ring-file.ts'
 import type { AppliedMigration, MovedMedia, RestoredHold } from '../../storage/shared/backup-facts.ts'
-import { type Remembered, RemembranceFile } from '../../storage/shared/remembrance.ts'
+import { type Remembered, RemembranceFile, readable } from '../../storage/shared/remembrance.ts'
 import { spoolFolder } from '../spool-folder.ts'
 import { translateDiskError } from './disk.ts'
 import { type Manifest, readManifest } from './manifest.ts'
@@ -32,7 +32,7 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
   const reason = `it was restored from the backup of ${manifest.takenAt.slice(0, 16).replace('T', ' ')} UTC and knows nothing of what was sent since`
   const file = RemembranceFile.in(settings.dataDir)
   const memory = file.read()
-  const remembered = memory === 'unreadable' ? null : memory
+  const remembered = readable(memory)
   try {
     const media = await bringMedia({ manifest, folder, settings, request })
     const hold: RestoredHold = { reason, at, withoutSecrets, media, holdsRemembered: holdsOf(remembered, manifest) }

@@ -9,6 +9,7 @@ import {
   type Remembered,
   type RememberedServer,
   type RemembranceFile,
+  readable,
   wasHeldSince,
 } from '../shared/remembrance.ts'
 import type { Ask, Row } from './link.ts'
@@ -17,10 +18,9 @@ import type { Slot } from './slot.ts'
 // What cannot be used is met again and again by each connection. People need to be told now and then.
 const ALARM_AGAIN_AFTER_MS = 60_000
 
-// The number of the timeline is the beginning of the name of the log's file. A standby writes none.
+// A standby writes no log, and must not ask for its timeline.
 const SERVER = `(select system_identifier::text from pg_control_system()) as server,
-    case when pg_is_in_recovery() then 0
-      else ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer end as timeline,
+    case when pg_is_in_recovery() then 0 else this_timeline() end as timeline,
     current_setting('synchronous_standby_names') <> '' as is_synchronous`
 
 const LOOK = `select installation, mark, holds, pg_is_in_recovery() as is_standby, ${SERVER},
@@ -67,7 +67,7 @@ export class DatabaseMemory {
     const found = toRemembered(row)
     const latest = latestOf(ours, found)
     const finding = judgeFound(latest, found)
-    const remembered = latest === 'unreadable' ? null : latest
+    const remembered = readable(latest)
     if (finding.is === 'not-ours') {
       const refusal = notOurs(finding.reason, this.#parts.file)
       this.#tell(refusal.message)

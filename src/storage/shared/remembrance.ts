@@ -15,6 +15,11 @@ export interface Remembered {
   readonly server: RememberedServer | null
 }
 
+/** Null where nobody knows how far it had got. */
+export function readable(memory: Memory): Remembered | null {
+  return memory === 'unreadable' ? null : memory
+}
+
 export interface RememberedServer {
   /** Drawn when its data folder was made. Its standbys have the same. */
   readonly id: string

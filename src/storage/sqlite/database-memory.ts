@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Instant } from '../../core/ids.ts'
-import { judgeFound, type Remembered, type RemembranceFile } from '../shared/remembrance.ts'
+import { judgeFound, type Remembered, type RemembranceFile, readable } from '../shared/remembrance.ts'
 
 /**
  * Remembers, in a file beside the database, how far it had got: one that was put back from a backup knows nothing of
@@ -31,7 +31,7 @@ export class DatabaseMemory {
     // Whose database is put in the place of another may have a reason to, but not to send what that one had waiting.
     this.#hold.run(now, finding.reason)
     this.#doubt.run()
-    this.#countHold.run(remembered === null || remembered === 'unreadable' ? 0 : remembered.holds)
+    this.#countHold.run(readable(remembered)?.holds ?? 0)
     return finding.reason
   }
 
