@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, it, vi } from 'vitest'
+import { describe, it, vi } from 'vitest'
 import { judgeRun } from '../support/black-box/judge-run.ts'
 import { Load } from '../support/black-box/load.ts'
 import { NuncioCli } from '../support/black-box/nuncio-cli.ts'
@@ -15,8 +15,7 @@ import { skipNote } from '../support/black-box/skip-note.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
 import { openWorld, type World } from '../support/black-box/world.ts'
 import type { DeliveredEntry, ListedMessage } from '../support/ledger/ledger-input.ts'
-import { obstacleToDumping, openDumpingServer } from '../support/postgres/dumping-server.ts'
-import type { PostgresServer } from '../support/postgres/postgres-server.ts'
+import { obstacleToDumping, shareDumpingServer } from '../support/postgres/dumping-server.ts'
 import {
   assertIsToldTo,
   assertNothingIsSent,
@@ -37,14 +36,7 @@ const RUN_IN_MS = 1_500
 const LOAD = { pauseMs: 20, keyedShare: 0.3, seed }
 const obstacle = obstacleToDumping()
 
-let server: PostgresServer | null = null
-let databases = 0
-
-beforeAll(async () => {
-  if (obstacle === null) server = await openDumpingServer()
-})
-
-afterAll(() => server?.close())
+const createDatabase = shareDumpingServer()
 
 type Environment = Readonly<Record<string, string>>
 
@@ -54,9 +46,7 @@ interface Taken {
 }
 
 async function onPostgres(): Promise<Environment> {
-  assert.ok(server)
-  databases += 1
-  return { NUNCIO_DATABASE_URL: await server.createDatabase(`fault_${databases}`) }
+  return { NUNCIO_DATABASE_URL: await createDatabase() }
 }
 
 const SIDES: readonly { name: string; why: string | null; open: () => Promise<Environment> }[] = [

@@ -1,26 +1,18 @@
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, it, onTestFinished, vi } from 'vitest'
+import { describe, it, onTestFinished, vi } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { CliOn } from '../support/journey/cli-on.ts'
 import { openStranger, readRows } from '../support/journey/engines.ts'
 import { type Journey, SENDER, startNuncio, temporaryFolder } from '../support/journey/start-nuncio.ts'
-import { obstacleToDumping, openDumpingServer } from '../support/postgres/dumping-server.ts'
-import type { PostgresServer } from '../support/postgres/postgres-server.ts'
+import { obstacleToDumping, shareDumpingServer } from '../support/postgres/dumping-server.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const TO = '15551234567'
 const obstacle = obstacleToDumping()
-let server: PostgresServer | null = null
-let databases = 0
-
-beforeAll(async () => {
-  if (obstacle === null) server = await openDumpingServer()
-})
-
-afterAll(() => server?.close())
+const createDatabase = shareDumpingServer()
 
 type Settings = Readonly<Record<string, string>>
 
@@ -40,17 +32,18 @@ const SIDES: readonly { name: string; why: string | null; open: () => Promise<Se
   {
     name: 'PostgreSQL',
     why: obstacle,
-    open: async () => {
-      const own = server
-      assert.ok(own)
-      databases += 1
-      const name = `journey_${databases}`
-      const url = await own.createDatabase(name)
-      onTestFinished(() => own.dropDatabase(name))
-      return { NUNCIO_DATABASE_URL: url }
-    },
+    open: async () => ({ NUNCIO_DATABASE_URL: await createDatabase() }),
   },
 ]
+
+/** A service, where its backups are kept, and a clock that is set by hand. */
+async function openKept(open: () => Promise<Settings>) {
+  const settings = await open()
+  const nuncio = await startNuncio({ settings })
+  vi.useFakeTimers({ toFake: ['Date'] })
+  onTestFinished(() => void vi.useRealTimers())
+  return { cli: new CliOn(nuncio.dataDir, settings), folder: join(nuncio.dataDir, 'kept') }
+}
 
 async function stepBack(nuncio: Journey, state: 'paused' | 'active'): Promise<void> {
   const { id } = await nuncio.operator.administration.findConnection(SENDER, null)
@@ -203,12 +196,7 @@ describe.each(SIDES)('backup and restore on $name', ({ why, open }) => {
   })
 
   promises(`keeps as many as it is told, and nothing of its own that was not finished${note}`, async () => {
-    const settings = await open()
-    const nuncio = await startNuncio({ settings })
-    const cli = new CliOn(nuncio.dataDir, settings)
-    const folder = join(nuncio.dataDir, 'kept')
-    vi.useFakeTimers({ toFake: ['Date'] })
-    onTestFinished(() => void vi.useRealTimers())
+    const { cli, folder } = await openKept(open)
     const taken: string[] = []
     for (const day of [1, 2, 3]) {
       vi.setSystemTime(Date.UTC(2030, 0, day))
@@ -228,12 +216,7 @@ describe.each(SIDES)('backup and restore on $name', ({ why, open }) => {
   })
 
   promises(`never removes the backup that it just made, and says when others lie in the future${note}`, async () => {
-    const settings = await open()
-    const nuncio = await startNuncio({ settings })
-    const cli = new CliOn(nuncio.dataDir, settings)
-    const folder = join(nuncio.dataDir, 'kept')
-    vi.useFakeTimers({ toFake: ['Date'] })
-    onTestFinished(() => void vi.useRealTimers())
+    const { cli, folder } = await openKept(open)
     for (const day of [1, 2]) {
       vi.setSystemTime(Date.UTC(2031, 0, day))
       await cli.json('backup', folder)

@@ -2,30 +2,17 @@ import assert from 'node:assert/strict'
 import { copyFileSync, mkdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterEach, beforeEach, describe, it, onTestFinished, vi } from 'vitest'
+import { describe, it, onTestFinished, vi } from 'vitest'
 import { CliOn } from '../support/journey/cli-on.ts'
+import { NewHome } from '../support/journey/new-home.ts'
 import { SENDER, startNuncio } from '../support/journey/start-nuncio.ts'
-import { withClient } from '../support/postgres/postgres-server.ts'
-import { openTestDatabase, type TestDatabase } from '../support/postgres/test-database.ts'
+import { openTestDatabase } from '../support/postgres/test-database.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
 const TO = '15551234567'
 
-let database: TestDatabase
-/** The new home, as the settings name it. */
-let postgres: { readonly NUNCIO_DATABASE_URL: string }
-
-beforeEach(async () => {
-  database = await openTestDatabase()
-  postgres = { NUNCIO_DATABASE_URL: database.url }
-})
-
-afterEach(() => database.drop())
-
-function query(sql: string): Promise<Record<string, unknown>[]> {
-  return withClient(database.url, async (client) => (await client.query(sql)).rows)
-}
+const home = new NewHome()
 
 describe('moving from SQLite what may have been sent already', () => {
   it.each([
@@ -48,10 +35,10 @@ describe('moving from SQLite what may have been sent already', () => {
     mkdirSync(dirname(place), { recursive: true })
     copyFileSync(kept, place)
 
-    const said = await new CliOn(nuncio.dataDir, postgres).run('copy', '--from', `sqlite:${place}`)
+    const said = await new CliOn(nuncio.dataDir, home.settings).run('copy', '--from', `sqlite:${place}`)
 
     assert.deepEqual([said.code, /warning: .* it is an older state of the database/.test(said.stderr)], [0, true])
-    const there = await startNuncio({ dataDir: nuncio.dataDir, token: nuncio.token, settings: postgres })
+    const there = await startNuncio({ dataDir: nuncio.dataDir, token: nuncio.token, settings: home.settings })
     await there.operator.administration.setConnectionState(id, 'active', 'test')
     assert.match((await there.operator.administration.readHold())?.reason ?? '', /older state/)
     assert.match((await there.story(messageId)).laneWait?.words ?? '', /older state/)
@@ -62,7 +49,7 @@ describe('moving from SQLite what may have been sent already', () => {
     await nuncio.stop()
     const second = await openTestDatabase()
     try {
-      await new CliOn(nuncio.dataDir, postgres).json('copy')
+      await new CliOn(nuncio.dataDir, home.settings).json('copy')
       const cli = new CliOn(nuncio.dataDir, { NUNCIO_DATABASE_URL: second.url })
 
       const said = await cli.run('copy', '--json')
@@ -88,10 +75,10 @@ describe('moving from SQLite what may have been sent already', () => {
          select connection_id, sequence, 2, 7, 1700000000000, 1 from message`,
     )
 
-    await new CliOn(nuncio.dataDir, postgres).json('copy')
+    await new CliOn(nuncio.dataDir, home.settings).json('copy')
 
     const doubted = 'select message_sequence = doubted_sequence as yes from open_attempt'
     assert.equal(sqlite.prepare(doubted).get()?.['yes'], 1)
-    assert.deepEqual(await query(doubted), [{ yes: null }])
+    assert.deepEqual(await home.query(doubted), [{ yes: null }])
   })
 })

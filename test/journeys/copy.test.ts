@@ -4,15 +4,14 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Client } from 'pg'
-import { afterEach, beforeEach, describe, it, onTestFinished, vi } from 'vitest'
+import { describe, it, onTestFinished, vi } from 'vitest'
 import { migrateDatabase } from '../../src/storage/postgres/open-database.ts'
 import { nuncioEnvironment, nuncioMain } from '../support/black-box/nuncio-environment.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
 import { CliOn } from '../support/journey/cli-on.ts'
+import { NewHome } from '../support/journey/new-home.ts'
 import { serveFiles, tinyPng } from '../support/journey/serve-files.ts'
 import { type Journey, SENDER, startNuncio, temporaryFolder } from '../support/journey/start-nuncio.ts'
-import { withClient } from '../support/postgres/postgres-server.ts'
-import { openTestDatabase, type TestDatabase } from '../support/postgres/test-database.ts'
 import { cutAt, TcpProxy } from '../support/tcp-proxy.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -20,23 +19,10 @@ vi.setConfig({ testTimeout: 60_000 })
 const LOOPBACK = { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' }
 const TO = '15551234567'
 
-let database: TestDatabase
-/** The new home, as the settings name it. */
-let postgres: { readonly NUNCIO_DATABASE_URL: string }
-
-beforeEach(async () => {
-  database = await openTestDatabase()
-  postgres = { NUNCIO_DATABASE_URL: database.url }
-})
-
-afterEach(() => database.drop())
-
-function query(sql: string): Promise<Record<string, unknown>[]> {
-  return withClient(database.url, async (client) => (await client.query(sql)).rows)
-}
+const home = new NewHome()
 
 async function isEmpty(): Promise<boolean> {
-  const [row] = await query('select (select count(*) from account) + (select count(*) from message) as rows')
+  const [row] = await home.query('select (select count(*) from account) + (select count(*) from message) as rows')
   return row?.['rows'] === '0'
 }
 
@@ -138,7 +124,7 @@ describe('moving from SQLite to PostgreSQL', () => {
     const { waiting, once } = await liveALittle(nuncio)
     await nuncio.stop()
     leaveTraces(nuncio.dataDir)
-    const [old, moved] = [new CliOn(nuncio.dataDir), new CliOn(nuncio.dataDir, postgres)]
+    const [old, moved] = [new CliOn(nuncio.dataDir), new CliOn(nuncio.dataDir, home.settings)]
     const before = await lookAtAll(old)
 
     const counts = await moved.json<{ table: string; rows: number; sha256: string }[]>('copy')
@@ -156,7 +142,7 @@ describe('moving from SQLite to PostgreSQL', () => {
     const there = await startNuncio({
       dataDir: nuncio.dataDir,
       token: nuncio.token,
-      settings: { ...LOOPBACK, ...postgres },
+      settings: { ...LOOPBACK, ...home.settings },
     })
     const repeated = await there.text(TO, 'once', { 'idempotency-key': 'order-1' })
     const { id, link } = await there.operator.administration.findConnection(SENDER, null)
@@ -178,14 +164,18 @@ describe('moving from SQLite to PostgreSQL', () => {
     const { messageId } = await nuncio.text(TO, 'waits')
     await nuncio.stop()
 
-    await new CliOn(nuncio.dataDir, postgres).json('copy')
+    await new CliOn(nuncio.dataDir, home.settings).json('copy')
     const old = await startNuncio({ dataDir: nuncio.dataDir, token: nuncio.token })
     await old.operator.administration.setConnectionState(id, 'active', 'test')
     const hold = await old.operator.administration.readHold()
 
     assert.match(hold?.reason ?? '', /^the data were copied to PostgreSQL at 127\.0\.0\.1:\d+\/nuncio_test_/)
     assert.match((await old.story(messageId)).laneWait?.words ?? '', /^the data were copied/)
-    assert.deepEqual(await new CliOn(nuncio.dataDir, postgres).json('hold'), { held: false, since: null, reason: null })
+    assert.deepEqual(await new CliOn(nuncio.dataDir, home.settings).json('hold'), {
+      held: false,
+      since: null,
+      reason: null,
+    })
   })
 
   it('lets nothing young go by partition, also where the tables were made long ago', async () => {
@@ -193,15 +183,15 @@ describe('moving from SQLite to PostgreSQL', () => {
     const { messageId } = await nuncio.text(TO, 'delivered')
     await nuncio.reaches(messageId, 'PUBLISHED', 'DELIVERED', 'READ')
     await nuncio.stop()
-    await migrateDatabase({ url: database.url, migrateUrl: database.url })
-    await query('update period set starts_at = now_ms() - 91 * 86400000::bigint; select open_period()')
+    await migrateDatabase({ url: home.url, migrateUrl: home.url })
+    await home.query('update period set starts_at = now_ms() - 91 * 86400000::bigint; select open_period()')
 
-    await new CliOn(nuncio.dataDir, postgres).json('copy')
+    await new CliOn(nuncio.dataDir, home.settings).json('copy')
 
-    assert.deepEqual(await query('select drop_period(0)'), [{ drop_period: false }])
-    assert.equal((await query(`select from message where id = '${messageId}'`)).length, 1)
-    await query('select open_period()')
-    const [{ starts, bases } = {}] = await query(
+    assert.deepEqual(await home.query('select drop_period(0)'), [{ drop_period: false }])
+    assert.equal((await home.query(`select from message where id = '${messageId}'`)).length, 1)
+    await home.query('select open_period()')
+    const [{ starts, bases } = {}] = await home.query(
       `select array_agg(starts_at order by number) = array_agg(starts_at order by starts_at, number) as starts,
          array_agg(block_base order by number) = array_agg(block_base order by block_base, number) as bases from period`,
     )
@@ -218,13 +208,13 @@ describe('moving from SQLite to PostgreSQL', () => {
     const { audits } = sqlite.prepare('select max(sequence) as audits from audit').get() as { audits: number }
     sqlite.close()
 
-    await new CliOn(nuncio.dataDir, postgres).json('copy')
+    await new CliOn(nuncio.dataDir, home.settings).json('copy')
 
-    await query(
+    await home.query(
       `insert into audit (at, actor, action, object) values (1, 'test', 'test', 'test');
        insert into channel_memory (kind, connection_id, key, value, at) values ('test', 'c', 'k', 'v', 1)`,
     )
-    const [next] = await query(
+    const [next] = await home.query(
       `select (select max(sequence) from audit) as audit, (select max(position) from channel_memory) as memory`,
     )
     assert.deepEqual(next, { audit: String(audits + 1), memory: '1001' })
@@ -240,7 +230,7 @@ describe('moving that is refused', () => {
   }
 
   async function refusalOf(dataDir: string, ...args: string[]): Promise<string> {
-    const { code, stdout, stderr } = await new CliOn(dataDir, postgres).run('copy', ...args)
+    const { code, stdout, stderr } = await new CliOn(dataDir, home.settings).run('copy', ...args)
     assert.deepEqual([code !== 0, stdout], [true, ''])
     return stderr
   }
@@ -254,7 +244,7 @@ describe('moving that is refused', () => {
   it('when the new one holds something already, such as a copy', async () => {
     const dataDir = await stopped()
 
-    await new CliOn(dataDir, postgres).json('copy')
+    await new CliOn(dataDir, home.settings).json('copy')
 
     assert.match(await refusalOf(dataDir), /holds an installation already.*\(database_not_empty\)/)
   })
@@ -266,14 +256,14 @@ describe('moving that is refused', () => {
     sqlite.close()
 
     assert.match(await refusalOf(dataDir), /newer version of Nuncio \(more\).*\(database_newer\)/)
-    await migrateDatabase({ url: database.url, migrateUrl: database.url })
+    await migrateDatabase({ url: home.url, migrateUrl: home.url })
     assert.ok(await isEmpty())
   })
 
   it('while the new one is served', async () => {
     const dataDir = await stopped()
-    await migrateDatabase({ url: database.url, migrateUrl: database.url })
-    await query(`insert into worker (id, heartbeat_until) values ('w', now_ms() + 10000)`)
+    await migrateDatabase({ url: home.url, migrateUrl: home.url })
+    await home.query(`insert into worker (id, heartbeat_until) values ('w', now_ms() + 10000)`)
 
     assert.match(await refusalOf(dataDir), /\(database_in_use\)/)
   })
@@ -295,8 +285,8 @@ describe('moving that is refused', () => {
     ['a row', 'return case when new.sequence <> 2 then new end', /message has 2 rows instead of 3/],
   ])('when %s did not arrive as it was, and nothing is kept', async (_, body, sentence) => {
     const dataDir = await stopped()
-    await migrateDatabase({ url: database.url, migrateUrl: database.url })
-    await query(
+    await migrateDatabase({ url: home.url, migrateUrl: home.url })
+    await home.query(
       `create function spoil() returns trigger language plpgsql as $$ begin ${body}; end $$;
        create trigger spoil before insert on settled for each row execute function spoil();
        create trigger spoil before insert on queued for each row execute function spoil()`,
@@ -318,8 +308,8 @@ describe('moving that is refused', () => {
       `insert into open_attempt (connection_id, message_sequence, number, epoch, started_at)
          select connection_id, min(sequence), 2, 7, 1700000000000 from message`,
     )
-    await migrateDatabase({ url: database.url, migrateUrl: database.url })
-    await query(
+    await migrateDatabase({ url: home.url, migrateUrl: home.url })
+    await home.query(
       `create function spoil() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
        create constraint trigger spoil after insert on account deferrable initially deferred for each row execute function spoil()`,
     )
@@ -333,10 +323,10 @@ describe('moving that is refused', () => {
 
   it('when nobody knows whether the new one took it: then the old one stays held', async () => {
     const dataDir = await stopped()
-    const proxy = await TcpProxy.open(Number(new URL(database.url).port))
-    const url = new URL(database.url)
+    const proxy = await TcpProxy.open(Number(new URL(home.url).port))
+    const url = new URL(home.url)
     url.port = String(proxy.port)
-    await migrateDatabase({ url: database.url, migrateUrl: database.url })
+    await migrateDatabase({ url: home.url, migrateUrl: home.url })
     const cut = cutAt('COMMIT')
     // Not at the transactions in which it is migrated.
     proxy.onServerData = (chunk, connection) =>
@@ -357,14 +347,15 @@ describe('moving that is refused', () => {
 
   it('leaves nothing when it is killed half-way, and works the next time', async () => {
     const dataDir = await stopped()
-    await migrateDatabase({ url: database.url, migrateUrl: database.url })
-    const holder = new Client({ connectionString: database.url })
+    await migrateDatabase({ url: home.url, migrateUrl: home.url })
+    const holder = new Client({ connectionString: home.url })
     await holder.connect()
     await holder.query('begin; lock table audit')
-    const child = spawn(process.execPath, [nuncioMain, 'copy'], { env: nuncioEnvironment(dataDir, postgres) })
+    const child = spawn(process.execPath, [nuncioMain, 'copy'], { env: nuncioEnvironment(dataDir, home.settings) })
     await waitUntil(
       'the copy waits for a table',
-      async () => (await query(`select from pg_locks where not granted and relation = 'audit'::regclass`)).length > 0,
+      async () =>
+        (await home.query(`select from pg_locks where not granted and relation = 'audit'::regclass`)).length > 0,
       { deadlineMs: 20_000, everyMs: 5 },
     )
 
@@ -375,14 +366,14 @@ describe('moving that is refused', () => {
       'the server has noticed',
       async () =>
         (
-          await query(
+          await home.query(
             `select from pg_stat_activity where datname = current_database() and xact_start < now() - interval '1 ms' and pid <> pg_backend_pid()`,
           )
         ).length === 0,
       { deadlineMs: 20_000, everyMs: 20 },
     )
     const wasEmpty = await isEmpty()
-    const counts = await new CliOn(dataDir, postgres).json<{ table: string; rows: number }[]>('copy')
+    const counts = await new CliOn(dataDir, home.settings).json<{ table: string; rows: number }[]>('copy')
 
     assert.ok(wasEmpty)
     assert.equal(counts.find(({ table }) => table === 'message')?.rows, 3)

@@ -1,27 +1,19 @@
 import assert from 'node:assert/strict'
 import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, it, onTestFinished, vi } from 'vitest'
+import { describe, it, onTestFinished, vi } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
 import { CliOn } from '../support/journey/cli-on.ts'
 import { openStranger } from '../support/journey/engines.ts'
 import { type Journey, startNuncio, temporaryFolder } from '../support/journey/start-nuncio.ts'
-import { obstacleToDumping, openDumpingServer } from '../support/postgres/dumping-server.ts'
-import type { PostgresServer } from '../support/postgres/postgres-server.ts'
+import { obstacleToDumping, shareDumpingServer } from '../support/postgres/dumping-server.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const TO = '15551234567'
 const obstacle = obstacleToDumping()
-let server: PostgresServer | null = null
-let databases = 0
-
-beforeAll(async () => {
-  if (obstacle === null) server = await openDumpingServer()
-})
-
-afterAll(() => server?.close())
+const createDatabase = shareDumpingServer()
 
 // Its transaction has begun to write.
 const IN_RESTORE = `select from pg_stat_activity where application_name = 'psql' and backend_xid is not null and state = 'idle in transaction'`
@@ -38,12 +30,7 @@ interface BackedUp {
 
 /** A service that was backed up with one message that was sent, and stopped. */
 async function backUp(): Promise<BackedUp> {
-  const own = server
-  assert.ok(own)
-  databases += 1
-  const name = `restore_${databases}`
-  const settings = { NUNCIO_DATABASE_URL: await own.createDatabase(name) }
-  onTestFinished(() => own.dropDatabase(name))
+  const settings = { NUNCIO_DATABASE_URL: await createDatabase() }
   const nuncio = await startNuncio({ settings })
   const { messageId } = await nuncio.text(TO, 'sent before')
   await nuncio.reaches(messageId, 'PUBLISHED', 'DELIVERED', 'READ')

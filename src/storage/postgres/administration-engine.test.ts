@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { Client } from 'pg'
+import type { Client } from 'pg'
 import { afterEach, beforeEach, describe, it } from 'vitest'
-import { openMigratedDatabase } from '../../../test/support/administration-world/migrated-database.ts'
+import { DAY_MS, FIRST_DAY, openDatabaseOfDays } from '../../../test/support/administration-world/database-of-days.ts'
 import type { TestDatabase } from '../../../test/support/postgres/test-database.ts'
 import { DEFAULT_LANE_POLICY } from '../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../core/ids.ts'
@@ -11,8 +11,6 @@ import { postgresEngine } from './administration-engine.ts'
 import { type OpenAdministration, openAdministration } from './open-administration.ts'
 import { PERIOD_LENGTH } from './periods.ts'
 
-const DAY_MS = 86_400_000
-const FIRST_DAY = Date.UTC(2027, 0, 1, 12)
 const ALL: MessageFilter = { accountId: null, connectionId: null, state: null, limit: null }
 const ALL_REQUESTS: RequestFilter = { accountId: null, tokenIds: null, connection: null, statuses: null, limit: null }
 
@@ -23,13 +21,7 @@ let account: AccountId
 let connection: ConnectionId
 
 beforeEach(async () => {
-  database = await openMigratedDatabase()
-  client = new Client({ connectionString: database.url })
-  await client.connect()
-  await client.query(
-    `create table day (ms bigint); insert into day values (${FIRST_DAY});
-     create or replace function now_ms() returns bigint language sql as 'select ms from day'`,
-  )
+  ;({ database, client } = await openDatabaseOfDays())
   const { url } = database
   visit = await openAdministration({ url, migrateUrl: url }, { create: false })
   account = (await visit.administration.createAccount('Acme', 'test')).id

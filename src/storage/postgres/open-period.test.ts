@@ -1,24 +1,15 @@
 import assert from 'node:assert/strict'
-import { Client } from 'pg'
+import type { Client } from 'pg'
 import { afterEach, beforeEach, describe, it } from 'vitest'
-import { openMigratedDatabase } from '../../../test/support/administration-world/migrated-database.ts'
+import { DAY_MS, FIRST_DAY, openDatabaseOfDays } from '../../../test/support/administration-world/database-of-days.ts'
 import type { TestDatabase } from '../../../test/support/postgres/test-database.ts'
-
-const DAY_MS = 86_400_000
-const FIRST_DAY = Date.UTC(2027, 0, 1, 12)
 
 let database: TestDatabase
 let client: Client
 
 beforeEach(async () => {
-  database = await openMigratedDatabase()
-  client = new Client({ connectionString: database.url })
-  await client.connect()
-  await client.query(
-    `create table day (ms bigint); insert into day values (${FIRST_DAY});
-     create or replace function now_ms() returns bigint language sql as 'select ms from day';
-     update period set starts_at = now_ms()`,
-  )
+  ;({ database, client } = await openDatabaseOfDays())
+  await client.query('update period set starts_at = now_ms()')
 })
 
 afterEach(async () => {

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { PostgresServer, type ServerOptions } from './postgres-server.ts'
 
 // Where Debian keeps each version with all its programs. What npm installs has no pg_dump.
@@ -15,6 +16,28 @@ export function openDumpingServer(options: ServerOptions = {}): Promise<Postgres
   const programs = findPrograms()
   if (programs === undefined) throw new Error(`Install it: ${obstacleToDumping()}`)
   return PostgresServer.open({ ...options, programs })
+}
+
+/**
+ * One for all tests of the file that calls this, where it can run. Returns what makes a database of its own for a test, and
+ * tells its URL; it goes with the test.
+ */
+export function shareDumpingServer(): () => Promise<string> {
+  let server: PostgresServer | null = null
+  let databases = 0
+  beforeAll(async () => {
+    if (obstacleToDumping() === null) server = await openDumpingServer()
+  })
+  afterAll(() => server?.close())
+  return async () => {
+    const own = server
+    if (own === null) throw new Error(`Skip the test: ${obstacleToDumping()}`)
+    databases += 1
+    const name = `test_${databases}`
+    const url = await own.createDatabase(name)
+    onTestFinished(() => own.dropDatabase(name))
+    return url
+  }
 }
 
 function findPrograms(): string | undefined {

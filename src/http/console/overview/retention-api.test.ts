@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-
 import { beforeEach, describe, it } from 'vitest'
 import { ENGINES } from '../../../../test/support/administration-world/open-administration-world.ts'
 import { ConsoleWorld, type Visitor } from '../../../../test/support/console-world/console-world.ts'

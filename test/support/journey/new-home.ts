@@ -1,0 +1,29 @@
+import { afterEach, beforeEach } from 'vitest'
+import { withClient } from '../postgres/postgres-server.ts'
+import { openTestDatabase, type TestDatabase } from '../postgres/test-database.ts'
+
+/** An empty database of PostgreSQL for data that move there. Each test of the file that makes this has one of its own. */
+export class NewHome {
+  #database: TestDatabase | null = null
+
+  constructor() {
+    beforeEach(async () => {
+      this.#database = await openTestDatabase()
+    })
+    afterEach(() => this.#database?.drop())
+  }
+
+  get url(): string {
+    if (!this.#database) throw new Error('There is one only within a test')
+    return this.#database.url
+  }
+
+  /** As a service is led there. */
+  get settings(): { readonly NUNCIO_DATABASE_URL: string } {
+    return { NUNCIO_DATABASE_URL: this.url }
+  }
+
+  query(sql: string): Promise<Record<string, unknown>[]> {
+    return withClient(this.url, async (client) => (await client.query(sql)).rows)
+  }
+}
