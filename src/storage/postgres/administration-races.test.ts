@@ -87,7 +87,7 @@ async function accept(client: Client = looker): Promise<{ id: MessageId; sequenc
 }
 
 async function settle(sequence: string, state: string, client: Client = looker): Promise<void> {
-  await client.query('select end_queued($1, $2, $3, null, null, 2)', [account, sequence, state])
+  await client.query('select end_queued($1, $2, $3, $4, null, null, 2)', [account, connection, sequence, state])
 }
 
 async function open(sequence: string, client: Client = looker): Promise<void> {

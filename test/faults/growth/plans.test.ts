@@ -151,13 +151,14 @@ function namesOf(ran: readonly Ran[]): ReadonlySet<string> {
 
 // What needs a situation that is hard to bring about is called by hand, and leaves nothing.
 const RARE = `begin;
-  select busy_steps(array['acc1'], array[null::bigint], array[(select max(sequence) from queued where account_id = 'acc1')],
+  select busy_steps(array['acc1'], array['con1'], array[null::bigint], array[(select max(sequence) from queued where account_id = 'acc1')],
     null, null);
   select announce_messages(array(select max(sequence) from settled where account_id = 'acc1'));
   select announce_notices('[]');
   select settle_found((select max(sequence) from queued where account_id = 'acc1'), 'DELIVERED', null, null, 1, null,
     'receipt-delivered', null, null);
-  select settle_orphan('acc1', (select max(sequence) from queued where account_id = 'acc1'), false, 1);
+  select settle_orphan(account_id, connection_id, sequence, false, 1)
+    from queued where account_id = 'acc1' order by sequence desc limit 1;
   rollback`
 
 // By name. They are only called by migrations and people, or touch none of these tables.

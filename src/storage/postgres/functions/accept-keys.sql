@@ -59,16 +59,20 @@ declare
   a_repeat record;
 begin
   for a_repeat in
-    select s.i, s.token_id, m.account_id, m.id, m.state
+    select s.i, s.token_id, s.account_id, coalesce(e.id, q.id) as id, coalesce(e.state, 'QUEUED') as state
       from unnest(key_at, accounts, token_ids) s (i, account_id, token_id)
       cross join lateral (select substr(verdicts[s.i], 3)::bigint as sequence where verdicts[s.i] like 'r %') r
-      cross join lateral (
-        -- By rows: see `write_steps`. What has ended lies in many tables, of which only an equation tells the right one.
-        (select q.account_id, q.id, 'QUEUED' as state from queued q
-          where (q.account_id, q.sequence) >= (s.account_id, r.sequence) and (q.account_id, q.sequence) <= (s.account_id, r.sequence) offset 0)
-        union all
-        (select e.account_id, e.id, e.state from settled e where e.account_id = s.account_id and e.sequence = r.sequence offset 0)
-      ) m
+      left join lateral (
+        -- It lies in many tables, of which only an equation tells the right one.
+        select id, state from settled where account_id = s.account_id and sequence = r.sequence offset 0
+      ) e on true
+      -- What waits has several indexes with the sequence in them, any of which may seem the shortest. Only the right one can
+      -- compare rows, and servers before version 18 do not see from rows where to end: so the first that comes is looked at.
+      left join lateral (
+        select id, account_id, sequence from queued where e.id is null and (account_id, sequence) >= (s.account_id, r.sequence)
+          order by account_id, sequence limit 1
+      ) q on q.account_id = s.account_id and q.sequence = r.sequence
+      where coalesce(e.id, q.id) is not null
   loop
     insert into request (account_id, token_id, request_id, received_at, took_us, status, code, body, message_id, remote_address, user_agent)
       values (a_repeat.account_id, a_repeat.token_id, request_ids[a_repeat.i], now - took[a_repeat.i] / 1000, took[a_repeat.i],

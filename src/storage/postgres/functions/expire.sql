@@ -42,7 +42,8 @@ begin
       continue when exists (select from open_attempt o where o.connection_id = a_lane.id and o.message_sequence = a_message.sequence);
       -- What was handed over once with an unknown fate may have arrived: nobody may say that it expired.
       may_have_arrived := exists (select from ended_attempt a where a.message_sequence = a_message.sequence and a.outcome = 'unknown');
-      perform end_queued(a_message.account_id, a_message.sequence, case when may_have_arrived then 'UNCONFIRMED' else 'EXPIRED' end,
+      perform end_queued(a_message.account_id, a_lane.id, a_message.sequence,
+        case when may_have_arrived then 'UNCONFIRMED' else 'EXPIRED' end,
         case when may_have_arrived then 'fate_unknown' else 'time_to_live_over' end, null, now);
       found_count := found_count + 1;
     end loop;

@@ -20,20 +20,25 @@ create or replace function due_media(a_worker text, an_account text, now bigint,
 as $$
 declare
   looked_at constant integer := 500;
+  in_the_way record;
+  has_forgotten boolean;
 begin
   loop
-    with oldest as (
-      select m.account_id, m.message_sequence, m.connection_id from media m where m.account_id = an_account and m.state = 'pending'
-        order by m.message_sequence limit looked_at
-    ), in_the_way as (
-      select o.account_id, o.message_sequence from oldest o where (
+    has_forgotten := false;
+    for in_the_way in
+      select o.message_sequence, o.connection_id from (
+        select m.account_id, m.message_sequence, m.connection_id from media m where m.account_id = an_account and m.state = 'pending'
+          order by m.message_sequence limit looked_at
+      ) o where (
         select true from queued q where q.account_id = o.account_id and q.sequence = o.message_sequence and q.connection_id = o.connection_id
       ) is null
-    )
-    update media m set state = 'forgotten', fetcher = null from in_the_way w
-      where (m.account_id, m.message_sequence) >= (w.account_id, w.message_sequence)
-        and (m.account_id, m.message_sequence) <= (w.account_id, w.message_sequence) and m.state = 'pending';
-    exit when not found;
+    loop
+      update media m set state = 'forgotten', fetcher = null
+        where m.account_id = an_account and m.connection_id = in_the_way.connection_id
+          and m.message_sequence = in_the_way.message_sequence and m.state = 'pending';
+      has_forgotten := has_forgotten or found;
+    end loop;
+    exit when not has_forgotten;
   end loop;
   -- Lane by lane, or what waits in the lanes of others would hide what is in ours.
   return query
@@ -96,16 +101,20 @@ $$;
 create or replace function take_media(a_worker text, a_spool text, sequences bigint[]) returns setof wanted_media language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
 as $$
+declare
+  f record;
 begin
   perform make_durable(2000);
-  return query
-  update media m set fetcher = a_worker from waiting_media(sequences) f
-    where (m.account_id, m.message_sequence) >= (f.account_id, f.sequence) and (m.account_id, m.message_sequence) <= (f.account_id, f.sequence)
-      and m.state = 'pending' and may_fetch_for(a_worker, f.owner)
-      and (m.fetcher is null or m.fetcher = a_worker or not lives(m.fetcher)
-        or (f.owner = a_worker and (select w.spool from worker w where w.id = m.fetcher) is distinct from a_spool))
-    returning m.message_sequence, f.message_id, m.account_id, m.connection_id, m.url, m.type, m.tries, m.next_try_at,
-      coalesce(f.owner = a_worker, false);
+  for f in select * from waiting_media(sequences) loop
+    return query
+    update media m set fetcher = a_worker
+      where m.account_id = f.account_id and m.connection_id = f.connection_id and m.message_sequence = f.sequence
+        and m.state = 'pending' and may_fetch_for(a_worker, f.owner)
+        and (m.fetcher is null or m.fetcher = a_worker or not lives(m.fetcher)
+          or (f.owner = a_worker and (select w.spool from worker w where w.id = m.fetcher) is distinct from a_spool))
+      returning m.message_sequence, f.message_id, m.account_id, m.connection_id, m.url, m.type, m.tries, m.next_try_at,
+        coalesce(f.owner = a_worker, false);
+  end loop;
 end
 $$;
 
@@ -205,31 +214,30 @@ begin
 end
 $$;
 
--- Whoever ends a message locks it first, and what belongs to it after: so nobody waits for one who waits for him.
-create or replace function lock_queued(an_account text, a_sequence bigint) returns text language plpgsql
+-- Whoever ends a message locks it first, and what belongs to it after: so nobody waits for one who waits for him. False when
+-- it does not wait any more.
+create or replace function lock_queued(an_account text, a_connection text, a_sequence bigint) returns boolean language plpgsql
   set enable_seqscan = off as $$
-declare
-  connection text;
 begin
-  select q.connection_id into connection from queued q where (q.account_id, q.sequence) >= (an_account, a_sequence)
-    and (q.account_id, q.sequence) <= (an_account, a_sequence) for update;
-  return connection;
+  perform from queued q
+    where q.account_id = an_account and q.sequence = a_sequence and q.connection_id = a_connection for update;
+  return found;
 end
 $$;
 
 -- Fails the message of an attachment, unless it is being handed over: then it may be on its way. And what was handed over
 -- once with an unknown fate may have arrived, so nothing may be said that denies it.
-create or replace function fail_for_media(an_account text, a_sequence bigint, a_code text, some_words text, at bigint) returns boolean language plpgsql
+create or replace function fail_for_media(an_account text, a_connection text, a_sequence bigint, a_code text, some_words text, at bigint) returns boolean language plpgsql
   set enable_seqscan = off as $$
 declare
-  connection constant text := lock_queued(an_account, a_sequence);
   may_have_arrived boolean;
 begin
-  if connection is null or exists (select from open_attempt o where o.connection_id = connection and o.message_sequence = a_sequence) then
+  if not lock_queued(an_account, a_connection, a_sequence)
+    or exists (select from open_attempt o where o.connection_id = a_connection and o.message_sequence = a_sequence) then
     return false;
   end if;
   may_have_arrived := exists (select from ended_attempt a where a.message_sequence = a_sequence and a.outcome = 'unknown');
-  return end_queued(an_account, a_sequence, case when may_have_arrived then 'UNCONFIRMED' else 'FAILED' end,
+  return end_queued(an_account, a_connection, a_sequence, case when may_have_arrived then 'UNCONFIRMED' else 'FAILED' end,
     case when may_have_arrived then 'fate_unknown' else a_code end, some_words, at);
 end
 $$;
@@ -238,12 +246,13 @@ create or replace function fail_media(a_worker text, a_sequence bigint, a_code t
   set enable_seqscan = off as $$
 declare
   account text;
+  connection text;
 begin
   perform make_durable(2000);
-  select m.account_id into account from media m where m.message_sequence = a_sequence;
-  perform lock_queued(account, a_sequence);
+  select m.account_id, m.connection_id into account, connection from media m where m.message_sequence = a_sequence;
+  perform lock_queued(account, connection, a_sequence);
   perform from media m where m.message_sequence = a_sequence and m.state = 'pending' and m.fetcher = a_worker for update;
-  if found and fail_for_media(account, a_sequence, a_code, some_words, a_time) then
+  if found and fail_for_media(account, connection, a_sequence, a_code, some_words, a_time) then
     update media m set state = 'failed', tries = tries + 1, code = a_code, words = some_words, ended_at = a_time, fetcher = null
       where m.message_sequence = a_sequence;
   end if;
@@ -257,27 +266,28 @@ declare
   found_media record;
   account text;
   connection text;
+  waits boolean;
   some_words text;
 begin
   perform make_durable(2000);
   delete from stray_file f using unnest(sequences, paths) s (sequence, path)
     where f.spool = a_spool and f.message_sequence = s.sequence and f.path = s.path;
   for i in 1 .. coalesce(cardinality(sequences), 0) loop
-    select m.account_id into account from media m where m.message_sequence = sequences[i];
-    connection := lock_queued(account, sequences[i]);
-    select m.account_id, m.connection_id, m.tries into found_media from media m
+    select m.account_id, m.connection_id into account, connection from media m where m.message_sequence = sequences[i];
+    waits := lock_queued(account, connection, sequences[i]);
+    select m.tries into found_media from media m
       -- By the message: the index by spool, which looks as good while nobody has gathered statistics, finds the whole spool.
       where m.message_sequence = sequences[i] and m.path = paths[i] and m.spool || '' = a_spool and m.state = 'ready' for update;
     continue when not found;
-    if connection is distinct from found_media.connection_id then
+    if not waits then
       update media m set state = 'forgotten' where m.message_sequence = sequences[i];
       continue;
     end if;
     continue when exists (select from open_attempt o
-      where o.connection_id = found_media.connection_id and o.message_sequence = sequences[i]);
+      where o.connection_id = connection and o.message_sequence = sequences[i]);
     if found_media.tries >= most_tries then
       some_words := 'it was fetched ' || found_media.tries || ' times, and each time the file went';
-      perform fail_for_media(found_media.account_id, sequences[i], 'media_lost', some_words, a_time);
+      perform fail_for_media(account, connection, sequences[i], 'media_lost', some_words, a_time);
       update media m set state = 'failed', code = 'media_lost', words = some_words, ended_at = a_time where m.message_sequence = sequences[i];
     else
       update media m set state = 'pending', next_try_at = a_time, path = null, spool = null, fetcher = null
@@ -287,7 +297,7 @@ begin
           from timeline t where t.message_sequence = sequences[i]
         on conflict do nothing;
     end if;
-    return next found_media.connection_id;
+    return next connection;
   end loop;
 end
 $$;

@@ -14,10 +14,12 @@
 --
 -- It is planned once, perhaps while nothing is there yet, and must then serve millions. So the planner is left no choice
 -- but the index of each key: what is looked for stands in a subselect of its own, or, where rows are changed, between the
--- key and itself. As an equation it would be joined, and a table that seemed empty was read from end to end for that. What
--- waits has several indexes with the sequence in them, and once a backlog has gone, any of them may seem the shortest, also
--- one that must be read from end to end: so it is looked for by rows, which only one index can compare, or by all that it
--- may be found by. And arrays are looked into by position: each that is unnested costs ten times as much.
+-- key and itself. As an equation it would be joined, and a table that seemed empty was read from end to end for that. Where
+-- a key has two columns, the first stands in an array alone: servers before version 18 read on until it changes, unless they
+-- know what it equals, and those before 17 may leave out an array of the second. What waits has several indexes with the
+-- sequence in them, and once a backlog has gone, any of them may seem the shortest, also one that must be read from end to
+-- end: so it is looked for by all that it may be found by. And arrays are looked into by position: each that is unnested
+-- costs ten times as much.
 create or replace function write_steps(
   a_worker text, a_slot integer, a_count bigint, lock_ms integer,
   -- True: what others have locked is left out instead of waited for.
@@ -58,7 +60,7 @@ begin
   perform make_durable(lock_ms);
   perform note_in_turn(a_worker, a_slot, a_count);
   if wary then
-    busy := busy_steps(accounts, close_sequences, open_sequences, extras, drop_sequences);
+    busy := busy_steps(accounts, connections, close_sequences, open_sequences, extras, drop_sequences);
     foreach at in array busy loop
       -- No end that there is, and nothing to open.
       ends[at] := 9;
@@ -83,9 +85,9 @@ begin
             and queued.attempts = open_numbers[i] - case when close_sequences[i] = open_sequences[i] then 2 else 1 end
             -- Sequences of a lane commit in their order: whoever sees this message sees all that come before it.
             and (alones[i] is not true or (
-              select b.sequence from queued b
-                where (b.connection_id, b.sequence) >= (connections[i], 0) and (b.connection_id, b.sequence) < (connections[i], open_sequences[i])
-                  and b.sequence is distinct from close_sequences[i]
+              select b.sequence from (
+                select * from queued where (connection_id, sequence) >= (connections[i], 0) order by connection_id, sequence limit 2
+              ) b where b.connection_id = connections[i] and b.sequence < open_sequences[i] and b.sequence is distinct from close_sequences[i]
                 limit 1
             ) is null)
           for no key update
@@ -130,8 +132,9 @@ begin
   if 1 = any (ends) then
     with gone as (
       delete from queued q using generate_series(1, n) i
-        where ends[i] = 1 and result[i] is not null and (q.account_id, q.sequence) >= (accounts[i], close_sequences[i])
-          and (q.account_id, q.sequence) <= (accounts[i], close_sequences[i])
+        where ends[i] = 1 and result[i] is not null
+          and q.account_id = any (array[accounts[i]]) and q.connection_id = any (array[connections[i]])
+          and q.sequence >= close_sequences[i] and q.sequence <= close_sequences[i]
         returning q.*, i
     )
     insert into settled (sequence, id, account_id, connection_id, token_id, request_id, body, body_crc, recipient, type, state,
@@ -151,9 +154,10 @@ begin
 
   if 2 = any (ends) then
     update queued q set attempts = close_numbers[i] from generate_series(1, n) i
-      where ends[i] = 2 and result[i] is not null and (q.account_id, q.sequence) >= (accounts[i], close_sequences[i])
-        and (q.account_id, q.sequence) <= (accounts[i], close_sequences[i]);
-    perform settle_orphan(accounts[i], close_sequences[i], outcomes[i] = 'unknown', least(ended_ats[i], now)) from generate_series(1, n) i
+      where ends[i] = 2 and result[i] is not null
+        and q.account_id = any (array[accounts[i]]) and q.connection_id = any (array[connections[i]])
+        and q.sequence >= close_sequences[i] and q.sequence <= close_sequences[i];
+    perform settle_orphan(accounts[i], connections[i], close_sequences[i], outcomes[i] = 'unknown', least(ended_ats[i], now)) from generate_series(1, n) i
       where ends[i] = 2 and result[i] is not null and (select c.state from connection c where c.id = connections[i]) = 'removed';
   end if;
 
@@ -206,7 +210,7 @@ begin
     at := extras[e];
     continue when result[at] is null;
     if drop_sequences[e] is not null then
-      perform end_queued(accounts[at], drop_sequences[e], drop_states[e], drop_reasons[e], drop_words[e], ats[at]);
+      perform end_queued(accounts[at], connections[at], drop_sequences[e], drop_states[e], drop_reasons[e], drop_words[e], ats[at]);
     end if;
     if remembers[e] then
       update lane set head = heads[e], trouble = troubles[e], wait_reason = wait_reasons[e], wait_words = words_of_waits[e],

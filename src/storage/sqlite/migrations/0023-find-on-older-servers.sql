@@ -1,0 +1,3 @@
+-- Why: nothing to do here. On PostgreSQL before version 18 each message that was sent read all that waited.
+-- Locks: nothing.
+-- breaking: no
