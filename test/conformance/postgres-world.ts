@@ -25,8 +25,8 @@ export interface PostgresWorld extends StorageWorld {
 
 const SPOOL = 'spool' as SpoolId
 
-/** The time of the database is a row that the world's clock writes. */
-async function prepare(url: string): Promise<void> {
+/** Makes our tables. The time of the database is a row that the world's clock writes. */
+export async function prepareForHandClock(url: string): Promise<void> {
   await migrateDatabase({ url, migrateUrl: url })
   await withClient(url, async (client) => {
     await client.query(
@@ -43,7 +43,7 @@ export async function newPostgresWorld({
   maxWaitingPerConnection = 0,
   maxWaitingPerAccount = 0,
 }: WorldOptions = {}): Promise<PostgresWorld> {
-  const database = await openTestDatabase({ name: 'conformance', prepare })
+  const database = await openTestDatabase({ name: 'conformance', prepare: prepareForHandClock })
   const { url } = database
   const folder = await mkdtemp(join(tmpdir(), 'nuncio-conformance-'))
   const clock = new HandClock()

@@ -69,9 +69,10 @@ begin
       -- What waits has several indexes with the sequence in them, any of which may seem the shortest. Only the right one can
       -- compare rows, and servers before version 18 do not see from rows where to end: so the first that comes is looked at.
       left join lateral (
-        select id, account_id, sequence from queued where e.id is null and (account_id, sequence) >= (s.account_id, r.sequence)
+        select id, sequence from queued
+          where e.id is null and (account_id, sequence) >= (s.account_id, r.sequence) and account_id <= s.account_id
           order by account_id, sequence limit 1
-      ) q on q.account_id = s.account_id and q.sequence = r.sequence
+      ) q on q.sequence = r.sequence
       where coalesce(e.id, q.id) is not null
   loop
     insert into request (account_id, token_id, request_id, received_at, took_us, status, code, body, message_id, remote_address, user_agent)

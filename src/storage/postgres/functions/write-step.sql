@@ -43,8 +43,9 @@ begin
       may_open := (select c.state = 'active' from connection c where c.id = a_connection) and not exists (select from hold where "only" = 1)
         and not (alone and exists (
           select from (
-            select * from queued where (connection_id, sequence) >= (a_connection, 0) order by connection_id, sequence limit 2
-          ) b where b.connection_id = a_connection and b.sequence < open_sequence and b.sequence is distinct from close_sequence
+            select * from queued where (connection_id, sequence) >= (a_connection, 0) and connection_id <= a_connection
+              order by connection_id, sequence limit 2
+          ) b where b.sequence < open_sequence and b.sequence is distinct from close_sequence
         ));
     end if;
   end if;

@@ -86,8 +86,9 @@ begin
             -- Sequences of a lane commit in their order: whoever sees this message sees all that come before it.
             and (alones[i] is not true or (
               select b.sequence from (
-                select * from queued where (connection_id, sequence) >= (connections[i], 0) order by connection_id, sequence limit 2
-              ) b where b.connection_id = connections[i] and b.sequence < open_sequences[i] and b.sequence is distinct from close_sequences[i]
+                select * from queued where (connection_id, sequence) >= (connections[i], 0) and connection_id <= connections[i]
+                  order by connection_id, sequence limit 2
+              ) b where b.sequence < open_sequences[i] and b.sequence is distinct from close_sequences[i]
                 limit 1
             ) is null)
           for no key update
