@@ -22,17 +22,17 @@ const createOnSystem = shareDumpingServer()
 // What is planned while there is nothing must serve when there is much, and nobody may have to wait for an ANALYZE. So
 // rows are counted, in one session that plans everything on an empty database. Servers before version 18 see less of where
 // to end, and those before 17 use fewer columns of an index.
-describe('the functions of dispatching', { timeout: 60_000 }, () => testOn(createOnNewest))
+describe('the functions of dispatching', { timeout: 60_000 }, () => testOn(openOnNewest))
 
 describe.skipIf(obstacle !== null)(
   `the functions of dispatching on the PostgreSQL of this system, which may be older${skipNote(obstacle)}`,
   { timeout: 60_000 },
-  () => testOn(createOnSystem),
+  () => testOn(openOnSystem),
 )
 
-function testOn(createDatabase: () => Promise<string>): void {
+function testOn(openDatabase: () => Promise<string>): void {
   it('touch as few rows where much waits as where little does, planned while nothing was there', async () => {
-    const session = await plannedOnNothing(await createDatabase())
+    const session = await plannedOnNothing(await openDatabase())
     await add(session, 1, FEW)
     const few = await dispatch(session, 0)
     await add(session, FEW + 1, MANY)
@@ -48,7 +48,7 @@ function testOn(createDatabase: () => Promise<string>): void {
   it.each(['queued_pkey', 'queued_lane', 'queued_newest', 'queued_id'])(
     'touch as little where much waits, planned after a backlog had gone that left every index large but %s',
     async (index) => {
-      const session = await plannedOnNothing(await createDatabase())
+      const session = await plannedOnNothing(await openDatabase())
       await add(session, 1, MANY)
       await session.query('delete from queued')
       await session.query(`reindex index ${index}`)
@@ -69,7 +69,7 @@ function testOn(createDatabase: () => Promise<string>): void {
   )
 
   it('would touch many without the index of lanes', async () => {
-    const session = await plannedOnNothing(await createDatabase())
+    const session = await plannedOnNothing(await openDatabase())
     await add(session, 1, FEW)
     await session.query('drop index queued_lane')
     const few = await dispatch(session, 0)
@@ -81,14 +81,19 @@ function testOn(createDatabase: () => Promise<string>): void {
   })
 }
 
-async function createOnNewest(): Promise<string> {
-  const { url, drop } = await openTestDatabase()
+async function openOnNewest(): Promise<string> {
+  const { url, drop } = await openTestDatabase({ name: 'conformance', prepare: prepareForHandClock })
   onTestFinished(drop)
   return url
 }
 
-async function plannedOnNothing(url: string): Promise<Client> {
+async function openOnSystem(): Promise<string> {
+  const url = await createOnSystem()
   await prepareForHandClock(url)
+  return url
+}
+
+async function plannedOnNothing(url: string): Promise<Client> {
   const session = new Client({ connectionString: url })
   // Its database goes with the test, too, and may be the first of both.
   session.on('error', () => {})

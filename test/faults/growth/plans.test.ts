@@ -151,8 +151,8 @@ function namesOf(ran: readonly Ran[]): ReadonlySet<string> {
 
 // What needs a situation that is hard to bring about is called by hand, and leaves nothing.
 const RARE = `begin;
-  select busy_steps(array['acc1'], array['con1'], array[null::bigint], array[(select max(sequence) from queued where account_id = 'acc1')],
-    null, null);
+  select busy_steps(array[account_id], array[connection_id], array[null::bigint], array[sequence], null, null)
+    from queued where account_id = 'acc1' order by sequence desc limit 1;
   select announce_messages(array(select max(sequence) from settled where account_id = 'acc1'));
   select announce_notices('[]');
   select settle_found((select max(sequence) from queued where account_id = 'acc1'), 'DELIVERED', null, null, 1, null,

@@ -263,7 +263,7 @@ $$;
 create or replace function lose_media(a_spool text, sequences bigint[], paths text[], a_time bigint, most_tries integer)
   returns setof text language plpgsql set enable_seqscan = off as $$
 declare
-  found_media record;
+  tries_so_far integer;
   account text;
   connection text;
   waits boolean;
@@ -275,7 +275,7 @@ begin
   for i in 1 .. coalesce(cardinality(sequences), 0) loop
     select m.account_id, m.connection_id into account, connection from media m where m.message_sequence = sequences[i];
     waits := lock_queued(account, connection, sequences[i]);
-    select m.tries into found_media from media m
+    select m.tries into tries_so_far from media m
       -- By the message: the index by spool, which looks as good while nobody has gathered statistics, finds the whole spool.
       where m.message_sequence = sequences[i] and m.path = paths[i] and m.spool || '' = a_spool and m.state = 'ready' for update;
     continue when not found;
@@ -285,8 +285,8 @@ begin
     end if;
     continue when exists (select from open_attempt o
       where o.connection_id = connection and o.message_sequence = sequences[i]);
-    if found_media.tries >= most_tries then
-      some_words := 'it was fetched ' || found_media.tries || ' times, and each time the file went';
+    if tries_so_far >= most_tries then
+      some_words := 'it was fetched ' || tries_so_far || ' times, and each time the file went';
       perform fail_for_media(account, connection, sequences[i], 'media_lost', some_words, a_time);
       update media m set state = 'failed', code = 'media_lost', words = some_words, ended_at = a_time where m.message_sequence = sequences[i];
     else
