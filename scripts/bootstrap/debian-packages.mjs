@@ -13,13 +13,14 @@ const PACKAGES = {
   postgresql: 'backups of PostgreSQL',
   'nginx-light': 'a proxy in front',
   haproxy: 'a proxy in front',
+  caddy: 'a proxy in front',
   chromium: 'the console in a browser',
   // Without it, emoji in messages are boxes.
   'fonts-noto-color-emoji': 'pictures of the console',
 }
 
 // Debian starts a service as soon as it is installed, and at every boot. Tests and benches start their own, so it gets none.
-const NO_SERVICE = ['pgbouncer', 'redis', 'kannel', 'postgresql', 'nginx', 'haproxy'].flatMap((name) => [
+const NO_SERVICE = ['pgbouncer', 'redis', 'kannel', 'postgresql', 'nginx', 'haproxy', 'caddy'].flatMap((name) => [
   `/etc/init.d/${name}*`,
   `*/systemd/system/${name}*`,
 ])

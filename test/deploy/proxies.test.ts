@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { request } from 'node:https'
 import { join } from 'node:path'
@@ -15,6 +15,9 @@ vi.setConfig({ testTimeout: 60_000 })
 
 const FOLDER = join(import.meta.dirname, '../../deploy/proxy')
 const NAME = 'send.example.org'
+const LIVE = '/live'
+// The backend hangs up in the middle of it.
+const CUT = '/cut'
 const CERTIFICATE = makeCertificate({ names: [NAME] })
 
 interface Place {
@@ -65,23 +68,29 @@ const PROXIES: readonly Proxy[] = [
       return { check: ['-c', '-f', join(folder, 'haproxy.cfg')], run: ['-db', '-f', join(folder, 'haproxy.cfg')] }
     },
   },
+  {
+    program: 'caddy',
+    prepare({ folder, port, plainPort, backend }) {
+      const text = readFileSync(join(FOLDER, 'Caddyfile'), 'utf8')
+        .replace('127.0.0.1:8080', `127.0.0.1:${backend}`)
+        .replace(`${NAME} {`, `${NAME} {\n\tbind 127.0.0.1\n\ttls ${folder}/fullchain.pem ${folder}/privkey.pem`)
+      const file = join(folder, 'Caddyfile')
+      const ports = `http_port ${plainPort}\n\thttps_port ${port}`
+      writeFileSync(file, `{\n\tadmin off\n\tstorage file_system ${folder}/storage\n\t${ports}\n}\n${text}`)
+      const how = ['--adapter', 'caddyfile', '--config', file]
+      return { check: ['validate', ...how], run: ['run', ...how] }
+    },
+  },
 ]
 
 describe.each(PROXIES)('$program in front, by our file', ({ program, prepare }) => {
   const path = ['/usr/sbin', '/usr/bin', '/usr/local/sbin', '/usr/local/bin']
     .map((folder) => join(folder, program))
-    .find((file) => spawnSync(file, ['-v']).status === 0)
+    .find(existsSync)
   const note = path ? '' : ` (skipped: ${program} is not installed)`
 
   it.skipIf(!path)(`keeps who asked, passes on what matters, gathers nothing and hides /metrics${note}`, async () => {
-    const seen: IncomingMessage[] = []
-    const backend = await startBackend(seen)
-    const place = { folder: temporaryFolder(), port: await findFreePort(), plainPort: await findFreePort(), backend }
-    writeCertificates(place.folder)
-    const { check, run } = prepare(place)
-    const checked = spawnSync(path ?? '', [...check], { encoding: 'utf8' })
-    assert.equal(checked.status, 0, checked.stderr + checked.stdout)
-    await start(path ?? '', run, place.port)
+    const { backend, place } = await putInFront({ path: path ?? '', prepare })
 
     const reply = await ask(place.port, '/chat/api/v1/public/message/send', {
       'x-forwarded-for': '203.0.113.9',
@@ -89,27 +98,59 @@ describe.each(PROXIES)('$program in front, by our file', ({ program, prepare }) 
       origin: `https://${NAME}`,
     })
     const metrics = await ask(place.port, '/metrics', {})
-    const live = await ask(place.port, '/live', {})
 
     assert.deepEqual([reply.status, metrics.status], [200, 404])
-    const { headers } = seen.find(({ url }) => url?.endsWith('send')) ?? {}
+    const { headers, headersDistinct } = backend.asked('/chat/api/v1/public/message/send')[0] ?? {}
     // Whatever a stranger wrote stands to the left of what the proxy knows.
-    const forwarded = seen.find(({ url }) => url?.endsWith('send'))?.headersDistinct['x-forwarded-for']?.join(', ')
-    assert.match(forwarded ?? '', /(^|, )127\.0\.0\.1$/)
+    assert.match(headersDistinct?.['x-forwarded-for']?.join(', ') ?? '', /(^|, )127\.0\.0\.1$/)
     assert.equal(headers?.host, NAME)
     assert.equal(headers?.['idempotency-key'], 'k')
     assert.equal(headers?.origin, `https://${NAME}`)
     assert.equal(reply.headers['x-message-id'], 'message-1')
-    // The backend never ends this one.
-    assert.equal(live.firstBytes, 'data: 1\n\n')
-    assert.equal(
-      seen.some(({ url }) => url === '/metrics'),
-      false,
-    )
+    assert.equal(backend.asked('/metrics').length, 0)
     const plain = await fetch(`http://127.0.0.1:${place.plainPort}/console/`, { redirect: 'manual' })
     assert.equal(plain.status, 308)
   })
+
+  it.skipIf(!path)(`shows a live page as it comes, and closes it when its reader leaves${note}`, async () => {
+    const { backend, place } = await putInFront({ path: path ?? '', prepare })
+    // The backend never ends this one.
+    const live = await ask(place.port, LIVE, {})
+    assert.equal(live.firstBytes, 'data: 1\n\n')
+    await waitUntil('the page is closed', async () => backend.asked(LIVE)[0]?.socket.destroyed || null, {
+      deadlineMs: 20_000,
+      everyMs: 20,
+    })
+  })
+
+  it.skipIf(!path)(`sends no request twice when the service hangs up${note}`, async () => {
+    const { backend, place } = await putInFront({ path: path ?? '', prepare })
+    // Whether the message was taken is not known: only the caller may send it again, under its key.
+    const cut = await ask(place.port, CUT, { 'idempotency-key': 'k' })
+    assert.equal(cut.status, 502)
+    assert.equal(backend.asked(CUT).length, 1)
+  })
 })
+
+interface Backend {
+  readonly port: number
+  readonly asked: (url: string) => readonly IncomingMessage[]
+}
+
+async function putInFront({
+  path,
+  prepare,
+}: Pick<Proxy, 'prepare'> & { readonly path: string }): Promise<{ readonly backend: Backend; readonly place: Place }> {
+  const backend = await startBackend()
+  const ports = { port: await findFreePort(), plainPort: await findFreePort(), backend: backend.port }
+  const place = { folder: temporaryFolder(), ...ports }
+  writeCertificates(place.folder)
+  const { check, run } = prepare(place)
+  const checked = spawnSync(path, [...check], { encoding: 'utf8' })
+  assert.equal(checked.status, 0, checked.stderr + checked.stdout)
+  await start(path, run, place)
+  return { backend, place }
+}
 
 function writeCertificates(folder: string): void {
   mkdirSync(folder, { recursive: true })
@@ -122,12 +163,17 @@ function writeCertificates(folder: string): void {
     writeFileSync(join(folder, name), text)
 }
 
-async function startBackend(seen: IncomingMessage[]): Promise<number> {
+async function startBackend(): Promise<Backend> {
+  const seen: IncomingMessage[] = []
   const server: Server = createServer((asked, reply) => {
     seen.push(asked)
-    if (asked.url === '/live') {
+    if (asked.url === CUT) asked.socket.destroy()
+    else if (asked.url === LIVE) {
       reply.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
       reply.write('data: 1\n\n')
+      // As the service does, only sooner: HAProxy learns from what it cannot pass on that the reader has left.
+      const beating = setInterval(() => reply.write(': beat\n\n'), 300)
+      reply.once('close', () => clearInterval(beating))
     } else reply.writeHead(200, { 'x-message-id': 'message-1' }).end('{}')
   })
   server.listen(0, '127.0.0.1')
@@ -137,11 +183,14 @@ async function startBackend(seen: IncomingMessage[]): Promise<number> {
     server.close()
   })
   const address = server.address()
-  return typeof address === 'object' && address ? address.port : 0
+  const port = typeof address === 'object' && address ? address.port : 0
+  return { port, asked: (wanted) => seen.filter(({ url }) => url === wanted) }
 }
 
-async function start(path: string, parameters: readonly string[], port: number): Promise<void> {
-  const child: ChildProcess = spawn(path, [...parameters], { stdio: 'ignore' })
+async function start(path: string, parameters: readonly string[], { folder, port }: Place): Promise<void> {
+  // Caddy keeps its last configuration there.
+  const env = { ...process.env, XDG_CONFIG_HOME: folder }
+  const child: ChildProcess = spawn(path, [...parameters], { stdio: 'ignore', env })
   onTestFinished(async () => {
     const ended = once(child, 'exit')
     if (child.exitCode === null && child.kill('SIGTERM')) await ended
@@ -164,6 +213,7 @@ function ask(port: number, path: string, headers: Record<string, string>): Promi
         host: '127.0.0.1',
         port,
         path,
+        method: 'POST',
         servername: NAME,
         ca: CERTIFICATE.cert,
         agent: false,
@@ -178,6 +228,6 @@ function ask(port: number, path: string, headers: Record<string, string>): Promi
         response.once('end', () => resolve({ ...answer, firstBytes: '' }))
       },
     )
-    asking.on('error', reject).end()
+    asking.on('error', reject).end('{}')
   })
 }
