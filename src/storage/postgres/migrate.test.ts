@@ -25,8 +25,8 @@ beforeEach(async () => {
 afterEach(() => database.drop())
 
 /** What a version after ours would bring. */
-function future(sql: string, breaking = false): Migration {
-  return { number: NEWEST + 1, name: 'from-the-future', sql, breaking }
+function future(sql: string, more: Partial<Migration> = {}): Migration {
+  return { number: NEWEST + 1, name: 'from-the-future', sql, breaking: false, ...more }
 }
 
 function migrateWith(...more: readonly Migration[]): Promise<{ from: number; to: number }> {
@@ -110,6 +110,46 @@ describe('the migrations of PostgreSQL', () => {
     )
   })
 
+  it('leave the version before as it was when a later one fails, and say which and what to do', async () => {
+    await migrateWith()
+    const later = future('create table half ();')
+
+    const failing = migrateWith(later, future('select from nowhere;', { number: NEWEST + 2, name: 'later-still' }))
+
+    await assert.rejects(failing, {
+      code: 'database_unavailable',
+      message: new RegExp(
+        `\\(migration ${NEWEST + 2}, later-still\\): .*nowhere.* Nothing was changed, .*still runs\\. .*try again`,
+      ),
+    })
+    assert.deepEqual(
+      await query(`select to_regclass('half') as half, (select max(number) from migration) as version`),
+      [{ half: null, version: NEWEST }],
+    )
+    assert.deepEqual(await migrateWith(later), { from: NEWEST, to: NEWEST + 1 })
+  })
+
+  it('are never seen half done by those who go on meanwhile', async () => {
+    await migrateWith()
+    const second = future('lock table worker;', { number: NEWEST + 2, name: 'later-still' })
+
+    await withClient(url, async (client) => {
+      await client.query('begin; lock table worker')
+      const migrating = migrateWith(future('create table thing ();'), second)
+      await waitUntil(
+        'the second one waits',
+        async () =>
+          (await query(`select from pg_locks where not granted and relation = 'worker'::regclass`)).length > 0,
+        { deadlineMs: 10_000, everyMs: 5 },
+      )
+      const seen = await query(`select to_regclass('thing') as thing, (select max(number) from migration) as version`)
+      await client.query('commit')
+      await migrating
+
+      assert.deepEqual(seen, [{ thing: null, version: NEWEST }])
+    })
+  })
+
   it('wait for a table that somebody uses, and go on when he is done', async () => {
     await migrateWith()
 
@@ -150,7 +190,7 @@ describe('the migrations of PostgreSQL', () => {
 
 describe('a database of another version', () => {
   it('that a newer one has changed for good is refused to all', async () => {
-    await migrateWith(future('create table thing ();', true))
+    await migrateWith(future('create table thing ();', { breaking: true }))
 
     const refusal = { code: 'database_newer', message: /from-the-future/ }
     await assert.rejects(migrateDatabase({ url, migrateUrl: url }), refusal)

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
+import { DatabaseError } from 'pg'
 import { Refusal } from '../../core/refusals.ts'
 import { closeDefiners, grantMissing } from './grants.ts'
 import type { Ask } from './link.ts'
@@ -54,15 +55,17 @@ export interface MigrationParts {
 }
 
 /**
- * Brings the schema up to date, each migration in a transaction of its own, and lets the role of the service use it.
- * When several processes start together, one migrates while the others wait for its lock and then find nothing to do.
+ * Brings the schema up to date and lets the role of the service use it, all in one transaction. A migration includes
+ * functions as they are now, and these may need what only a later one brings: nobody may meet what lies between two of
+ * them, neither processes of the version before, which go on meanwhile, nor those that are left alone with it when a later
+ * one fails. When several processes start together, one migrates while the others wait for its lock and then find nothing
+ * to do.
  */
 export async function applyMigrations(parts: MigrationParts): Promise<{ readonly from: number; readonly to: number }> {
-  const { ask, place, migrations = readMigrations() } = parts
+  const { ask, place, appRole, migrations = readMigrations() } = parts
   const before = await lookAt(ask)
   refuseForeign(before, place)
-  for (const migration of migrations) if (migration.number > before.version) await applyPatiently(parts, migration)
-  const { appRole } = parts
+  if (before.version < (migrations.at(-1)?.number ?? 0)) await applyPatiently(parts, migrations)
   if (appRole !== null) {
     // Also where nothing was migrated: the service may have got another role.
     await inTransaction(ask, async () => {
@@ -93,16 +96,16 @@ export async function checkMigrations(ask: Ask, place: string, migrations = read
   refuseNewer(found, place, migrations)
 }
 
-async function applyPatiently(parts: MigrationParts, migration: Migration): Promise<void> {
+async function applyPatiently(parts: MigrationParts, migrations: readonly Migration[]): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
-      return await inTransaction(parts.ask, () => applyOne(parts, migration))
+      return await inTransaction(parts.ask, () => applyMissing(parts, migrations))
     } catch (error) {
       if (classify(error) !== 'contended') throw error
       if (tries === TRIES) {
         throw new Refusal(
           'database_busy',
-          `The tables of the database at ${parts.place} are in use, so that it cannot be brought up to date (${migration.name}). Stop what reads or changes them for long, and try again.`,
+          `The tables of the database at ${parts.place} are in use, so that it cannot be brought up to date. Nothing was changed. Stop what reads or changes them for long, and try again.`,
           null,
           { cause: error },
         )
@@ -112,22 +115,47 @@ async function applyPatiently(parts: MigrationParts, migration: Migration): Prom
   }
 }
 
-async function applyOne({ ask, appRole }: MigrationParts, migration: Migration): Promise<void> {
+async function applyMissing(parts: MigrationParts, migrations: readonly Migration[]): Promise<void> {
+  const { ask, appRole } = parts
   await takeMigrationLock(ask)
-  const found = await lookAt(ask)
-  if (found.version >= migration.number) return
+  const { version } = await lookAt(ask)
+  const missing = migrations.filter(({ number }) => number > version)
+  if (missing.length === 0) return
   await ask(`select set_config('lock_timeout', '${TABLE_LOCK_WITHIN_MS}', true)`)
-  await ask(
-    'create table if not exists migration (number integer primary key, name text not null, breaking boolean not null)',
-  )
-  await ask(migration.sql)
-  await ask('insert into migration (number, name, breaking) values ($1, $2, $3)', [
-    migration.number,
-    migration.name,
-    migration.breaking,
-  ])
+  for (const migration of missing) await applyOne(parts, migration)
   await closeDefiners(ask)
   if (appRole !== null) await grantMissing(ask, appRole)
+}
+
+async function applyOne({ ask, place }: MigrationParts, { sql, number, name, breaking }: Migration): Promise<void> {
+  try {
+    await ask(
+      'create table if not exists migration (number integer primary key, name text not null, breaking boolean not null)',
+    )
+    await ask(sql)
+    await ask('insert into migration (number, name, breaking) values ($1, $2, $3)', [number, name, breaking])
+  } catch (error) {
+    throw explainFailure(error, { number, name, place })
+  }
+}
+
+/** Refused by the server as it would be again, so whoever started it must do something. */
+function explainFailure(
+  error: unknown,
+  { number, name, place }: Pick<Migration, 'number' | 'name'> & { place: string },
+) {
+  const kind = classify(error)
+  if (!(error instanceof DatabaseError) || (kind !== 'data' && kind !== 'not-written')) return error
+  const mend =
+    error.code === '42501'
+      ? 'Set NUNCIO_DATABASE_MIGRATE_URL to the URL of the owner of its tables, and try again.'
+      : 'Remove what was added to them by others, if that is it, and try again.'
+  return new Refusal(
+    'database_unavailable',
+    `The tables of the database at ${place} cannot be brought up to date (migration ${number}, ${name}): ${error.message}. Nothing was changed, and the version before still runs. ${mend}`,
+    null,
+    { cause: error },
+  )
 }
 
 /**
