@@ -142,8 +142,34 @@ describe('a role of its own for the migrations', () => {
     await ask('stranger', 'select from queued; select do_more(); select open_period()')
   })
 
+  it('grants what a later migration brings to those who serve already, also where they are not named', async () => {
+    await migrate()
+    await asSuperuser(`grant select on queued to ${roles.stranger}`)
+    const sql =
+      'create table more (); create function do_more() returns void language sql security definer as $$ select $$;'
+    const more = { number: readMigrations().length + 1, name: 'more', breaking: false, sql }
+
+    await withConnection(urlOf('owner'), (owner) =>
+      applyMigrations({ ask: owner, appRole: null, place: 'here', migrations: [...readMigrations(), more] }),
+    )
+
+    await ask('app', 'select from more; select do_more()')
+    await assert.rejects(ask('stranger', 'select from more'), DENIED)
+  })
+
   it('is needed where the role of the service may make no tables', async () => {
     await assert.rejects(migrateDatabase({ url: urlOf('app'), migrateUrl: urlOf('app') }), /permission denied/)
+  })
+
+  it('is named where a later migration needs it', async () => {
+    await migrate()
+    const more = { number: readMigrations().length + 1, name: 'more', breaking: false, sql: 'create table more ();' }
+
+    const migrating = withConnection(urlOf('app'), (app) =>
+      applyMigrations({ ask: app, appRole: null, place: 'here', migrations: [...readMigrations(), more] }),
+    )
+
+    await assert.rejects(migrating, { code: 'database_unavailable', message: /MIGRATE_URL to the URL of the owner/ })
   })
 
   it('must lead to the same tables', async () => {

@@ -12,6 +12,15 @@ export async function grantMissing(ask: Ask, role: string): Promise<void> {
   await askAll(ask, await ask(MISSING, [role, READ_ONLY]))
 }
 
+/**
+ * The same for each role that uses the tables already: also where whoever migrates was not told of it, services run on, and
+ * must be able to use what is new.
+ */
+export async function grantToServices(ask: Ask): Promise<void> {
+  const services = (await ask(SERVICES)) as unknown as { role: string }[]
+  for (const { role } of services) await grantMissing(ask, role)
+}
+
 /** What runs with the rights of its owner is nobody's but the service's. */
 export async function closeDefiners(ask: Ask): Promise<void> {
   await askAll(ask, await ask(CLOSING_DEFINERS))
@@ -39,6 +48,11 @@ const OPEN_DEFINERS = `select format('revoke execute on function %s from public'
 
 /** Asks for the statements that `closeDefiners` runs. */
 export const CLOSING_DEFINERS = `${OURS} ${OPEN_DEFINERS}`
+
+// Whoever was let write what waits. One that was let read alone, such as for reports, is none of them.
+const SERVICES = `select distinct pg_get_userbyid(a.grantee) as role
+    from pg_class c cross join aclexplode(c.relacl) a
+    where c.oid = to_regclass('queued') and a.privilege_type = 'INSERT' and a.grantee <> 0 and pg_get_userbyid(a.grantee) <> current_user`
 
 const MISSING = `${OURS}
   select format('grant usage on schema %I to %I', current_schema(), $1::text) as sql

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { DatabaseError } from 'pg'
 import { Refusal } from '../../core/refusals.ts'
-import { closeDefiners, grantMissing } from './grants.ts'
+import { closeDefiners, grantMissing, grantToServices } from './grants.ts'
 import type { Ask } from './link.ts'
 import { classify } from './postgres-errors.ts'
 
@@ -124,6 +124,7 @@ async function applyMissing(parts: MigrationParts, migrations: readonly Migratio
   await ask(`select set_config('lock_timeout', '${TABLE_LOCK_WITHIN_MS}', true)`)
   for (const migration of missing) await applyOne(parts, migration)
   await closeDefiners(ask)
+  await grantToServices(ask)
   if (appRole !== null) await grantMissing(ask, appRole)
 }
 
