@@ -26,6 +26,10 @@ export interface LinkOptions {
 // The session does not know the name, or knows it already, or what it stands for has changed since.
 const NAMES_REFUSED = ['26000', '42P05', '0A000']
 
+// A table, a column or a function that is not there. Statements of ours are right for the tables that they were written for, so
+// these have changed since: a migration of a newer version has come between, perhaps while this statement waited for a lock.
+const NOT_THERE = ['42P01', '42703', '42883']
+
 /** `prepared`: it is asked so often that each session of the server should take it apart only once. */
 export type Manner = 'plain' | 'prepared'
 export type Row = Record<string, unknown>
@@ -195,6 +199,8 @@ export class Link {
 
   #explain(client: Client, error: unknown): Error {
     const kind = classify(error)
+    if (error instanceof DatabaseError && NOT_THERE.includes(error.code ?? ''))
+      return new StorageUnavailable('the tables of the database have changed', false, { cause: error })
     switch (kind) {
       case 'data':
       case 'contended':
