@@ -197,6 +197,21 @@ describe('a database of another version', () => {
     await assert.rejects(visit(), refusal)
   })
 
+  it('that a newer one would change for good is left alone while the older one serves', async () => {
+    await migrateWith()
+    const breaking = future('create table thing ();', { breaking: true })
+    const beat = (untilMs: number) => query(`select beat('w', ${untilMs}, 'db-1', 77, 'dispatch', '0.1.0', 'spool')`)
+    await beat(15_000)
+
+    await assert.rejects(migrateWith(breaking), {
+      code: 'database_busy',
+      message: /older version .* in process 77 on db-1\. Nothing was changed\. Stop it everywhere/,
+    })
+    assert.deepEqual(await query(`select to_regclass('thing') as thing`), [{ thing: null }])
+    await beat(0)
+    assert.deepEqual(await migrateWith(breaking), { from: NEWEST, to: NEWEST + 1 })
+  })
+
   it('that a newer one has only added to is borne', async () => {
     await migrateWith(future('create table thing ();'))
 

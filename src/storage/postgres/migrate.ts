@@ -21,6 +21,11 @@ const TABLE_LOCK_WITHIN_MS = 3_000
 const TRIES = 10
 const PAUSE_BEFORE_AGAIN_MS = 1_000
 
+// The migration that brought the hosts of workers.
+const WORKERS_SINCE = 2
+// As in `workers_to_spare`.
+const SERVES = 'o.heartbeat_until > now_ms() and o.heartbeat_until <= now_ms() + 60000'
+
 export function readMigrations(): readonly Migration[] {
   return readdirSync(FOLDER)
     .filter((file) => file.endsWith('.sql'))
@@ -121,11 +126,23 @@ async function applyMissing(parts: MigrationParts, migrations: readonly Migratio
   const { version } = await lookAt(ask)
   const missing = migrations.filter(({ number }) => number > version)
   if (missing.length === 0) return
+  if (missing.some(({ breaking }) => breaking)) await refuseWhileOthersServe(parts, version)
   await ask(`select set_config('lock_timeout', '${TABLE_LOCK_WITHIN_MS}', true)`)
   for (const migration of missing) await applyOne(parts, migration)
   await closeDefiners(ask)
   await grantToServices(ask)
   if (appRole !== null) await grantMissing(ask, appRole)
+}
+
+/** Code of a version before a breaking migration refuses to start on its tables: nor may it find them under itself. */
+async function refuseWhileOthersServe({ ask, place }: MigrationParts, version: number): Promise<void> {
+  if (version < WORKERS_SINCE) return
+  const [first] = await ask(`select host, pid from worker o where ${SERVES} order by id limit 1`)
+  if (!first) return
+  throw new Refusal(
+    'database_busy',
+    `The database at ${place} must be changed so that the older version cannot go on, and it still serves, such as in process ${String(first['pid'])} on ${String(first['host'])}. Nothing was changed. Stop it everywhere, and try again; a process that was killed counts for some seconds more.`,
+  )
 }
 
 async function applyOne({ ask, place }: MigrationParts, { sql, number, name, breaking }: Migration): Promise<void> {
