@@ -37,8 +37,11 @@ function row(words: string | RegExp) {
   return page.getByRole('row').filter({ hasText: words })
 }
 
-async function takeFile(link: string): Promise<string> {
-  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: link }).click()])
+async function takeFile(button: string): Promise<string> {
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: button }).click(),
+  ])
   return readFile(await download.path(), 'utf8')
 }
 

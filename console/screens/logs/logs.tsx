@@ -1,5 +1,6 @@
 import { Button, Group, SegmentedControl, Stack, Text } from '@mantine/core'
 import { addressOf } from '../../api/call.ts'
+import { useAct } from '../../api/queries.ts'
 import { useAccount } from '../../parts/account.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
@@ -7,6 +8,7 @@ import { localDateTime } from '../../parts/instants.ts'
 import { ButtonLink } from '../../parts/links.tsx'
 import { Page } from '../../parts/page.tsx'
 import { useSearchState } from '../../parts/search-state.ts'
+import { tell } from '../../parts/tell.ts'
 import { FilterChips } from './filter-chips.tsx'
 import { LogFilters } from './log-filters.tsx'
 import { isFiltered, type LogSearch, logSearch, NO_FILTERS, toFilter } from './log-search.ts'
@@ -60,20 +62,35 @@ export function Logs() {
 
 function ExportActions({ search }: { readonly search: LogSearch }) {
   const { id: account } = useAccount()
-  const query = toFilter(search, Date.now())
-  const file = (format: 'csv' | 'ndjson') =>
-    addressOf('exportLog', { params: { account }, query: { ...query, format } })
+  const prove = useAct('checkProof')
+  const take = async (format: 'csv' | 'ndjson') => {
+    try {
+      await prove.mutateAsync({})
+    } catch (error) {
+      return tell(error instanceof Error ? error.message : String(error), 'bad')
+    }
+    const query = toFilter(search, Date.now())
+    fetchFile(addressOf('exportLog', { params: { account }, query: { ...query, format } }))
+  }
   return (
     <>
       <CopyButton value={location.href} label="Copy link" isWide />
-      <Button component="a" variant="default" href={file('csv')} download>
+      <Button variant="default" onClick={() => void take('csv')}>
         Export CSV
       </Button>
-      <Button component="a" variant="default" href={file('ndjson')} download>
+      <Button variant="default" onClick={() => void take('ndjson')}>
         Export NDJSON
       </Button>
     </>
   )
+}
+
+/** By the browser itself, which writes it to the disk as it comes. */
+function fetchFile(address: string): void {
+  const link = document.createElement('a')
+  link.href = address
+  link.download = ''
+  link.click()
 }
 
 const NOTHING_IN_TAB: Readonly<Record<LogSearch['view'], string>> = {

@@ -193,11 +193,15 @@ export const logRoutes = {
     params: inAccount,
     reply: logDetail,
   }),
-  /** A file with all that the filter finds. It is written to the audit log that somebody took it. */
+  /**
+   * A file with all that the filter finds. It is written to the audit log that somebody took it. The browser fetches it by
+   * itself, so the page asks `checkProof` before.
+   */
   exportLog: consoleRoute({
     method: 'GET',
     path: '/accounts/:account/log-export',
     access: 'viewer',
+    stepUp: true,
     params: ofAccount,
     query: logFilter.extend({ format: z.enum(['csv', 'ndjson']).default('csv') }),
     reply: RAW,

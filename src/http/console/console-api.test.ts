@@ -74,6 +74,8 @@ describe('who may ask', () => {
     world.now += 6 * MINUTE_MS
 
     assert.equal(await world.refusal('createToken', { as: owner, params: { account } }), '403 step_up_required')
+    assert.equal(await world.refusal('exportLog', { as: owner, params: { account } }), '403 step_up_required')
+    assert.equal(await world.refusal('checkProof', { as: owner }), '403 step_up_required')
     assert.equal((await world.ask('describeTokenForm', { as: owner, params: { account } })).status, 200)
   })
 })
