@@ -77,6 +77,25 @@ describe.each(ENGINES)('messages, on %s', (engine) => {
   })
 })
 
+describe.each(ENGINES)('cancelling what may have arrived, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
+  it('G5: does not say that it will not arrive', async () => {
+    const { id, sequence } = await world.accept({ connectionId })
+    await world.run(
+      `insert into ${world.database.attempts} (message_sequence, number, started_at, ended_at, outcome) values (?, 1, ?, ?, 'unknown')`,
+      sequence,
+      NOON,
+      NOON,
+    )
+
+    const { stdout } = await world.cli('message', 'cancel', id)
+
+    assert.match(stdout, /^Took the message message-1 to 15550100000 out of its lane\. It is UNCONFIRMED/)
+    assert.match(stdout, /nuncio message resolve message-1 --arrived or --send-again/)
+  })
+})
+
 describe.each(ENGINES)('explain, on %s', (engine) => {
   beforeEach(() => open(engine))
 

@@ -91,9 +91,15 @@ function addCancel(group: NuncioCommand, cli: Cli): void {
     .action((id: string, options: CommonOptions) =>
       cli.withAdministration(async ({ administration }) => {
         const message = await administration.cancelMessage(id as MessageId, ACTOR)
-        await tell(cli, options, { message, sentence: `Cancelled the message ${id} to ${message.to}.` })
+        await tell(cli, options, { message, sentence: cancelledSentence(message) })
       }),
     )
+}
+
+/** One that was handed over before with an unknown fate is out of its lane, but may have arrived. */
+function cancelledSentence({ id, to, state }: MessageView): string {
+  if (state === 'CANCELLED') return `Cancelled the message ${id} to ${to}.`
+  return `Took the message ${id} to ${to} out of its lane. It is ${state}: an earlier attempt may have arrived. Ask the recipient, then: nuncio message resolve ${id} --arrived or --send-again`
 }
 
 function addRetry(group: NuncioCommand, cli: Cli): void {

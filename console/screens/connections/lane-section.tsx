@@ -4,6 +4,7 @@ import type { ConnectionView, WaitingMessage } from '../../../src/contract/conso
 import type { ReplyFor } from '../../api/call.ts'
 import { useAct, useAskPages } from '../../api/queries.ts'
 import { useAccount } from '../../parts/account.tsx'
+import { cancelledText } from '../../parts/cancelled-text.ts'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
@@ -177,8 +178,7 @@ function CancelOneDialog({
   const { id: account } = useAccount()
   const cancel = useAct('cancelMessage')
   const confirm = async () => {
-    await cancel.mutateAsync({ params: { account, id: message.id } })
-    tell('Cancelled: it will not be sent.')
+    tell(cancelledText(await cancel.mutateAsync({ params: { account, id: message.id } })))
   }
   return (
     <ConfirmDialog

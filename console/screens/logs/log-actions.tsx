@@ -4,6 +4,7 @@ import { type ReactNode, useState } from 'react'
 import type { LogDetail } from '../../../src/contract/console/log.ts'
 import { useAct } from '../../api/queries.ts'
 import { useAccount } from '../../parts/account.tsx'
+import { cancelledText } from '../../parts/cancelled-text.ts'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { tell } from '../../parts/tell.ts'
 
@@ -68,8 +69,7 @@ function useDeeds({ id, actions, connection }: Message): readonly { label: strin
     confirmLabel: 'Cancel message',
     isDanger: true,
     act: async () => {
-      await cancel.mutateAsync({ params })
-      tell('Cancelled: it will not be sent.')
+      tell(cancelledText(await cancel.mutateAsync({ params })))
     },
   }
   const retrying: Asking = {
