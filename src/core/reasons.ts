@@ -90,7 +90,7 @@ export const REASONS = {
     'Nothing, or set on_unconfirmed=leave on the connection.',
   ],
   says_arrived: ['A person said that it arrived.', 'Nothing.'],
-  evidence_found: ['The channel showed that it arrived.', 'Nothing.'],
+  evidence_found: ['The network reported later that it has it.', 'Nothing.'],
   evidence_not_sent: ['The channel showed that it did not leave.', 'Nothing: it is tried again, or retry it.'],
   message_damaged: [
     'The stored message no longer matches its checksum, so it was not sent.',

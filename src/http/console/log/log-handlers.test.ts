@@ -151,6 +151,32 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
     assert.equal(JSON.parse(reply?.body ?? '').data.state, 'QUEUED')
   })
 
+  it('claims no more than is known: not that a network took what a person said had arrived', async () => {
+    const made = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    world.now += 7_200_000
+    await world.administration.resolveMessage(made.id, 'arrived', 'anna')
+
+    const { sentence } = await show(made.id)
+    await world.database.rewriteMessage(made.sequence, { state: 'DELIVERED', reason: null })
+    const delivered = await show(made.id)
+
+    assert.equal(sentence, 'A person said that it arrived.')
+    assert.equal(delivered.sentence, 'The network took it, and it was delivered.')
+  })
+
+  it('says that a report contradicts what it says', async () => {
+    const made = await world.accept({ connectionId, state: 'CANCELLED', reason: 'cancelled_by_person' })
+    await world.run(
+      `insert into timeline (message_sequence, position, at, kind) values (?, 1, ?, 'receipt-contrary')`,
+      made.sequence,
+      NOON + 2_000,
+    )
+
+    const { sentence } = await show(made.id)
+
+    assert.equal(sentence, 'It was cancelled and not sent. But a report of the network contradicts this: see the story.')
+  })
+
   it.each([
     ['channel', 'Made by the channel to repeat another message as a template'],
     ['anna@example.org', 'Made by a person to repeat another message'],

@@ -94,20 +94,24 @@ function refusedSentence({ entry }: LogStory, isMasked: boolean): string {
 }
 
 /** Why it stands so, is said beside it. */
-function stateSentence({ message, timeline, position }: NonNullable<LogStory['message']>): string {
-  const { acceptedAt, publishedAt } = message
-  const after = publishedAt === null ? '' : ` ${spanText(publishedAt - acceptedAt)} after it was accepted`
+function stateSentence(story: NonNullable<LogStory['message']>): string {
+  const isContradicted = story.timeline.some(({ kind }) => kind === 'receipt-contrary')
+  return `${becameSentence(story)}${isContradicted ? ' But a report of the network contradicts this: see the story.' : ''}`
+}
+
+function becameSentence({ message, timeline, position }: NonNullable<LogStory['message']>): string {
+  const taken = `The network took it${takenAfter(message, timeline)}`
   switch (message.state) {
     case 'QUEUED':
       return position !== null && position > 1 ? `It waits at position ${position} of its lane.` : 'It waits.'
     case 'SENDING':
       return 'It is being handed over right now.'
     case 'PUBLISHED':
-      return `The network took it${after}.`
+      return message.reason === 'says_arrived' ? 'A person said that it arrived.' : `${taken}.`
     case 'DELIVERED':
-      return `The network took it${after}, and it was delivered${momentOf(timeline, 'receipt-delivered')}.`
+      return `${taken}, and it was delivered${momentOf(timeline, 'receipt-delivered')}.`
     case 'READ':
-      return `The network took it${after}, and it was read${momentOf(timeline, 'receipt-read')}.`
+      return `${taken}, and it was read${momentOf(timeline, 'receipt-read')}.`
     case 'FAILED':
       return 'It did not arrive.'
     case 'UNCONFIRMED':
@@ -117,6 +121,14 @@ function stateSentence({ message, timeline, position }: NonNullable<LogStory['me
     case 'CANCELLED':
       return 'It was cancelled and not sent.'
   }
+}
+
+type Told = NonNullable<LogStory['message']>
+
+/** Nothing when all that is known of that time is when a person said that it had arrived. */
+function takenAfter({ acceptedAt, publishedAt }: Told['message'], timeline: Told['timeline']): string {
+  const isPersonsWord = timeline.some(({ code, at }) => code === 'says_arrived' && at === publishedAt)
+  return publishedAt === null || isPersonsWord ? '' : ` ${spanText(publishedAt - acceptedAt)} after it was accepted`
 }
 
 function momentOf(timeline: readonly { readonly at: number; readonly kind: string }[], kind: string): string {

@@ -52,6 +52,8 @@ async function readTook({ database }: Store, accountId: AccountId, span: Span): 
     .where('sequence', '>=', span.from)
     .where('sequence', '<', span.before)
     .where('published_at', 'is not', null)
+    // Of these it is only known when a person said so, maybe days later.
+    .where((where) => where.or([where('reason', 'is', null), where('reason', '<>', 'says_arrived')]))
     .orderBy('sequence', 'desc')
     .execute()
   // A clock that was set back is no reason to have been fast.

@@ -153,6 +153,8 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
       const { sequence } = await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON - 90_000 })
       await world.database.rewriteMessage(sequence, { published_at: NOON - 90_000 + tookMs })
     }
+    const unknown = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown', acceptedAt: 9 })
+    await world.administration.resolveMessage(unknown.id, 'arrived', 'anna')
     const { latency: flowing } = await read('24h')
     await world.acceptMany(9_000, connectionId)
     const { latency: queued } = await read('24h')
