@@ -7,6 +7,7 @@ import type { ChannelEvents } from '../../core/ports/channel.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { cancelledEnd } from './cancelled-end.ts'
 import { type MessageRow, selectMessages, shownState, toMessageViews } from './message-view.ts'
+import { noteDealtWith } from './overview/note-dealt-with.ts'
 import { findBlock } from './recipients/block-lists.ts'
 import { sendAgain } from './send-again.ts'
 import { addMoment, type Change, change, type Reading, type Store, touchLane, writeAudit } from './store.ts'
@@ -69,6 +70,7 @@ export function retryMessage(store: Store, id: MessageId, actor: Actor): Promise
     }
     await refuseSentAgain(making, message)
     const resent = await sendAgain(making, message)
+    await noteDealtWith(making, message, message.state)
     await finish(making, message, { action: 'message.retry', detail: { resent } })
     return view(making, resent)
   })
@@ -90,6 +92,7 @@ export function sendFailedAgain(
     if (message.recipient === ERASED || (await findBlock(tables, message.account_id, [message.recipient]))) return null
     if (message.body_deleted_at !== null) return null
     const resent = await sendAgain(making, message)
+    await noteDealtWith(making, message, message.state)
     await finish(making, message, { action: 'message.retry', detail: { resent } })
     return resent
   })
@@ -124,6 +127,7 @@ async function resolveArrived(making: Change, message: MessageRow): Promise<Mess
   // The reason it had is kept here, because the row now carries the person's word.
   const facts = { by: actor, as: 'arrived', was: message.reason }
   await addMoment(making, { sequence: message.sequence, kind: 'resolved', code: 'says_arrived', facts })
+  await noteDealtWith(making, message, 'PUBLISHED')
   await finish(making, message, { action: 'message.resolve', detail: { as: 'arrived' } })
   return view(making, message.id)
 }
@@ -138,6 +142,7 @@ async function resolveSendAgain(making: Change, message: MessageRow): Promise<Me
   refuseTooLate(resolved, 'message_not_unconfirmed')
   await addMoment(making, { sequence: message.sequence, kind: 'resolved', facts: { by: actor, as: 'send-again' } })
   const resent = await sendAgain(making, message)
+  await noteDealtWith(making, message, message.state)
   await finish(making, message, { action: 'message.resolve', detail: { as: 'send-again', resent } })
   return view(making, resent)
 }

@@ -7,7 +7,7 @@ export const DAY_MS = 24 * HOUR_MS
 // While somebody looks the newest bar grows before their eyes; otherwise it only has to be there when they come.
 const WATCHED_AFTER_MS = 10_000
 const COUNT_AGAIN_AFTER_MS = 10 * MINUTE_MS
-// What is decided later than this (by receipts, by people) is seen a day later at the latest.
+// What receipts decide later than this is seen a day later at the latest; what people decide, at once.
 const FRESH_FOR_MS = 48 * HOUR_MS
 const FINAL_AFTER_MS = 8 * DAY_MS
 

@@ -182,6 +182,38 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
     assert.equal(month.attention.groups[0]?.count, 3)
   })
 
+  it.each([
+    ['3 days', 3 * DAY_MS],
+    ['20 days', 20 * DAY_MS],
+  ])('shows no more among it what somebody has dealt with, though it is %s old', async (_, ageMs) => {
+    await isAsOldAs(31 * DAY_MS, ageMs)
+    const connectionId = await world.connection(account)
+    const made = { connectionId, acceptedAt: NOON - ageMs }
+    const asked = await world.accept({ ...made, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    const again = await world.accept({ ...made, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    const failed = await world.accept({ ...made, state: 'FAILED', reason: 'recipient_refused' })
+    await world.accept({ ...made, state: 'FAILED', reason: 'recipient_refused' })
+    await count()
+    const before = await read('30d')
+    await world.administration.resolveMessage(asked.id, 'arrived', 'anna')
+    await world.administration.resolveMessage(again.id, 'send-again', 'anna')
+    await world.administration.retryMessage(failed.id, 'anna')
+    await count()
+
+    const after = await read('30d')
+
+    assert.deepEqual(
+      before.attention.groups.map(({ count }) => count),
+      [2, 2],
+    )
+    assert.deepEqual(after.attention.groups, [
+      { state: 'FAILED', reason: 'recipient_refused', count: 1, latestAt: NOON - ageMs },
+    ])
+    const { totals: ofConnection } = await overview.readOverview(wanted('30d', { connectionId }))
+    for (const { published, unconfirmed, failed: failures } of [after.totals, ofConnection])
+      assert.deepEqual([published, unconfirmed, failures], [1, 1, 2])
+  })
+
   it('tells of tokens that end within two weeks or ended in the last, and of none that were deleted', async () => {
     for (const [name, days] of [
       ['later', 20],
