@@ -271,6 +271,28 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
     assert.ok((kept.databaseBytes ?? 0) > 50_000)
   })
 
+  it('counts as kept no message that has been deleted since, and knows of one that was kept back', async () => {
+    await isAsOldAs(200 * DAY_MS, 120 * DAY_MS, 100 * DAY_MS, 2 * DAY_MS)
+    const connectionId = await world.connection(account)
+    const unknown = { connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' } as const
+    const kept = await world.accept({ ...unknown, acceptedAt: NOON - 120 * DAY_MS })
+    const old = await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON - 100 * DAY_MS })
+    await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON - 2 * DAY_MS })
+    await count()
+    const before = await overview.readRetention(account)
+
+    await world.run(`delete from ${engine === 'SQLite' ? 'message' : 'settled'} where sequence = ?`, old.sequence)
+    await world.run(`insert into retention_kept values (?, ?, 'message')`, account, kept.sequence)
+    const after = await overview.readRetention(account)
+    await world.run(`delete from ${engine === 'SQLite' ? 'message' : 'settled'} where sequence = ?`, kept.sequence)
+    await world.run('delete from retention_kept')
+    const last = await overview.readRetention(account)
+
+    assert.deepEqual([before.messages, before.oldestAt], [3, NOON - 120 * DAY_MS])
+    assert.deepEqual([after.messages, after.oldestAt], [2, NOON - 120 * DAY_MS])
+    assert.deepEqual([last.messages, last.oldestAt], [1, NOON - 2 * DAY_MS])
+  })
+
   it('tells nothing of another account', async () => {
     const other = await world.account('Bolt')
     const connectionId = await world.connection(other)

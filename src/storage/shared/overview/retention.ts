@@ -1,8 +1,10 @@
 import { sql } from 'kysely'
-import type { AccountId } from '../../../core/ids.ts'
+import type { AccountId, Instant } from '../../../core/ids.ts'
+import type { Sequence } from '../../../core/message/message.ts'
 import type { RetentionView } from '../../../core/ports/console/overview.ts'
 import type { Store } from '../store.ts'
 import { ALL_CONNECTIONS } from './hour-tally.ts'
+import { hourOf } from './hours.ts'
 import { readCounted } from './read-bars.ts'
 
 const MOST_FILES = 20_000
@@ -10,22 +12,59 @@ const MOST_FILES = 20_000
 export async function readRetention(store: Store, accountId: AccountId): Promise<RetentionView> {
   const { database, engine } = store
   const now = store.now()
-  const counted = await database
-    .selectFrom('tally')
-    .select(({ fn }) => [sql<number | null>`sum(count)`.as('messages'), fn.min('hour').as('first_hour')])
-    .where('account_id', '=', accountId)
-    .where('connection_id', '=', ALL_CONNECTIONS)
-    .where('state', '<>', 'refused')
-    .executeTakeFirst()
+  const keptBack = await readKeptBack(store, accountId)
+  const oldest = await findOldest(store, accountId, 0)
+  const oldestInLine = keptBack.count === 0 ? oldest : await findOldest(store, accountId, keptBack.last + 1)
   return {
     now,
-    messages: Number(counted?.messages ?? 0),
+    messages: keptBack.count + (oldestInLine === null ? 0 : await countSince(store, accountId, oldestInLine)),
     ...(await readCounted(store, { accountId, from: 0, now })),
-    // To the hour: whoever asks wants to know since when things are kept, not by which message.
-    oldestAt: counted?.first_hour ?? null,
+    oldestAt: oldest,
     spool: await readSpool(store, accountId),
     databaseBytes: (await isOnlyAccount(store, accountId)) ? await engine.overview.databaseBytes(database) : null,
   }
+}
+
+/**
+ * Messages are deleted in the order of their acceptance, but for those that are kept back. So all that lies before the last
+ * of these is gone, though the figures of its hours are kept for longer.
+ */
+async function readKeptBack(
+  { database }: Store,
+  accountId: AccountId,
+): Promise<{ readonly count: number; readonly last: Sequence }> {
+  const { rows } = await sql<{ count: number; last: number | null }>`
+    select count(*) as count, max(message_sequence) as last from retention_kept
+      where account_id = ${accountId} and what = 'message'`.execute(database)
+  return { count: Number(rows[0]?.count ?? 0), last: Number(rows[0]?.last ?? 0) }
+}
+
+async function findOldest(store: Store, accountId: AccountId, from: Sequence): Promise<Instant | null> {
+  for (const span of (await store.engine.spans(store.database)).toReversed()) {
+    const row = await store.database
+      .selectFrom('message')
+      .select('accepted_at')
+      .where('account_id', '=', accountId)
+      .where('sequence', '>=', Math.max(span.from, from))
+      .where('sequence', '<', span.before)
+      .orderBy('sequence')
+      .limit(1)
+      .executeTakeFirst()
+    if (row) return row.accepted_at
+  }
+  return null
+}
+
+async function countSince({ database }: Store, accountId: AccountId, since: Instant): Promise<number> {
+  const counted = await database
+    .selectFrom('tally')
+    .select(sql<number | null>`sum(count)`.as('messages'))
+    .where('account_id', '=', accountId)
+    .where('connection_id', '=', ALL_CONNECTIONS)
+    .where('state', '<>', 'refused')
+    .where('hour', '>=', hourOf(since))
+    .executeTakeFirst()
+  return Number(counted?.messages ?? 0)
 }
 
 async function readSpool({ database }: Store, accountId: AccountId): Promise<RetentionView['spool']> {
