@@ -34,9 +34,10 @@ export function Overview() {
   const { id: account } = useAccount()
   const [search, change] = useSearchState(overviewSearch)
   const offset = -new Date().getTimezoneOffset()
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
   const asked = useAsk(
     'readOverview',
-    { params: { account }, query: { range: search.range, offset } },
+    { params: { account }, query: { range: search.range, zone, offset } },
     { keepsPrevious: true, everyMs: COUNTED_EVERY_MS },
   )
   const [isSlow] = useDebouncedValue(asked.isPending, SKELETON_AFTER_MS)

@@ -7,7 +7,7 @@ import { useAccount } from '../../parts/account.tsx'
 import { TimeAgo } from '../../parts/time-ago.tsx'
 import { BarSwatch } from './bar-pattern.tsx'
 import classes from './chart.module.css'
-import { isNothing, numberText, RANGES, shownResults } from './results.ts'
+import { isNothing, logOf, numberText, RANGES, shownResults } from './results.ts'
 
 // Tables bring a tenth of the first view's script, and most people look at the chart.
 const ResultTable = lazy(() => import('./result-table.tsx').then(({ ResultTable: Table }) => ({ default: Table })))
@@ -28,7 +28,7 @@ export function ResultChart({ seen, isTable, onTable }: ResultChartProps) {
     void navigate({
       to: '/a/$account/developer/logs',
       params: { account },
-      search: { since: at, until: at + seen.barMs - 1 } as never,
+      search: logOf(at, seen) as never,
     })
   return (
     <Paper withBorder p="md" component="section" aria-labelledby="results" className={classes['colours'] ?? ''}>

@@ -2,7 +2,7 @@ import { Table, VisuallyHidden } from '@mantine/core'
 import type { OverviewReply } from '../../../src/contract/console/overview.ts'
 import { useAccount } from '../../parts/account.tsx'
 import { TextLink } from '../../parts/links.tsx'
-import { barName, numberText, shownResults } from './results.ts'
+import { barName, logOf, numberText, shownResults } from './results.ts'
 
 export function ResultTable({ seen }: { readonly seen: OverviewReply }) {
   const { id: account } = useAccount()
@@ -30,7 +30,7 @@ export function ResultTable({ seen }: { readonly seen: OverviewReply }) {
                 <TextLink
                   to="/a/$account/developer/logs"
                   params={{ account }}
-                  search={{ since: bar.at, until: bar.at + seen.barMs - 1 } as never}
+                  search={logOf(bar.at, seen) as never}
                   size="sm"
                 >
                   {barName(bar.at, seen)}

@@ -27,7 +27,7 @@ const overview = z.object({
   range: z.enum(OVERVIEW_RANGES),
   /** The chart begins here; it may be a little before the range does, because it begins with a whole bar. */
   from: instant,
-  /** How long one bar is. */
+  /** How long one bar is; a day on which the clocks are set is an hour shorter or longer. */
   barMs: z.int(),
   bars: z.array(tallies.extend({ at: instant })),
   totals: tallies.extend({ accepted: z.int() }),
@@ -123,7 +123,9 @@ export const overviewRoutes = {
       range: z.enum(OVERVIEW_RANGES).default('24h'),
       /** Bars and totals of this connection alone. */
       connection: z.string().optional(),
-      /** Minutes that the reader's clock is ahead of UTC, so that a day's bar is their day. */
+      /** Where the reader is, such as Europe/Berlin, so that a day's bar is their day. */
+      zone: z.string().max(64).optional(),
+      /** Minutes that the reader's clock is ahead of UTC, where the zone is not known. */
       offset: z.coerce.number().int().min(-840).max(840).default(0),
     }),
     reply: overview,

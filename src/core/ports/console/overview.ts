@@ -94,7 +94,9 @@ export interface WantedOverview {
   readonly range: OverviewRange
   /** Bars and totals of this connection alone; null: of all. */
   readonly connectionId: ConnectionId | null
-  /** Minutes that the reader's clock is ahead of UTC. */
+  /** Where the reader is, as in the IANA database, so that each day begins at their midnight; null: not known. */
+  readonly timeZone: string | null
+  /** Minutes that the reader's clock is ahead of UTC now: for a place that is not known. */
   readonly offsetMinutes: number
 }
 

@@ -174,7 +174,10 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
 
     const { sentence } = await show(made.id)
 
-    assert.equal(sentence, 'It was cancelled and not sent. But a report of the network contradicts this: see the story.')
+    assert.equal(
+      sentence,
+      'It was cancelled and not sent. But a report of the network contradicts this: see the story.',
+    )
   })
 
   it.each([

@@ -9,9 +9,10 @@ export function overviewHandlers({
   keeps,
 }: Pick<ConsoleDeps, 'store' | 'keeps'>): Handlers<typeof overviewRoutes> {
   return {
-    async readOverview({ query: { range, connection, offset } }, { accountId, role }) {
+    async readOverview({ query: { range, connection, zone, offset } }, { accountId, role }) {
       const connectionId = (connection as ConnectionId | undefined) ?? null
-      const seen = await overview.readOverview({ accountId, range, connectionId, offsetMinutes: offset })
+      const place = { timeZone: zone ?? null, offsetMinutes: offset }
+      const seen = await overview.readOverview({ accountId, range, connectionId, ...place })
       const isMasked = role === 'viewer'
       return {
         ...seen,

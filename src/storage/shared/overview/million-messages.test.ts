@@ -41,7 +41,13 @@ describe.each(ENGINES)('the overview over a million messages, a fifth of which w
     const overview = createOverview(world.store)
     const took = async (accountId: AccountId) => {
       const begunAt = clock()
-      await overview.readOverview({ accountId, range, connectionId: null, offsetMinutes: 60 })
+      await overview.readOverview({
+        accountId,
+        range,
+        connectionId: null,
+        timeZone: 'Europe/Berlin',
+        offsetMinutes: 60,
+      })
       return clock() - begunAt
     }
     const [large, small]: [number[], number[]] = [[], []]

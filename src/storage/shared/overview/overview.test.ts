@@ -7,7 +7,7 @@ import {
   NOON,
 } from '../../../../test/support/administration-world/open-administration-world.ts'
 import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
-import type { Overview, OverviewRange, OverviewView } from '../../../core/ports/console/overview.ts'
+import type { Overview, OverviewRange, OverviewView, WantedOverview } from '../../../core/ports/console/overview.ts'
 import { DAY_MS, HOUR_MS, hourOf, MINUTE_MS } from './hours.ts'
 import { createOverview } from './overview.ts'
 import { TallyCounter } from './tally-counter.ts'
@@ -65,6 +65,30 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
 
     assert.equal(barAt(berlin, Date.UTC(2026, 0, 13, 23))?.published, 1)
     assert.equal(berlin.bars.at(-1)?.at, Date.UTC(2026, 0, 14, 23))
+  })
+
+  it('begins each day at the midnight of its reader’s place, also before the clocks were set', async () => {
+    world.now = Date.UTC(2026, 3, 10, 12)
+    const hours = [Date.UTC(2026, 2, 19, 22), Date.UTC(2026, 2, 19, 23), Date.UTC(2026, 3, 8, 22)]
+    for (const hour of hours)
+      await world.run(`insert into tally values (?, '', cast(? as bigint), 'published', 1)`, account, hour)
+    const place = { timeZone: 'Europe/Berlin', offsetMinutes: 120 }
+
+    const berlin = await overview.readOverview(wanted('30d', place))
+    const week = await overview.readOverview(wanted('7d', place))
+    const nowhere = await overview.readOverview(wanted('30d', { timeZone: 'Nowhere/At_all', offsetMinutes: 120 }))
+
+    const days = berlin.bars.filter(({ published }) => published > 0).map(({ at, published }) => [at, published])
+    assert.deepEqual(days, [
+      [Date.UTC(2026, 2, 18, 23), 1],
+      [Date.UTC(2026, 2, 19, 23), 1],
+      [Date.UTC(2026, 3, 8, 22), 1],
+    ])
+    assert.deepEqual([berlin.bars.length, berlin.bars.at(-1)?.at], [30, Date.UTC(2026, 3, 9, 22)])
+    assert.ok(berlin.bars.some(({ at }) => at === Date.UTC(2026, 2, 28, 23)))
+    assert.ok(berlin.bars.some(({ at }) => at === Date.UTC(2026, 2, 29, 22)))
+    assert.equal(week.bars.length, 28)
+    assert.equal(nowhere.bars[0]?.at, Date.UTC(2026, 2, 11, 22))
   })
 
   it('shows the last sixty minutes as they stand, without waiting to be counted', async () => {
@@ -333,8 +357,8 @@ function read(range: OverviewRange): Promise<OverviewView> {
   return overview.readOverview(wanted(range, {}))
 }
 
-function wanted(range: OverviewRange, more: { connectionId?: ConnectionId | null; offsetMinutes?: number }) {
-  return { accountId: account, range, connectionId: null, offsetMinutes: 0, ...more }
+function wanted(range: OverviewRange, more: Partial<WantedOverview>): WantedOverview {
+  return { accountId: account, range, connectionId: null, timeZone: null, offsetMinutes: 0, ...more }
 }
 
 function barAt({ bars }: OverviewView, at: number) {

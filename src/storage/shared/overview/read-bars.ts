@@ -1,6 +1,7 @@
 import type { AccountId, Instant } from '../../../core/ids.ts'
 import type { OverviewRange, Tallies, WantedOverview } from '../../../core/ports/console/overview.ts'
 import type { Store } from '../store.ts'
+import { barStarts } from './bar-starts.ts'
 import { type Bars, NONE } from './bars.ts'
 import { ALL_CONNECTIONS } from './hour-tally.ts'
 import { DAY_MS, HOUR_MS, hourOf } from './hours.ts'
@@ -20,12 +21,12 @@ export async function readBars(store: Store, wanted: WantedOverview, now: Instan
 
 async function readTallies(store: Store, wanted: WantedOverview, now: Instant): Promise<Bars> {
   const { ms, barMs } = LENGTH[wanted.range]
-  // Tallies are by the hour of UTC, so a reader whose clock is ahead by half an hour gets the hour that is nearest.
-  const offset = Math.floor(wanted.offsetMinutes / 60) * HOUR_MS
-  const floor = (at: Instant) => at - ((((at + offset) % barMs) + barMs) % barMs)
-  const from = floor(now - ms) + (wanted.range === '1h' ? 0 : barMs)
+  // The last hour as it was counted: this one and the one before.
+  const count = wanted.range === '1h' ? 2 : ms / barMs
+  const starts = barStarts(wanted, { now, barMs, count })
+  const from = starts[0] ?? now
   const bars = new Map<Instant, Record<keyof Tallies, number>>()
-  for (let at = from; at <= now; at += barMs) bars.set(at, { ...NONE })
+  for (const at of starts) bars.set(at, { ...NONE })
   const rows = await store.database
     .selectFrom('tally')
     .select(['hour', 'state', 'count'])
@@ -35,7 +36,7 @@ async function readTallies(store: Store, wanted: WantedOverview, now: Instant): 
     .where('hour', '<=', now)
     .execute()
   for (const { hour, state, count } of rows) {
-    const bar = bars.get(floor(hour))
+    const bar = bars.get(starts.findLast((at) => at <= hour) ?? 0)
     if (bar) bar[state] += count
   }
   const counted = await readCounted(store, { accountId: wanted.accountId, from, now })
