@@ -69,7 +69,11 @@ describe('the command line', () => {
 
     assert.deepEqual(
       [code, stdout, stderr],
-      [1, '', 'nuncio: There is no message with the id none. (message_unknown)\n'],
+      [
+        1,
+        '',
+        'nuncio: There is no message with the id none. One whose time was over has been deleted (nuncio retention). (message_unknown)\n',
+      ],
     )
   })
 

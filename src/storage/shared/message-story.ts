@@ -14,7 +14,11 @@ export function explainMessage(store: Store, id: MessageId): Promise<MessageStor
   return snapshot(store, async (tables) => {
     const sequence = await store.engine.locate(tables, id)
     const row = sequence === null ? null : await selectDetails(tables, sequence)
-    if (!row) throw new Refusal('message_unknown', `There is no message with the id ${id}.`)
+    if (!row)
+      throw new Refusal(
+        'message_unknown',
+        `There is no message with the id ${id}. One whose time was over has been deleted (nuncio retention).`,
+      )
     const now = store.now()
     const isWaiting = row.state === 'QUEUED'
     const head = isWaiting ? await findHead({ tables, engine: store.engine }, row) : null

@@ -17,7 +17,7 @@ export async function readEntry(store: Store, accountId: AccountId, id: string):
   if (accepted) return accepted
   throw new Refusal(
     'request_unknown',
-    'There is no entry with this id in the API log of this account. An older request is found by its id with the search of the list.',
+    'There is no entry with this id in the API log of this account, or it was deleted because its time was over. An older request that is still kept is found by its id with the search of the list.',
   )
 }
 
