@@ -3,7 +3,7 @@ import type { AccountId } from '../core/ids.ts'
 import type { Actor } from '../core/ports/administration.ts'
 import type { RecipientEntries } from '../core/ports/recipients.ts'
 import { type Erased, eraseRecipient } from '../storage/shared/recipients/erase-recipient.ts'
-import { type ExportedItem, exportRecipient } from '../storage/shared/recipients/export-recipient.ts'
+import { type ExportedItem, exportRecipient, noteExport } from '../storage/shared/recipients/export-recipient.ts'
 import type { OnProgress } from '../storage/shared/recipients/find-traces.ts'
 import type { Store } from '../storage/shared/store.ts'
 import { removeCopy } from './sandbox-media.ts'
@@ -19,7 +19,8 @@ export interface OfPerson {
 
 /** Everything about one number: to hand it over, or to erase it. Each takes as long as all of the account does to be read. */
 export interface RecipientData {
-  export(of: OfPerson): AsyncIterable<ExportedItem>
+  /** Written to the audit log before anything is read. */
+  export(of: OfPerson, actor: Actor): AsyncIterable<ExportedItem>
   erase(of: OfPerson & { readonly cancelWaiting: boolean }, actor: Actor): Promise<Erased>
 }
 
@@ -32,7 +33,8 @@ interface RecipientDataParts {
 
 export function createRecipientData({ store, entries, mediaFolder }: RecipientDataParts): RecipientData {
   return {
-    async *export({ accountId, number, onProgress }) {
+    async *export({ accountId, number, onProgress }, actor) {
+      await noteExport(store, { accountId, recipient: number }, actor)
       const of = { accountId, recipient: number, entries: await entries.entriesOf(accountId, number) }
       yield* exportRecipient(store, of, onProgress)
     },

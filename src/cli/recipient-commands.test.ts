@@ -145,6 +145,8 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
 
     const { stdout } = await world.cli('recipient', 'export', PERSON)
 
+    assert.equal((await world.audit()).at(-1), 'recipient.export')
+
     const document = JSON.parse(stdout) as {
       recipient: string
       items: { of: string; id?: string; acceptedAt?: string; timeline?: unknown[] }[]

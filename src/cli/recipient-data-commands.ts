@@ -69,7 +69,8 @@ async function printExport({ cli, session, account, number }: Given): Promise<vo
   let text = `${JSON.stringify(head).slice(0, -1)},"items":[`
   let before = '\n'
   const onProgress = progress(cli)
-  for await (const { of, item } of session.recipientData.export({ accountId: account.id, number, onProgress })) {
+  const items = session.recipientData.export({ accountId: account.id, number, onProgress }, ACTOR)
+  for await (const { of, item } of items) {
     text += `${before}${JSON.stringify({ of, ...(forPeople(item) as object) })}`
     before = ',\n'
     if (text.length < 65_536) continue

@@ -51,6 +51,8 @@ const WORDS: Readonly<Record<string, string>> = {
   'message.retry': 'Sent a message again',
   'message.resolve': 'Resolved an unconfirmed message',
   'log.export': 'Took a copy of the API log',
+  'recipient.export': 'Took a copy of all that is known of a recipient',
+  'recipient.erase': 'Erased a recipient',
   'hold.place': 'Held all lanes',
   'hold.release': 'Released all lanes',
 }

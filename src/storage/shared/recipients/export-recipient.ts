@@ -1,5 +1,7 @@
 import type { Sequence } from '../../../core/message/message.ts'
-import type { Store } from '../store.ts'
+import type { Actor } from '../../../core/ports/administration.ts'
+import { hintOf } from '../../../core/ports/recipients.ts'
+import { change, type Store, writeAudit } from '../store.ts'
 import { findBlock } from './block-lists.ts'
 import { memoriesAbout, messagesTo, namesOf, type OfRecipient, type OnProgress, requestsAbout } from './find-traces.ts'
 
@@ -9,6 +11,17 @@ const AT_ONCE = 200
 export interface ExportedItem {
   readonly of: 'messages' | 'requests' | 'channelMemory' | 'notices' | 'blocks'
   readonly item: Readonly<Record<string, unknown>>
+}
+
+/** That somebody was handed everything about a person, and who did it. */
+export function noteExport(
+  store: Store,
+  { accountId, recipient }: OfRecipient,
+  actor: Actor,
+): Promise<void> {
+  return change(store, actor, (making) =>
+    writeAudit(making, { action: 'recipient.export', object: hintOf(recipient), accountId }),
+  )
 }
 
 /**
