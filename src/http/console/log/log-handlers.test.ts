@@ -164,6 +164,27 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
     assert.equal(delivered.sentence, 'The network took it, and it was delivered.')
   })
 
+  it('shows a repeat what it was told: PUBLISHED only until the network reported that it had failed', async () => {
+    const made = await world.accept({ connectionId, state: 'FAILED', reason: 'refused_later', acceptedAt: NOON })
+    await world.database.rewriteMessage(made.sequence, { published_at: NOON + 1_000 })
+    await world.run(
+      `insert into timeline (message_sequence, position, at, kind) values (?, 1, ?, 'receipt-failed')`,
+      made.sequence,
+      NOON + 20_000,
+    )
+    for (const after of [500, 10_000, 30_000])
+      await logRequest(world, {
+        ...{ accountId: acme, tokenId: shop, messageId: made.id, requestId: `after-${after}` },
+        ...{ status: 200, code: 'HC-1', receivedAt: NOON + after },
+      })
+
+    const told: unknown[] = []
+    for (const after of [500, 10_000, 30_000])
+      told.push(JSON.parse((await show(`after-${after}`)).reply?.body ?? '').data.state)
+
+    assert.deepEqual(told, ['QUEUED', 'PUBLISHED', 'QUEUED'])
+  })
+
   it('says that a report contradicts what it says', async () => {
     const made = await world.accept({ connectionId, state: 'CANCELLED', reason: 'cancelled_by_person' })
     await world.run(

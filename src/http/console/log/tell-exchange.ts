@@ -6,7 +6,7 @@ import {
   type SuccessState,
   successBody,
 } from '../../../contract/replies.ts'
-import type { LogEntryView, LogStory } from '../../../core/ports/console/api-log.ts'
+import type { LogStory } from '../../../core/ports/console/api-log.ts'
 import { maskBody, maskErrors } from './mask.ts'
 
 const SEND_PATH = '/chat/api/v1/public/message/send'
@@ -52,27 +52,32 @@ function quoted(text: string): string {
 }
 
 /** The reply as it was sent: its bytes follow from what is kept. */
-export function tellReply({ entry }: LogStory, isMasked: boolean): LogDetail['reply'] {
-  const { status, code, messageId, requestId } = entry
+export function tellReply(story: LogStory, isMasked: boolean): LogDetail['reply'] {
+  const { status, code, messageId, requestId } = story.entry
   if (status === null || code === null || requestId === null) return null
   const headers = [
     { name: 'content-type', value: JSON_TYPE },
     ...(messageId === null ? [] : [{ name: 'x-message-id', value: messageId }]),
     { name: 'x-request-id', value: requestId },
   ]
-  return { status, headers, body: JSON.stringify(replyBody(entry, code, isMasked)) }
+  return { status, headers, body: JSON.stringify(replyBody(story, code, isMasked)) }
 }
 
-function replyBody(entry: LogEntryView, code: string, isMasked: boolean): unknown {
-  const errors = isMasked ? maskErrors(entry.errors) : entry.errors
+function replyBody(story: LogStory, code: string, isMasked: boolean): unknown {
+  const errors = isMasked ? maskErrors(story.entry.errors) : story.entry.errors
   const kind = (Object.keys(REPLIES) as (keyof typeof REPLIES)[]).find((name) => REPLIES[name].code === code)
-  if (kind === 'success') return successBody(stateThen(entry))
+  if (kind === 'success') return successBody(stateThen(story))
   // A code of a newer version.
   if (kind === undefined) return { success: false, code, data: { errors } }
   return refusalBody(kind satisfies RefusalReplyKind, errors)
 }
 
-/** A repeat was told PUBLISHED if its message had left by then. */
-function stateThen({ outcome, publishedAt, receivedAt }: LogEntryView): SuccessState {
-  return outcome === 'repeated' && publishedAt !== null && publishedAt <= receivedAt ? 'PUBLISHED' : 'QUEUED'
+/** A repeat was told PUBLISHED if its message had left by then, and nobody had reported that it failed. */
+function stateThen({ entry: { outcome, state, publishedAt, receivedAt }, message }: LogStory): SuccessState {
+  if (outcome !== 'repeated' || publishedAt === null || publishedAt > receivedAt) return 'QUEUED'
+  const failure =
+    state === 'FAILED' || state === 'UNCONFIRMED'
+      ? message?.timeline.findLast(({ kind }) => kind === 'receipt-failed')
+      : undefined
+  return failure && failure.at <= receivedAt ? 'QUEUED' : 'PUBLISHED'
 }
