@@ -185,6 +185,16 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
     assert.deepEqual(told, ['QUEUED', 'PUBLISHED', 'QUEUED'])
   })
 
+  it('offers no retry of a message whose recipient was erased', async () => {
+    const made = await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
+    const before = await show(made.id)
+    await world.database.rewriteMessage(made.sequence, { recipient: 'erased' })
+
+    const { message } = await show(made.id)
+
+    assert.deepEqual([before.message?.actions, message?.actions], [['retry'], []])
+  })
+
   it('says that a report contradicts what it says', async () => {
     const made = await world.accept({ connectionId, state: 'CANCELLED', reason: 'cancelled_by_person' })
     await world.run(

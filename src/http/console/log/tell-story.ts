@@ -1,5 +1,6 @@
 import type { LogDetail } from '../../../contract/console/log.ts'
 import type { Role } from '../../../contract/console/route.ts'
+import { ERASED } from '../../../core/message/erased.ts'
 import { repeatText } from '../../../core/message/timeline.ts'
 import type { LogStory } from '../../../core/ports/console/api-log.ts'
 import { maskErrors, maskFileName, maskUrl } from './mask.ts'
@@ -67,8 +68,8 @@ function actionsOf({ message, isUnresolved, bodyDeletedAt }: LogStory): ('cancel
   if (state === 'QUEUED') return ['cancel']
   if (isUnresolved) return ['resolve']
   const isOver = state === 'FAILED' || state === 'EXPIRED' || state === 'CANCELLED'
-  // Without its content there is nothing to send again.
-  const isWhole = bodyDeletedAt === null && message?.connectionState !== 'removed'
+  // Without its content, or a recipient, there is nothing to send again.
+  const isWhole = bodyDeletedAt === null && message?.message.to !== ERASED && message?.connectionState !== 'removed'
   return isOver && message?.resentAs === null && isWhole ? ['retry'] : []
 }
 
