@@ -40,6 +40,17 @@ describe.each(ENGINES)('the alarms in attention, on %s', (engine) => {
     )
   })
 
+  it('are none of a service that has died: then that is said, and a check fails', async () => {
+    await world.run('update worker set heartbeat_until = ?', world.now)
+
+    const { stdout } = await world.cli('attention')
+    const check = await world.cli('attention', '--check')
+    const { running } = (await world.json('attention')) as { running: boolean }
+
+    assert.match(stdout, /^No service is running on this data: nothing is accepted, sent or watched/)
+    assert.deepEqual([check.code, running], [1, false])
+  })
+
   it('make it exit with 1 when it is asked to check and one is critical', async () => {
     const nothing = await world.cli('attention', '--check')
     await raise('warning')

@@ -23,11 +23,11 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
   program
     .command('attention')
     .description(
-      'show everything that wants a person: alarms of the watchdog, that all lanes are held, unconfirmed messages, lanes that stand still and why, tokens about to expire, webhooks that were disabled by themselves',
+      'show everything that wants a person: that no service is running, alarms of the watchdog, that all lanes are held, unconfirmed messages, lanes that stand still and why, tokens about to expire, webhooks that were disabled by themselves',
     )
-    .option('--check', 'exit with 1 when a critical alarm is open, for a scheduled job')
+    .option('--check', 'exit with 1 when a critical alarm is open or no service is running, for a scheduled job')
     .withAccount('only what concerns this account')
-    .withJson('{alarms, hold, unconfirmed, lanes, tokens, webhooks}')
+    .withJson('{running, alarms, hold, unconfirmed, lanes, tokens, webhooks}')
     .withExamples('nuncio attention', 'nuncio attention --json', 'nuncio attention --check')
     .action((options: CommonOptions & { readonly check?: boolean }) =>
       cli.withAdministration(async ({ administration, alarms: found, webhooks }) => {
@@ -38,10 +38,14 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
         const { hold, unconfirmed, standing, tokens } = await findAttention(administration, accountId, now)
         const lanes = standing.map(toLane)
         const alarms = await found.readOpen({ accountId, seesInstallation: true })
-        if (options.check && alarms.some(({ severity }) => severity === 'critical')) cli.exitCode = 1
+        // Only a living service raises alarms: of one that has died there would be none.
+        const isRunning = (await administration.listWorkers()).some(({ isAlive }) => isAlive)
+        const isCritical = !isRunning || alarms.some(({ severity }) => severity === 'critical')
+        if (options.check && isCritical) cli.exitCode = 1
         const disabled = await disabledWebhooks(administration, webhooks, accountId)
         if (options.json) {
           return cli.json({
+            running: isRunning,
             alarms: alarms.map(alarmJson),
             hold: hold && { since: isoTime(hold.since), reason: hold.reason },
             unconfirmed: unconfirmed.map(messageJson),
@@ -51,7 +55,7 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
           })
         }
         const retention = waitInWords(await administration.readSweep(), now)
-        await cli.say(inWords({ alarms, hold, retention, unconfirmed, lanes, tokens, disabled }, now))
+        await cli.say(inWords({ isRunning, alarms, hold, retention, unconfirmed, lanes, tokens, disabled }, now))
       }),
     )
 }
@@ -92,7 +96,11 @@ function tokenJson({ id, name, account, expiresAt }: TokenView) {
   return { id, name, account, expiresAt: isoTime(expiresAt) }
 }
 
+const NOT_RUNNING =
+  'No service is running on this data: nothing is accepted, sent or watched, and alarms are as they were when it ended. Start it: npm start'
+
 interface Findings {
+  readonly isRunning: boolean
   readonly alarms: readonly AlarmView[]
   readonly hold: HoldView | null
   readonly retention: string | null
@@ -102,8 +110,10 @@ interface Findings {
   readonly disabled: readonly WebhookView[]
 }
 
-function inWords({ alarms, hold, retention, unconfirmed, lanes, tokens, disabled }: Findings, now: number): string {
+function inWords(found: Findings, now: number): string {
+  const { isRunning, alarms, hold, retention, unconfirmed, lanes, tokens, disabled } = found
   const parts = [
+    isRunning ? '' : NOT_RUNNING,
     part('Alarms', alarms.filter(({ kind }) => !TOLD_BELOW.has(kind)).map(alarmLine)),
     hold ? holdInWords(hold, now) : '',
     retention ?? '',

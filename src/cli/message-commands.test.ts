@@ -189,6 +189,7 @@ describe.each(ENGINES)('attention, on %s', (engine) => {
 
     assert.equal((await world.cli('attention')).stdout, 'Nothing wants your attention.\n')
     assert.deepEqual(await world.json('attention'), {
+      running: true,
       alarms: [],
       hold: null,
       unconfirmed: [],
