@@ -6,7 +6,7 @@ import {
   ENGINES,
   NOON,
 } from '../../../../test/support/administration-world/open-administration-world.ts'
-import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
+import type { AccountId, TokenId } from '../../../core/ids.ts'
 import type { Overview, OverviewRange, OverviewView, WantedOverview } from '../../../core/ports/console/overview.ts'
 import { DAY_MS, HOUR_MS, hourOf, MINUTE_MS } from './hours.ts'
 import { createOverview } from './overview.ts'

@@ -14,11 +14,7 @@ export interface ExportedItem {
 }
 
 /** That somebody was handed everything about a person, and who did it. */
-export function noteExport(
-  store: Store,
-  { accountId, recipient }: OfRecipient,
-  actor: Actor,
-): Promise<void> {
+export function noteExport(store: Store, { accountId, recipient }: OfRecipient, actor: Actor): Promise<void> {
   return change(store, actor, (making) =>
     writeAudit(making, { action: 'recipient.export', object: hintOf(recipient), accountId }),
   )
