@@ -46,7 +46,8 @@ const explained = (code: string, meaning: string, nextStep: string) => ({
 export const NOTICE_KINDS = {
   'message.published': {
     group: 'messages',
-    sentence: 'The network took a message and gave its own id.',
+    sentence:
+      'The network took a message. A reason says where that is known otherwise than from its answer: from evidence that came later (evidence_found) or a person’s word (says_arrived); or that the message may have been sent twice (possible_duplicate).',
     example: { ...MESSAGE, state: 'PUBLISHED' },
   },
   'message.delivered': {
