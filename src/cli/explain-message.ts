@@ -46,9 +46,13 @@ function nextStep({ message, laneWait }: MessageStory, ofMessage: string): strin
   return fillNextStep(words, { number: message.connection, recipient: message.to, messageId: message.id })
 }
 
-function links({ resendOf, resentAs, connectionState }: MessageStory): readonly string[] {
+function links({ message, resendOf, repeatsWhatLeft, resentAs, connectionState }: MessageStory): readonly string[] {
   const lines: string[] = []
   if (resendOf) lines.push(`It repeats the message ${resendOf}.`)
+  if (repeatsWhatLeft)
+    lines.push(
+      `That one has left after all, so the recipient may get both. If this one is not wanted: nuncio message cancel ${message.id}`,
+    )
   if (resentAs) lines.push(`It was sent again as the message ${resentAs}.`)
   if (connectionState === 'removed') lines.push('Its connection was removed since.')
   return lines

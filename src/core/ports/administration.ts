@@ -110,6 +110,8 @@ export interface MessageStory {
   /** When its content was deleted, because its time was over; null while it is there. */
   readonly bodyDeletedAt: Instant | null
   readonly resendOf: MessageId | null
+  /** It still waits, and the message that it repeats has been taken after all: sent, it comes twice. */
+  readonly repeatsWhatLeft: boolean
   readonly resentAs: MessageId | null
   readonly timeline: readonly TimelineEntry[]
 }

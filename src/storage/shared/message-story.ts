@@ -1,5 +1,6 @@
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../core/connection/lane-policy.ts'
 import type { MessageId } from '../../core/ids.ts'
+import type { MessageState } from '../../core/message/message.ts'
 import type { MessageStory } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { findHeads, selectUnfinished } from './lane-order.ts'
@@ -23,6 +24,7 @@ export function explainMessage(store: Store, id: MessageId): Promise<MessageStor
     const isWaiting = row.state === 'QUEUED'
     const head = isWaiting ? await findHead({ tables, engine: store.engine }, row) : null
     const isHead = head?.sequence === row.sequence
+    const repeated = await findRepeated(tables, row.resend_of)
     const lane = head && standing(isHead ? explainLane(head, now) : explainBehind(head, now))
     return {
       message: toMessageView(row, isHead, now),
@@ -34,7 +36,8 @@ export function explainMessage(store: Store, id: MessageId): Promise<MessageStor
       connectionState: row.connection_state,
       expiresAt: isWaiting ? row.accepted_at + timeToLiveMs(row.policy) : null,
       bodyDeletedAt: row.body_deleted_at,
-      resendOf: await idOf(tables, row.resend_of),
+      resendOf: repeated?.id ?? null,
+      repeatsWhatLeft: isWaiting && HAS_LEFT.has(repeated?.state ?? ''),
       resentAs: await idOf(tables, row.resent_as),
       timeline: await readTimeline({ tables, engine: store.engine }, row),
     }
@@ -66,6 +69,14 @@ async function positionOf(tables: Reader, row: MessageDetails): Promise<number> 
 
 function timeToLiveMs(policy: string): number {
   return { ...DEFAULT_LANE_POLICY, ...(JSON.parse(policy) as Partial<LanePolicy>) }.timeToLiveMs
+}
+
+const HAS_LEFT: ReadonlySet<string> = new Set<MessageState>(['PUBLISHED', 'DELIVERED', 'READ'])
+
+async function findRepeated(tables: Reader, sequence: number | null) {
+  if (sequence === null) return null
+  const rows = tables.selectFrom('message').select(['id', 'state']).where('sequence', '=', sequence)
+  return (await rows.executeTakeFirst()) ?? null
 }
 
 async function idOf(tables: Reader, sequence: number | null): Promise<MessageId | null> {

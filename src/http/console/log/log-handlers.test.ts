@@ -195,6 +195,20 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
     assert.deepEqual([before.message?.actions, message?.actions], [['retry'], []])
   })
 
+  it('G5: says of what waits to be sent again that the first one has left after all', async () => {
+    const old = await world.accept({ connectionId, state: 'FAILED', reason: 'network_error' })
+    const copy = await world.administration.retryMessage(old.id, 'anna')
+    const before = await show(copy.id)
+    await world.database.rewriteMessage(old.sequence, { state: 'PUBLISHED', reason: 'evidence_found' })
+
+    const { sentence } = await show(copy.id)
+    await world.administration.cancelMessage(copy.id, 'anna')
+    const after = await show(copy.id)
+
+    assert.match(sentence, /has left after all: cancel this one, or the recipient may get both\.$/)
+    for (const told of [before, after]) assert.doesNotMatch(told.sentence, /after all/)
+  })
+
   it('says that a report contradicts what it says', async () => {
     const made = await world.accept({ connectionId, state: 'CANCELLED', reason: 'cancelled_by_person' })
     await world.run(

@@ -80,7 +80,11 @@ function tellSentence(story: LogStory, isMasked: boolean): string {
   if (entry.outcome === 'repeated') {
     return `Asked for again under the same idempotency key, so nothing was queued twice. ${became}`
   }
-  return entry.outcome === 'copied' ? `${copiedText(story)}. ${became}` : became
+  if (entry.outcome !== 'copied') return became
+  const warning = message?.repeatsWhatLeft
+    ? ' The message that it repeats has left after all: cancel this one, or the recipient may get both.'
+    : ''
+  return `${copiedText(story)}. ${became}${warning}`
 }
 
 function copiedText({ message }: LogStory): string {
