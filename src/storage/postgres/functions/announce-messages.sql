@@ -1,12 +1,13 @@
 -- Notes for accounts that want it what has just become of these messages. To be called once in the transaction that
--- changed the state of each of them, and only where somebody wants it: `wants_notices`.
+-- changed the state of each of them, and only where somebody wants it: `wants_notices`. By the letters of ASCII: in a database of
+-- Turkish words the small form of `I` is another.
 create or replace function announce_messages(sequences bigint[]) returns void language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off
   set jit = off
 as $$
 begin
   insert into notice (id, account_id, kind, at, message_sequence, data)
-    select new_notice_id(), m.account_id, 'message.' || lower(m.state), now_ms(), m.sequence,
+    select new_notice_id(), m.account_id, k.kind, now_ms(), m.sequence,
         json_build_object('messageId', m.id, 'connectionId', m.connection_id, 'to', m.recipient, 'type', m.type, 'state', m.state,
           'reason', m.reason, 'words', m.words, 'attempts', m.attempts, 'acceptedAt', m.accepted_at)::text
       from unnest(sequences) s (sequence) cross join lateral (
@@ -14,6 +15,7 @@ begin
           select * from settled where settled.sequence >= s.sequence and settled.sequence <= s.sequence
             order by settled.sequence offset 0
         ) m
-      where exists (select from notice_want w where w.account_id = m.account_id and w.kind = 'message.' || lower(m.state));
+        cross join lateral (select 'message.' || lower(m.state collate "C") as kind) k
+      where exists (select from notice_want w where w.account_id = m.account_id and w.kind = k.kind);
 end
 $$;
