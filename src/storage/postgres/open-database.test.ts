@@ -60,6 +60,7 @@ describe('a role that is set so that promises would not hold', () => {
     ['default_transaction_read_only', 'on'],
     ['default_transaction_isolation', 'repeatable read'],
     ['default_transaction_isolation', 'serializable'],
+    ['client_min_messages', 'error'],
   ])('%s = %s', (name, value) => {
     it.each([
       ['role', () => `alter role ${role} set`],
@@ -84,6 +85,18 @@ describe('a role that is set so that promises would not hold', () => {
 
       assert.match(refusal.message, /take it out there/)
     })
+  })
+
+  it('G7: is refused where triggers would not fire, which only a superuser can set', async () => {
+    await asSuperuser(`alter database ${database.name} set session_replication_role = 'replica'`)
+
+    const refusal = await refusalOf(check(url))
+    const [, remedy = ''] = /Mend it with: (.*)$/.exec(refusal.message) ?? []
+    await asSuperuser(remedy)
+
+    assert.equal(refusal.code, 'database_unsafe')
+    assert.match(refusal.message, /^session_replication_role is replica: /)
+    await check(url)
   })
 
   it('may be safer than needed', async () => {
@@ -143,6 +156,8 @@ const FIT = {
     synchronous_commit: { value: 'on', source: 'default' },
     default_transaction_read_only: { value: 'off', source: 'default' },
     default_transaction_isolation: { value: 'read committed', source: 'default' },
+    session_replication_role: { value: 'origin', source: 'default' },
+    client_min_messages: { value: 'notice', source: 'default' },
   },
 }
 

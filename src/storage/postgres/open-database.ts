@@ -17,7 +17,8 @@ const LOOK = `select current_setting('server_version_num')::int as version_numbe
     current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as connections,
     current_user as role, current_database() as database,
     (select json_object_agg(name, json_build_object('value', setting, 'source', source)) from pg_settings where name in (
-      'fsync', 'full_page_writes', 'synchronous_commit', 'default_transaction_read_only', 'default_transaction_isolation')) as settings`
+      'fsync', 'full_page_writes', 'synchronous_commit', 'default_transaction_read_only', 'default_transaction_isolation',
+      'session_replication_role', 'client_min_messages')) as settings`
 
 interface Found {
   readonly version_number: number
@@ -39,7 +40,7 @@ interface NeededSetting {
   readonly otherwise: string
 }
 
-/** A 200 is only as good as these (G1), and the others are what our transactions are written for (G7). */
+/** A 200 is only as good as these (G1), and the others are what our transactions and triggers are written for (G7). */
 const NEEDED: readonly NeededSetting[] = [
   {
     name: 'fsync',
@@ -70,6 +71,19 @@ const NEEDED: readonly NeededSetting[] = [
     allowed: ['read committed'],
     scope: 'role',
     otherwise: 'rights that were just taken away would still count',
+  },
+  {
+    name: 'session_replication_role',
+    allowed: ['origin', 'local'],
+    scope: 'role',
+    otherwise:
+      'no trigger would fire, so what is cancelled would be sent, and rights that were just taken away would still count',
+  },
+  {
+    name: 'client_min_messages',
+    allowed: ['notice', 'warning', 'log', 'debug1', 'debug2', 'debug3', 'debug4', 'debug5', 'info'],
+    scope: 'role',
+    otherwise: 'nobody would hear of a commit that its standby has not confirmed',
   },
 ]
 
