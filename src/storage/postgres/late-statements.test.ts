@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
+import { setImmediate } from 'node:timers/promises'
 import type { Client } from 'pg'
 import { describe, it } from 'vitest'
 import { newPostgresWorld, type PostgresWorld } from '../../../test/conformance/postgres-world.ts'
-import { ANNA, accept, addSender, holdLane } from '../../../test/conformance/storage-world.ts'
-import type { ClaimedLane } from '../../core/ports/lanes.ts'
+import { ANNA, accept, addSender, holdLane, step } from '../../../test/conformance/storage-world.ts'
+import { type ClaimedLane, type Step, StorageUnavailable } from '../../core/ports/lanes.ts'
+import { KnownLanes } from './known-lanes.ts'
+import { Link } from './link.ts'
+import { StepWriter } from './record-step.ts'
+import { Slot } from './slot.ts'
 
 // A network that let nothing through for a while may deliver what was sent over a connection that both sides have given up
 // since. Here each is what such a statement would be, on a connection of its own.
@@ -16,6 +21,28 @@ describe('what comes late on PostgreSQL', () => {
 
     await assert.rejects(late, { code: '55000' })
     assert.equal((await world.lanes.inspect(lane))?.memory.wait?.words, 'newer')
+    await world.close()
+  })
+
+  it('G5: has a lane remember nothing that is out of date either where the next step went over another connection', async () => {
+    const { world, lane, session } = await heldLane()
+    const link = new Link({ url: world.url, applicationName: 'test', answerWithinMs: 8_000, greet: async () => {} })
+    const slow = new SlowWay()
+    const slots = [slow.asLink(), link].map((each, at) => new Slot(ANNA, { number: 90 + at, link: each }))
+    const writer = new StepWriter({ slots, known: new KnownLanes(link) })
+
+    await assert.rejects(writer.write(waiting(world, lane, 'older')), { unknown: true })
+    // So that the next ones go the other way.
+    slow.isStuck = true
+    void writer.write(waiting(world, lane, 'stuck'))
+    while (slow.taken.length < 2) await setImmediate()
+    await writer.write(waiting(world, lane, 'older'))
+    await writer.write(waiting(world, lane, 'newer'))
+    const late = session.query(...slow.taken[0]!)
+
+    await assert.rejects(late, { code: '55000' })
+    assert.equal((await world.lanes.inspect(lane))?.memory.wait?.words, 'newer')
+    await link.close()
     await world.close()
   })
 
@@ -59,6 +86,26 @@ describe('what comes late on PostgreSQL', () => {
     await world.close()
   })
 })
+
+/** Takes what is to be asked, and answers nothing. */
+class SlowWay {
+  readonly taken: [sql: string, values: unknown[]][] = []
+  isStuck = false
+
+  asLink(): Link {
+    return { askForText: (sql: string, values: unknown[]) => this.#take(sql, values) } as unknown as Link
+  }
+
+  #take(sql: string, values: unknown[]): Promise<string> {
+    this.taken.push([sql, values])
+    if (this.isStuck) return new Promise(() => {})
+    return Promise.reject(new StorageUnavailable('the connection to the database broke', true))
+  }
+}
+
+function waiting(world: PostgresWorld, lane: ClaimedLane, words: string): Step {
+  return step(world, lane, { memory: { head: null, trouble: null, wait: { reason: 'retrying', words, until: 9 } } })
+}
 
 async function heldLane(): Promise<{ world: PostgresWorld; lane: ClaimedLane; session: Client }> {
   const world = await newPostgresWorld()

@@ -39,11 +39,13 @@ interface StepWriterParts {
 
 /** Writes the moves of lanes: those of one turn in one commit. Nothing of a step is written when its claim is gone (G6). */
 export class StepWriter {
+  readonly #slots: readonly Slot[]
   readonly #known: KnownLanes
   readonly #batches: Batches<Step, string>
   readonly #busy: Batches<Step, string>
 
   constructor({ slots, known }: StepWriterParts) {
+    this.#slots = slots
     this.#known = known
     const run = (isWary: boolean) => (steps: readonly Step[], way: number) =>
       this.#write(steps, slots[way] as Slot, isWary)
@@ -68,6 +70,8 @@ export class StepWriter {
   }
 
   async #write(steps: readonly Step[], slot: Slot, isWary: boolean): Promise<readonly string[]> {
+    // Of these some may be what was lost on the other way, once more: what comes late there must not come after it.
+    for (const other of this.#slots) if (other !== slot && other.hasLost) await other.passLost(slot.link)
     const lanes = await this.#lanesOf(steps)
     const described = steps.map((step, at) => ({ step, lane: lanes[at] as KnownLane }))
     try {

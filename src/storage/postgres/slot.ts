@@ -1,5 +1,9 @@
 import type { WorkerId } from '../../core/ids.ts'
+import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import type { Link } from './link.ts'
+
+// As long as steps wait for each other.
+const LOCK_WITHIN_MS = 300
 
 interface SlotParts {
   readonly number: number
@@ -19,6 +23,8 @@ export class Slot {
   readonly #onCommit: ((rows: number, tookMs: number) => void) | null
   #begun = 0
   #confirmed = 0
+  /** A count past that of a batch whose fate nobody knows, until it or a later one is written; null when there is none. */
+  #past: number | null = null
 
   constructor(worker: WorkerId, { number, link, onCommit = null }: SlotParts) {
     this.worker = worker
@@ -42,9 +48,36 @@ export class Slot {
     this.#begun += 1
     const count = this.#begun
     const began = performance.now()
-    const result = await statement(count)
-    this.#confirmed = count
-    this.#onCommit?.(rows, performance.now() - began)
-    return result
+    try {
+      const result = await statement(count)
+      this.#confirmed = count
+      if (this.#past !== null && count > this.#past) this.#past = null
+      this.#onCommit?.(rows, performance.now() - began)
+      return result
+    } catch (error) {
+      if (error instanceof StorageUnavailable && error.unknown) {
+        this.#begun += 1
+        this.#past = this.#begun
+      }
+      throw error
+    }
+  }
+
+  /** A batch was lost on its way, and may still come. */
+  get hasLost(): boolean {
+    return this.#past !== null
+  }
+
+  /** What was lost is refused from now on if it comes, or has been written. Asked over whichever connection there is. */
+  async passLost(link: Link): Promise<void> {
+    const past = this.#past
+    if (past === null) return
+    await link.ask('select make_durable($1), note_progress($2, $3, $4)', [
+      LOCK_WITHIN_MS,
+      this.worker,
+      this.number,
+      past,
+    ])
+    if (this.#past === past) this.#past = null
   }
 }
