@@ -1,9 +1,12 @@
+import { DatabaseError } from 'pg'
 import type { WorkerId } from '../../core/ids.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
-import type { Link } from './link.ts'
+import { type Link, StatementRefused } from './link.ts'
 
 // As long as steps wait for each other.
 const LOCK_WITHIN_MS = 300
+// Nothing was written then.
+const CANCELLED = '57014'
 
 interface SlotParts {
   readonly number: number
@@ -59,7 +62,7 @@ export class Slot {
         this.#begun += 1
         this.#past = this.#begun
       }
-      throw error
+      throw isCancelled(error) ? new StatementRefused('contended', error) : error
     }
   }
 
@@ -80,4 +83,12 @@ export class Slot {
     ])
     if (this.#past === past) this.#past = null
   }
+}
+
+/**
+ * The operator lets statements take less time than they may wait for a lock, or somebody has lost patience. Then one that is
+ * hindered must stand back, as after a lock that was not to be had, and not all that share its batch.
+ */
+function isCancelled(error: unknown): error is Error {
+  return error instanceof StorageUnavailable && error.cause instanceof DatabaseError && error.cause.code === CANCELLED
 }
