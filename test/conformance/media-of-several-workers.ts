@@ -407,7 +407,7 @@ class Worker {
   }
 
   async due(given: Partial<DueRequest> = {}): Promise<readonly MediaToFetch[]> {
-    const wide = { after: null, accountsAtOnce: 100, perAccount: 100, quotaBytes: 1_000_000 }
+    const wide = { after: null, fullHosts: [], accountsAtOnce: 100, perAccount: 100, quotaBytes: 1_000_000 }
     const request = { now: this.#world.clock.now(), busy: new Set<Sequence>(), ...wide, ...given }
     return (await this.queue.due(request)).media
   }

@@ -184,6 +184,59 @@ function lookingKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
+  it('G8: leaves out what lies at hosts that have no room for its account', async () => {
+    const { world, sender } = await withMedia(newWorld, 2)
+    const stranger = await addSender(world)
+    await accept(world, stranger, { media: true })
+    await accept(world, sender, { media: true, url: 'https://files.example:8443/a.png' })
+    const [host, port] = ['files.example', 'files.example:8443']
+
+    const offered = [
+      await due(world, { fullHosts: [{ accountId: sender.accountId, host }] }),
+      await due(world, { fullHosts: [{ accountId: null, host }] }),
+      await due(world, { fullHosts: [{ accountId: null, host: port }] }),
+    ]
+
+    assert.deepEqual(
+      offered.map((media) => media.filter(({ accountId }) => accountId === sender.accountId).length),
+      [1, 1, 2],
+    )
+    assert.deepEqual(
+      offered.map((media) => media.filter(({ accountId }) => accountId === stranger.accountId).length),
+      [1, 0, 1],
+    )
+    await world.close()
+  })
+
+  it('G8: comes to what lies behind thousands of files at a host that has no room, or that must wait', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+    const crawling = { media: true, url: 'https://crawls.example/a.png' }
+    for (let i = 0; i < 20; i++) await Promise.all(Array.from({ length: 100 }, () => accept(world, sender, crawling)))
+    const id = await accept(world, sender, { media: true })
+    for (let i = 0; i < 20; i++) await Promise.all(Array.from({ length: 100 }, () => accept(world, sender, crawling)))
+    const given = { perAccount: 32, fullHosts: [{ accountId: sender.accountId, host: 'crawls.example' }] }
+
+    const found = async () => {
+      for (let look = 1; look <= 30; look++) {
+        const [first, ...others] = await due(world, given)
+        assert.deepEqual(others, [])
+        if (first) return first.messageId
+      }
+      return null
+    }
+
+    assert.equal(await found(), id)
+    assert.deepEqual(
+      (await due(world, given)).map(({ messageId }) => messageId),
+      [id],
+      'until it is busy',
+    )
+    assert.equal((await due(world, { perAccount: 32 })).length, 32, 'and the oldest as soon as there is room')
+    assert.equal(await found(), id)
+    await world.close()
+  })
+
   it('G8: leaves out accounts whose files fill their part of the spool', async () => {
     const { world, sender } = await withMedia(newWorld, 2)
     const stranger = await addSender(world)
@@ -344,7 +397,7 @@ async function withMedia(newWorld: NewWorld, count: number) {
 
 function everything({ clock }: StorageWorld): DueRequest {
   const [now, busy] = [clock.now(), new Set<Sequence>()]
-  return { now, busy, after: null, accountsAtOnce: 100, perAccount: 100, quotaBytes: 1_000_000 }
+  return { now, busy, fullHosts: [], after: null, accountsAtOnce: 100, perAccount: 100, quotaBytes: 1_000_000 }
 }
 
 async function due(world: StorageWorld, given: Partial<DueRequest> = {}): Promise<readonly MediaToFetch[]> {

@@ -153,18 +153,20 @@ export async function addConnection(
 export interface GivenMessage {
   readonly text?: string
   readonly media?: boolean
+  /** Where the attachment lies. */
+  readonly url?: string
   readonly key?: string
   readonly fingerprint?: string
   readonly to?: string
 }
 
 export function candidate(world: StorageWorld, sender: Sender, given: GivenMessage = {}): Candidate {
-  const { text = 'Hello', to = RECIPIENT } = given
+  const { text = 'Hello', to = RECIPIENT, url = 'https://files.example/a.png' } = given
   const content: MessageContent = given.media
-    ? { type: 'image', name: 'a.png', url: 'https://files.example/a.png', caption: text }
+    ? { type: 'image', name: 'a.png', url, caption: text }
     : { type: 'message', text }
   const message = given.media
-    ? { type: 'image', media: { name: 'a.png', url: 'https://files.example/a.png', caption: text } }
+    ? { type: 'image', media: { name: 'a.png', url, caption: text } }
     : { type: 'message', message: text }
   const { clock } = world
   return {

@@ -1,5 +1,5 @@
 import type { AccountId } from '../ids.ts'
-import type { MediaToFetch } from '../ports/media-queue.ts'
+import type { FullHost, MediaToFetch } from '../ports/media-queue.ts'
 
 const PER_ACCOUNT = 4
 const PER_HOST = 4
@@ -123,6 +123,18 @@ export class FetchShare {
   #ownAt(accountId: AccountId, host: string): number {
     return this.#atBoth.get(`${accountId} ${host}`) ?? 0
   }
+}
+
+/** Where these that run have left no room. */
+export function findFullHosts(running: Iterable<HostFetch>): readonly FullHost[] {
+  const atHost = Map.groupBy(running, ({ host }) => host)
+  return [...atHost].flatMap(([host, fetches]): FullHost[] => {
+    if (fetches.length >= PER_HOST) return [{ accountId: null, host }]
+    const ofAccounts = Map.groupBy(fetches, ({ wanted }) => wanted.accountId)
+    return [...ofAccounts]
+      .filter(([, own]) => own.length >= PER_HOST_OF_ACCOUNT)
+      .map(([accountId]) => ({ accountId, host }))
+  })
 }
 
 function byTurn(a: Waiter, b: Waiter): number {

@@ -60,6 +60,35 @@ describe('the media stage', () => {
     await stage.stop()
   })
 
+  it('G8: finds what lies at other hosts behind more of a crawling one than is looked at', async () => {
+    const { stage, queue, fetcher, clock } = createStage()
+    for (let i = 0; i < 100; i++) queue.add({ host: 'crawls', account: 'one' })
+    queue.add({ host: 'quick', account: 'one' })
+    await stage.start()
+    await clock.pass(1_000)
+
+    assert.deepEqual(
+      fetcher.running.map(({ sequence }) => sequence),
+      [1, 2, 101],
+    )
+    await stage.stop()
+  })
+
+  it('G8: finds what lies elsewhere behind more of a host that other accounts have filled', async () => {
+    const { stage, queue, fetcher, clock } = createStage()
+    for (let i = 0; i < PER_HOST; i++) queue.add({ host: 'crawls', account: `before ${i}` })
+    await stage.start()
+    for (let i = 0; i < 100; i++) queue.add({ host: 'crawls', account: 'one' })
+    queue.add({ host: 'quick', account: 'one' })
+    await clock.pass(1_000)
+
+    assert.deepEqual(
+      fetcher.running.map(({ sequence }) => sequence),
+      [1, 2, 3, 4, 105],
+    )
+    await stage.stop()
+  })
+
   it(`fetches ${PER_HOST} at once from one host`, async () => {
     const { stage, queue, fetcher } = createStage()
     for (let i = 0; i < 20; i++) queue.add({ host: 'same', account: `account ${i % 5}` })

@@ -5,7 +5,7 @@ import type { Journal } from '../ports/journal.ts'
 import { StorageUnavailable } from '../ports/lanes.ts'
 import { type FetchedMedia, type MediaFailure, type MediaFetcher, SpoolUnavailable } from '../ports/media.ts'
 import type { MediaQueue, MediaToFetch } from '../ports/media-queue.ts'
-import { FETCHES_AT_ONCE, FetchShare, type HostFetch, Turns } from './fetch-share.ts'
+import { FETCHES_AT_ONCE, FetchShare, findFullHosts, type HostFetch, Turns } from './fetch-share.ts'
 import { SpoolKeeper } from './spool-keeper.ts'
 
 const LOOK_EVERY_MS = 1_000
@@ -170,6 +170,7 @@ export class MediaStage {
       const { media, lookedThrough } = await queue.due({
         now: clock.now(),
         busy: new Set(this.#running.keys()),
+        fullHosts: findFullHosts(this.#running.values()),
         after,
         accountsAtOnce: ACCOUNTS_AT_ONCE,
         perAccount: CANDIDATES_PER_ACCOUNT,

@@ -23,12 +23,22 @@ export interface MediaTrial {
   readonly at: Instant
 }
 
+/** A host that has no room for an account. */
+export interface FullHost {
+  /** Null: for none. */
+  readonly accountId: AccountId | null
+  /** As it stands in the URLs, with the port where they name one. */
+  readonly host: string
+}
+
 export interface DueRequest {
   readonly now: Instant
   /** Fetches that this worker is busy with. They are left out. */
   readonly busy: ReadonlySet<Sequence>
   /** The account to go on after; null begins with the first. */
   readonly after: AccountId | null
+  /** Where nothing more may begin. What lies there is left out. */
+  readonly fullHosts: readonly FullHost[]
   readonly accountsAtOnce: number
   readonly perAccount: number
   /** Accounts whose files in this spool fill this much are left out. */
@@ -77,7 +87,9 @@ export interface MediaQueue extends SpoolRecords {
   /**
    * What may be fetched now, of several accounts in turn: its message waits, its file is not in the spool, the time of
    * its next try has come, nobody else alive fetches it, and its lane is held by this worker or by nobody alive. Of each
-   * account what is in lanes of this worker comes first, and of both the oldest. Takes nothing.
+   * account what is in lanes of this worker comes first, and of both the oldest. Where there is little of that among the
+   * oldest hundreds, because most of these must wait or lie at hosts that are full, each look goes on some hundreds further
+   * on, so that one host cannot hide what lies at the others (G8). Takes nothing.
    */
   due(request: DueRequest): Promise<DueMedia>
   /**

@@ -27,7 +27,14 @@ describe('the end of a fetch on PostgreSQL, while somebody cancels', () => {
     const id = await accept(world, await addSender(world), { media: true })
     const { mediaQueue, lanes } = world.processOf(ANNA, HERE)
     await beat({ ...world, lanes }, ANNA)
-    const wide = { busy: new Set<Sequence>(), after: null, accountsAtOnce: 10, perAccount: 10, quotaBytes: 1_000_000 }
+    const wide = {
+      busy: new Set<Sequence>(),
+      after: null,
+      fullHosts: [],
+      accountsAtOnce: 10,
+      perAccount: 10,
+      quotaBytes: 1_000_000,
+    }
     const [wanted] = (await mediaQueue.due({ now: world.clock.now(), ...wide })).media
     const sequence = wanted!.sequence
     await mediaQueue.take([sequence])

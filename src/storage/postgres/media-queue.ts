@@ -42,6 +42,8 @@ export class PostgresMediaQueue implements MediaQueue {
   readonly #link: Link
   readonly #worker: WorkerId
   readonly #spool: SpoolId
+  /** Of accounts that have little to fetch among their oldest: where the next look goes on. */
+  readonly #goesOnAfter = new Map<AccountId, Sequence>()
 
   constructor({ link, worker, spool }: Parts) {
     this.#link = link
@@ -49,12 +51,14 @@ export class PostgresMediaQueue implements MediaQueue {
     this.#spool = spool
   }
 
-  async due({ now, busy, after, accountsAtOnce, perAccount, quotaBytes }: DueRequest): Promise<DueMedia> {
+  async due({ now, busy, fullHosts, after, accountsAtOnce, perAccount, quotaBytes }: DueRequest): Promise<DueMedia> {
     const accounts = await this.#accountsAfter(after, accountsAtOnce)
     if (accounts.length === 0) return { media: [], lookedThrough: null }
     const rows = await this.#link.ask(
-      `select d.* from unnest($1::text[]) with ordinality a (id, i)
-         cross join lateral due_media($2, a.id, $3, $4, $5, $6) d
+      `select a.id as looked_at, (d.media).*, d.goes_on_after from unnest($1::text[], $9::bigint[]) with ordinality a (id, beyond, i)
+         cross join lateral look_for_media($2, a.id, $3, $4, $5, $6, array(
+           select full_host.host from unnest($10::text[], $11::text[]) full_host (account_id, host)
+             where full_host.account_id in ('', a.id)), a.beyond) d
          where spool_bytes($7, a.id) < $8 order by a.i`,
       [
         textArray(accounts),
@@ -65,10 +69,21 @@ export class PostgresMediaQueue implements MediaQueue {
         perAccount,
         this.#spool,
         quotaBytes,
+        bigintArray(accounts.map((id) => this.#goesOnAfter.get(id) ?? 0)),
+        textArray(fullHosts.map(({ accountId }) => accountId ?? '')),
+        textArray(fullHosts.map(({ host }) => host)),
       ],
     )
+    for (const id of accounts) this.#goesOnAfter.delete(id)
+    const media = new Map<Sequence, MediaToFetch>()
+    for (const row of rows) {
+      const goesOnAfter = row['goes_on_after'] as Sequence | null
+      if (goesOnAfter !== null) this.#goesOnAfter.set(row['looked_at'] as AccountId, goesOnAfter)
+      // What lies further on may be among the oldest of its lane.
+      else media.set(row['sequence'] as Sequence, toFetch(row))
+    }
     const lookedThrough = accounts.length < accountsAtOnce ? null : (accounts.at(-1) ?? null)
-    return { media: rows.map(toFetch), lookedThrough }
+    return { media: [...media.values()], lookedThrough }
   }
 
   async lookAtHeads(sequences: readonly Sequence[]): Promise<HeadsMedia> {

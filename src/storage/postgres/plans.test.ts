@@ -193,7 +193,7 @@ async function dispatch(session: Client, batch: number): Promise<Record<string, 
   // The only one of its lane, and all that waits in others comes after it.
   await session.query(`delete from stray_file; update media set state = 'ready', spool = 'there', path = 'file'`)
   await count('look at heads', () => ask(`select * from look_at_heads('anna', 'here', array[${EARLY}], 300, 1)`))
-  await count('look for media', () => ask(`select * from due_media('anna', 'acc', 1, 600000, '{}', 32)`))
+  await count('look for media', () => ask(`select * from look_for_media('anna', 'acc', 1, 600000, '{}', 32, '{}', 0)`))
   await count('take media', () => ask(`select * from take_media('anna', 'here', array[${EARLY}])`))
   await count('have media', () => ask(`select media_is_ready('anna', 'here', ${EARLY}, 'file', 1, '', '', 1, 1)`))
   await count('lose media', () => ask(`select lose_media('here', array[${EARLY}], array['file'], 1, 9)`))

@@ -23,6 +23,8 @@ const PENDING = `select media.message_sequence as sequence, message.id as messag
 
 // A next try farther away than any that is planned was planned before the clock was set back: it is due.
 const LONGEST_WAIT_MS = 600_000
+// A millisecond. Whoever has more that cannot be fetched now must not keep all others waiting for each look.
+const LOOKED_AT = 200
 
 type PendingRow = Omit<MediaToFetch, 'isLaneHeld'> & { readonly isWanted: 0 | 1 }
 
@@ -35,7 +37,7 @@ interface Owner {
 export class SqliteMediaQueue implements MediaQueue {
   readonly #commits: GroupCommit
   readonly #counts: WaitingCounts
-  readonly #due: StatementSync
+  readonly #pendingOf: StatementSync
   readonly #nextAccount: StatementSync
   readonly #one: StatementSync
   readonly #isPresent: StatementSync
@@ -50,15 +52,16 @@ export class SqliteMediaQueue implements MediaQueue {
   readonly #missing: StatementSync
   readonly #again: StatementSync
   readonly #wanted: StatementSync
+  /** Of accounts that have nothing to fetch among their oldest: where the next look goes on. */
+  readonly #goesOnAfter = new Map<AccountId, Sequence>()
   /** Bytes in the spool by account, kept in memory because it is asked for at every look. */
   readonly #spooled: Map<AccountId, number>
 
   constructor(database: DatabaseSync, commits: GroupCommit, counts: WaitingCounts) {
     this.#commits = commits
     this.#counts = counts
-    this.#due = database.prepare(
-      `${PENDING} and media.account_id = ?1
-         and (media.next_try_at <= ?2 or media.next_try_at > ?2 + ${LONGEST_WAIT_MS}) order by media.message_sequence limit ?`,
+    this.#pendingOf = database.prepare(
+      `${PENDING} and media.account_id = ? and media.message_sequence > ? order by media.message_sequence limit ${LOOKED_AT}`,
     )
     // Jumps from account to account, so that a long backlog of one costs no more than one message.
     this.#nextAccount = database.prepare(
@@ -143,17 +146,40 @@ export class SqliteMediaQueue implements MediaQueue {
     return { media, lookedThrough: after }
   }
 
-  async #dueOf(accountId: AccountId, { now, busy, perAccount }: DueRequest): Promise<readonly MediaToFetch[]> {
+  async #dueOf(accountId: AccountId, request: DueRequest): Promise<readonly MediaToFetch[]> {
+    const oldest = await this.#lookAtSome(accountId, 0, request)
+    if (oldest.media.length >= request.perAccount || oldest.lookedThrough === null) {
+      this.#goesOnAfter.delete(accountId)
+      return oldest.media
+    }
+    const after = Math.max(this.#goesOnAfter.get(accountId) ?? 0, oldest.lookedThrough)
+    const further = await this.#lookAtSome(accountId, after, request)
+    // What was found is found again, until it is fetched.
+    const goesOnAfter = further.media.length > 0 ? after : further.lookedThrough
+    if (goesOnAfter === null) this.#goesOnAfter.delete(accountId)
+    else this.#goesOnAfter.set(accountId, goesOnAfter)
+    return [...oldest.media, ...further.media].slice(0, request.perAccount)
+  }
+
+  /** `lookedThrough` is null at the end. */
+  async #lookAtSome(accountId: AccountId, after: Sequence, { now, busy, fullHosts, perAccount }: DueRequest) {
+    const full = new Set(
+      fullHosts.filter((some) => (some.accountId ?? accountId) === accountId).map(({ host }) => host),
+    )
     for (;;) {
-      const rows = this.#due.all(accountId, now, perAccount + busy.size) as unknown as PendingRow[]
-      // Nobody wants the file of a message that was cancelled or has expired meanwhile.
-      const unwanted = rows.filter((row) => !row.isWanted).map((row) => row.sequence)
-      if (unwanted.length > 0) await this.forget(unwanted)
-      else
-        return rows
-          .filter((row) => !busy.has(row.sequence))
-          .slice(0, perAccount)
-          .map(toFetch)
+      const [media, unwanted]: [MediaToFetch[], Sequence[]] = [[], []]
+      let [looked, lookedThrough] = [0, after]
+      for (const row of this.#pendingOf.iterate(accountId, after) as Iterable<PendingRow>) {
+        looked += 1
+        lookedThrough = row.sequence
+        const isDue = row.nextTryAt <= now || row.nextTryAt > now + LONGEST_WAIT_MS
+        // Nobody wants the file of a message that was cancelled or has expired meanwhile.
+        if (!row.isWanted) unwanted.push(row.sequence)
+        else if (isDue && !busy.has(row.sequence) && !full.has(hostOf(row.url))) media.push(toFetch(row))
+        if (media.length >= perAccount) break
+      }
+      if (unwanted.length === 0) return { media, lookedThrough: looked < LOOKED_AT ? null : lookedThrough }
+      await this.forget(unwanted)
     }
   }
 
@@ -261,6 +287,11 @@ export class SqliteMediaQueue implements MediaQueue {
   #spool(accountId: AccountId, bytes: number): void {
     this.#spooled.set(accountId, Math.max(0, (this.#spooled.get(accountId) ?? 0) + bytes))
   }
+}
+
+/** URLs are kept in their canonical form. */
+function hostOf(url: string): string {
+  return url.split('/', 3)[2] ?? url
 }
 
 function toFetch({ isWanted: _, ...row }: PendingRow): MediaToFetch {

@@ -114,7 +114,7 @@ export class DispatchingProcess {
   async fetchMedia(): Promise<void> {
     const { mediaQueue, clock } = this.storage
     const at = clock.now()
-    const limits = { accountsAtOnce: 10, perAccount: 3, quotaBytes: 1e12 }
+    const limits = { fullHosts: [], accountsAtOnce: 10, perAccount: 3, quotaBytes: 1e12 }
     const { media } = await mediaQueue.due({ now: at, busy: new Set(), after: null, ...limits })
     const taken = await mediaQueue.take(media.slice(0, 4).map(({ sequence }) => sequence))
     await mediaQueue.lookAtHeads(media.map(({ sequence }) => sequence))

@@ -202,7 +202,7 @@ const EXCUSES: readonly Excuse[] = [
     because: 'it forgets two thousand keys at once',
   },
   {
-    within: 'due_media',
+    within: 'find_due_media',
     like: /media m/,
     mostRows: 15_000,
     mostBlocks: 40_000,

@@ -52,9 +52,11 @@ export class FakeQueue implements MediaQueue {
     return item
   }
 
-  async due({ now, busy, after, accountsAtOnce, perAccount, quotaBytes }: DueRequest): Promise<DueMedia> {
+  async due({ now, busy, fullHosts, after, accountsAtOnce, perAccount, quotaBytes }: DueRequest): Promise<DueMedia> {
     this.looks += 1
-    const waiting = this.#pending().filter((item) => item.nextTryAt <= now && !busy.has(item.sequence))
+    const hasRoom = ({ url, accountId }: Pending) =>
+      !fullHosts.some((full) => url.includes(`/${full.host}/`) && (full.accountId ?? accountId) === accountId)
+    const waiting = this.#pending().filter((item) => item.nextTryAt <= now && !busy.has(item.sequence) && hasRoom(item))
     const accounts = [...new Set(waiting.map(({ accountId }) => accountId))].filter((id) => id > (after ?? '')).sort()
     const some = this.spooled >= quotaBytes ? [] : accounts.slice(0, accountsAtOnce)
     const media = some.flatMap((id) => waiting.filter(({ accountId }) => accountId === id).slice(0, perAccount))

@@ -12,9 +12,10 @@ create or replace function may_fetch_for(a_worker text, owner text) returns bool
 $$;
 
 -- What may be fetched of one account. Looks at the oldest that wait to be fetched; forgets those whose message does not
--- wait any more, because they would be in the way at every look.
-create or replace function due_media(a_worker text, an_account text, now bigint, longest_wait_ms bigint, busy bigint[], most integer)
-  returns setof wanted_media language plpgsql
+-- wait any more, because they would be in the way at every look. URLs are kept in their canonical form.
+create or replace function find_due_media(a_worker text, an_account text, now bigint, longest_wait_ms bigint, busy bigint[], most integer,
+    full_hosts text[]) returns setof wanted_media
+  language plpgsql
   -- Without sorting there is but one way to the oldest of an account or of a lane: the index of just these.
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off
 as $$
@@ -62,8 +63,53 @@ begin
         where queued.account_id = m.account_id and queued.sequence = m.message_sequence and queued.connection_id = m.connection_id offset 0
     ) q
     where (m.next_try_at <= now or m.next_try_at > now + longest_wait_ms) and m.message_sequence <> all (busy)
-      and (m.fetcher is null or m.fetcher = a_worker or not lives(m.fetcher))
+      and (m.fetcher is null or m.fetcher = a_worker or not lives(m.fetcher)) and split_part(m.url, '/', 3) <> all (full_hosts)
     order by o.is_held desc, m.message_sequence limit most;
+end
+$$;
+
+-- The same, and where that is little although the account has more that waits than was looked at, some of what lies further
+-- on: after what the look before went through, which the last row tells when the next look has to go on.
+create or replace function look_for_media(a_worker text, an_account text, now bigint, longest_wait_ms bigint, busy bigint[], most integer,
+    full_hosts text[], beyond bigint)
+  returns table (media wanted_media, goes_on_after bigint) language plpgsql
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off
+as $$
+declare
+  looked_at constant integer := 500;
+  number integer;
+  after bigint;
+begin
+  return query select d::wanted_media, null::bigint from find_due_media(a_worker, an_account, now, longest_wait_ms, busy, most, full_hosts) d;
+  get diagnostics number = row_count;
+  if number >= most then return; end if;
+  select m.message_sequence into after from media m where m.account_id = an_account and m.state = 'pending'
+    order by m.message_sequence offset looked_at - 1 limit 1;
+  if not found then return; end if;
+  after := greatest(after, beyond);
+  return query
+  select row (m.message_sequence, q.id, m.account_id, m.connection_id, m.url, m.type, m.tries, m.next_try_at,
+      coalesce(l.owner = a_worker, false))::wanted_media, null::bigint
+    from (
+      select p.* from media p where p.account_id = an_account and p.state = 'pending' and p.message_sequence > after
+        order by p.message_sequence limit looked_at
+    ) m
+    cross join lateral (
+      select queued.id from queued
+        where queued.account_id = m.account_id and queued.sequence = m.message_sequence and queued.connection_id = m.connection_id offset 0
+    ) q
+    left join lateral (select lane.owner from lane where lane.connection_id = m.connection_id offset 0) l on true
+    where (m.next_try_at <= now or m.next_try_at > now + longest_wait_ms) and m.message_sequence <> all (busy)
+      and split_part(m.url, '/', 3) <> all (full_hosts) and may_fetch_for(a_worker, l.owner)
+      and (m.fetcher is null or m.fetcher = a_worker or not lives(m.fetcher))
+    limit most;
+  get diagnostics number = row_count;
+  -- What was found is found again, until it is fetched.
+  if number = 0 then
+    select m.message_sequence into after from media m where m.account_id = an_account and m.state = 'pending' and m.message_sequence > after
+      order by m.message_sequence offset looked_at - 1 limit 1;
+  end if;
+  return query select null::wanted_media, after where after is not null;
 end
 $$;
 
