@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Instant } from '../../core/ids.ts'
 import type { MessageState } from '../../core/message/message.ts'
 import type { MessageView } from '../../core/ports/administration.ts'
@@ -5,6 +6,12 @@ import { LANE_FACTS } from './lane-facts.ts'
 import { findHeads } from './lane-order.ts'
 import { explainLane, type LaneFacts } from './lane-reason.ts'
 import type { Reader, Reading } from './store.ts'
+
+/**
+ * What an index answers alone: on one engine those with a reason, which each of these states has, on the other those of
+ * these states. As literals, or a database that plans without knowing them cannot use it.
+ */
+export const HAS_ENDED_BADLY = sql<boolean>`reason is not null and state in ('FAILED', 'EXPIRED', 'CANCELLED', 'UNCONFIRMED')`
 
 /** All columns but the body, which may be long. */
 export function selectRows(tables: Reader) {

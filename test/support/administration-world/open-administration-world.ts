@@ -76,8 +76,12 @@ export class AdministrationWorld {
     return (await this.administration.addConnection(wanted, 'test')).id
   }
 
-  /** Many texts that wait, in one go. */
-  async acceptMany(count: number, connectionId: ConnectionId): Promise<void> {
+  /** Many texts that wait, or whose fate nobody knows, in one go. */
+  async acceptMany(
+    count: number,
+    connectionId: ConnectionId,
+    state: 'QUEUED' | 'UNCONFIRMED' = 'QUEUED',
+  ): Promise<void> {
     const body = JSON.stringify({
       from: '15550001000',
       to: '15550100000',
@@ -93,6 +97,12 @@ export class AdministrationWorld {
       this.now,
       connectionId,
     )
+    if (state === 'UNCONFIRMED')
+      await this.run(
+        `update message set state = 'UNCONFIRMED', reason = 'fate_unknown', settled_at = ? where connection_id = ?`,
+        this.now + 1_000,
+        connectionId,
+      )
   }
 
   /** A message as the service stores it. Settled ones have left their lane a second after acceptance. */

@@ -3,7 +3,7 @@ import type { AccountId, ConnectionId } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { LogEntryView, LogFilter } from '../../../core/ports/console/api-log.ts'
 import { REASONS } from '../../../core/reasons.ts'
-import { shownState } from '../message-view.ts'
+import { HAS_ENDED_BADLY, shownState } from '../message-view.ts'
 import type { Stretch } from '../newest-first.ts'
 import { acceptanceTookMs, commitUsOfM, toMs } from '../request-duration.ts'
 import type { Reader } from '../store.ts'
@@ -13,11 +13,6 @@ import type { LogHalf } from './look-back.ts'
 
 // What every accepted request was answered, and so not kept with each of them.
 const ANSWER = { status: 200, code: 'HC-1' } as const
-/**
- * What an index answers alone: on one engine those with a reason, which each of these states has, on the other those of
- * these states. As literals, or a database that plans without knowing them cannot use it.
- */
-const UNSENT = sql<boolean>`reason is not null and state in ('FAILED', 'EXPIRED', 'CANCELLED', 'UNCONFIRMED')`
 const UNSENT_STATES: ReadonlySet<string> = new Set(['FAILED', 'EXPIRED', 'CANCELLED', 'UNCONFIRMED'])
 
 export type FoundEntry = LogEntryView & { readonly sequence: number }
@@ -100,8 +95,8 @@ function selectOnly(rows: SelectOf, only: WantedEntries['only']): SelectOf {
 function selectBase(tables: Reader, accountId: AccountId, { view, state }: LogFilter): SelectOf {
   const all = selectOf(tables, accountId)
   if (view === 'attention')
-    return all.where(UNSENT).where('state', '=', sql.lit('UNCONFIRMED')).where('resolved_at', 'is', null)
-  if (view === 'failed') return all.where(UNSENT).where(sql<boolean>`state in ('FAILED', 'EXPIRED')`)
+    return all.where(HAS_ENDED_BADLY).where('state', '=', sql.lit('UNCONFIRMED')).where('resolved_at', 'is', null)
+  if (view === 'failed') return all.where(HAS_ENDED_BADLY).where(sql<boolean>`state in ('FAILED', 'EXPIRED')`)
   if (state === 'SENDING') {
     return all.where('sequence', 'in', (open) =>
       open
@@ -111,7 +106,9 @@ function selectBase(tables: Reader, accountId: AccountId, { view, state }: LogFi
         .where('c.account_id', '=', accountId),
     )
   }
-  return state !== null && UNSENT_STATES.has(state) ? all.where(UNSENT).where('state', '=', sql.lit(state)) : all
+  return state !== null && UNSENT_STATES.has(state)
+    ? all.where(HAS_ENDED_BADLY).where('state', '=', sql.lit(state))
+    : all
 }
 
 /** Counts what a query returns, and tells the last of it. */

@@ -260,6 +260,23 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
     assert.equal((await unresolved(first.next)).items.length, 5)
   })
 
+  it('G8: show what is unresolved, however much another account has of that', async () => {
+    const mine: string[] = []
+    for (let i = 0; i < 22; i++)
+      mine.unshift((await world.accept({ connectionId: id, state: 'UNCONFIRMED', reason: 'fate_unknown' })).id)
+    const stranger = await world.account('Stranger')
+    await world.acceptMany(5_000, await world.connection(stranger, '15550002000'), 'UNCONFIRMED')
+
+    const first = await lanes.listUnresolved({ accountId, connectionId: null, after: null })
+    const second = await lanes.listUnresolved({ accountId, connectionId: null, after: first.next })
+
+    assert.deepEqual(
+      [first, second].map(({ items }) => items.map((item) => item.id)),
+      [mine.slice(0, 20), mine.slice(20)],
+    )
+    assert.equal(second.next, null)
+  })
+
   it('G8: are seen and changed by nobody of another account, and an unknown one is told of alike', async () => {
     const stranger = await world.account('Stranger')
     const mine = await world.accept({ connectionId: id })

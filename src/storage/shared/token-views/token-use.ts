@@ -33,8 +33,8 @@ export async function describeTokenUse(reading: Reading, wanted: Wanted & { toke
 }
 
 async function look(reading: Reading, wanted: Wanted): Promise<Looked> {
-  const messages = await recentRows(reading, 'message', wanted.since)
-  const requests = await recentRows(reading, 'request', wanted.since)
+  const messages = await recentRows(reading, 'message', wanted)
+  const requests = await recentRows(reading, 'request', wanted)
   const countedFrom = Math.max(messages.completeFrom, requests.completeFrom)
   return { ...wanted, tables: reading.tables, messages, requests, countedFrom }
 }

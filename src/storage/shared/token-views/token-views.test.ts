@@ -291,6 +291,22 @@ describe.each(ENGINES)('the use of tokens, on %s', (engine) => {
     assert.deepEqual((await tokens.countTokenUse(acme, { tokenId: theirs, since: 0 })).callers, [])
   })
 
+  it('G8: is counted however much another account has sent since', async () => {
+    const rival = await world.account('Rival')
+    const shop = await make('shop')
+    await sent(shop)
+    await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'refused' })
+    await world.acceptMany(10_001, await world.connection(rival, '15550002000'))
+
+    const use = await tokens.countTokenUse(acme, { tokenId: null, since: NOON - DAY })
+
+    assert.equal(use.isComplete, true)
+    assert.deepEqual(
+      use.callers.map(({ requests, refused }) => [requests, refused]),
+      [[2, 1]],
+    )
+  })
+
   it('says from when on it counted when there is more than it looks at', async () => {
     const shop = await make('shop')
     world.now = NOON - 60_000
