@@ -129,6 +129,7 @@ function createMediaStage(
         document: settings.mediaMaxDocumentBytes,
       },
       allowedPrivate: toRanges(settings.mediaAllowedPrivate),
+      refused: toRanges(settings.outboundRefused),
       dnsServers: settings.dnsServers.length > 0 ? settings.dnsServers : null,
     }),
     clock: storage.clock,

@@ -41,6 +41,7 @@ export async function createNotifying({
     deliveries: opened.store.deliveries,
     post: createGuardedPost({
       allowedPrivate: toRanges(settings.webhookAllowedPrivate),
+      refused: toRanges(settings.outboundRefused),
       dnsServers: settings.dnsServers.length > 0 ? settings.dnsServers : null,
     }),
     secrets,

@@ -34,7 +34,7 @@ import { createRecipientHash } from './recipient-hash.ts'
 import type { Storage } from './storage.ts'
 import { systemClock } from './system-clock.ts'
 import { TlsWatch } from './tls/tls-watch.ts'
-import { toRanges } from './to-ranges.ts'
+import { rangesOfMedia, toRanges } from './to-ranges.ts'
 import type { Traces } from './traces.ts'
 import { wakeOnAccept } from './wake-on-accept.ts'
 import { createWatchdog } from './watching.ts'
@@ -299,7 +299,7 @@ export class Nuncio {
       log: this.#parts.logger,
       observer: this.#traces?.observer() ?? this.#metrics,
       publicUrl: settings.publicUrl,
-      allowedPrivate: toRanges(settings.mediaAllowedPrivate),
+      mediaRanges: rangesOfMedia(settings),
       trustedProxies: toRanges(settings.trustedProxies),
       acceptRatePerAccount: settings.acceptRatePerAccount,
       acceptingProcesses: () => storage.acceptingProcesses(),

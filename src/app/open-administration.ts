@@ -1,7 +1,7 @@
 import { type InboxRecord, readInboxEntry } from '../channels/sandbox/inbox.ts'
 import type { Settings } from '../config/read-settings.ts'
 import type { AccountId, Instant } from '../core/ids.ts'
-import type { AddressRange } from '../core/media-address/ip-address.ts'
+import type { OperatorRanges } from '../core/media-address/judge-url.ts'
 import type { Administration } from '../core/ports/administration.ts'
 import type { ChannelDescription } from '../core/ports/channel-description.ts'
 import type { Connecting } from '../core/ports/connecting.ts'
@@ -26,7 +26,7 @@ import { createRecipientData, type RecipientData } from './recipient-data.ts'
 import { createRecipientEntries } from './recipient-entries.ts'
 import { sandboxMediaFolder } from './sandbox-media.ts'
 import { systemClock } from './system-clock.ts'
-import { toRanges } from './to-ranges.ts'
+import { rangesOfWebhooks } from './to-ranges.ts'
 
 /** One delivery of the sandbox. */
 export interface InboxEntry {
@@ -56,7 +56,7 @@ export interface AdministrationSession {
   readonly people: People
   readonly webhooks: Webhooks
   /** Private ranges that the operator opened for webhooks. */
-  readonly webhookAllowedPrivate: readonly AddressRange[]
+  readonly webhookRanges: OperatorRanges
   /** Lanes, as the console sees and changes them. */
   readonly lanes: LaneViews
   readonly blockLists: BlockLists
@@ -99,7 +99,7 @@ export async function openAdministration(
     administration: storage.administration,
     people: createPeople(storage.store),
     webhooks: createWebhooks(storage.store),
-    webhookAllowedPrivate: toRanges(settings.webhookAllowedPrivate),
+    webhookRanges: rangesOfWebhooks(settings),
     lanes: createLaneViews(storage.store),
     blockLists,
     alarms: createAlarms(storage.store),

@@ -14,7 +14,7 @@ import { createSandboxShow } from './create-sandbox-show.ts'
 import { sweepTimesOf } from './keep-by-age.ts'
 import { type ConsoleStorage, openConsoleStore } from './open-console-store.ts'
 import { sandboxMediaFolder } from './sandbox-media.ts'
-import { toRanges } from './to-ranges.ts'
+import { rangesOfWebhooks } from './to-ranges.ts'
 
 export interface ConsoleWanted {
   readonly settings: Settings
@@ -49,7 +49,7 @@ export async function openConsole({ settings, clock, secrets, channelMemory, onT
       sandbox: createSandboxShow(sandboxMediaFolder(settings)),
       keeps: sweepTimesOf(settings),
       version: packageFile.version,
-      webhookAllowedPrivate: toRanges(settings.webhookAllowedPrivate),
+      webhookRanges: rangesOfWebhooks(settings),
       mayUsePlainHttp: settings.consolePlainHttp,
       // Beside the sources, wherever the process was started.
       pagesFolder: join(import.meta.dirname, '../../console/dist'),

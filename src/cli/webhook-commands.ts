@@ -53,7 +53,7 @@ async function add(cli: Cli, text: string, options: AddOptions): Promise<void> {
   const kinds = readWebhookKinds(options.notice ?? WANTABLE_KINDS)
   await cli.withAdministration(async (session) => {
     const { id: accountId } = await findAccount(session.administration, options.account)
-    const url = readWebhookUrl(text, session.webhookAllowedPrivate)
+    const url = readWebhookUrl(text, session.webhookRanges)
     const drawBytes = (count: number) => Buffer.from(cli.surroundings.drawBytes(count))
     const id = drawWebhookId(drawBytes)
     const secret = drawWebhookSecret(drawBytes)

@@ -178,6 +178,14 @@ export const SETTINGS = {
         ? null
         : `NUNCIO_WEBHOOK_ALLOWED_PRIVATE lets every account make this service post to ${ranges.join(', ')}. Leave it empty in production.`,
   }),
+  outboundRefused: setting({
+    name: 'NUNCIO_OUTBOUND_REFUSED',
+    kind: cidrList,
+    default: '',
+    whenUnset: [],
+    purpose:
+      'Public addresses of your own networks: no media is fetched from them and no webhook posts to them, even where they are allowed.',
+  }),
   dnsServers: setting({
     name: 'NUNCIO_DNS_SERVERS',
     kind: dnsServerList,

@@ -1,4 +1,5 @@
 import type { AddressRange } from '../core/media-address/ip-address.ts'
+import type { OperatorRanges } from '../core/media-address/judge-url.ts'
 import type { CallbackReceiver } from '../core/ports/callbacks.ts'
 import type { Clock } from '../core/ports/clock.ts'
 import type { Intake } from '../core/ports/intake.ts'
@@ -24,7 +25,7 @@ export interface HttpServerDeps {
   /** Where callers reach us, without a slash at the end; for the OpenAPI document. */
   readonly publicUrl: string
   /** Private ranges that media may be fetched from all the same. */
-  readonly allowedPrivate: readonly AddressRange[]
+  readonly mediaRanges: OperatorRanges
   /** Empty: forwarded addresses are not believed. */
   readonly trustedProxies: readonly AddressRange[]
   /** Messages per second, over all processes together; 0 means no limit. */

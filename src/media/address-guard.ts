@@ -1,5 +1,6 @@
 import { networkInterfaces } from 'node:os'
-import { type AddressRange, isWithin, parseIpAddress } from '../core/media-address/ip-address.ts'
+import { isWithin, parseIpAddress } from '../core/media-address/ip-address.ts'
+import type { OperatorRanges } from '../core/media-address/judge-url.ts'
 import { isPublic } from '../core/media-address/public-address.ts'
 
 export interface AddressGuard {
@@ -8,26 +9,30 @@ export interface AddressGuard {
    * do: the name or port was excused for their sake.
    */
   admits(address: string, needsAllowedRange: boolean): boolean
-  /** Whether the operator opened this private address. */
+  /** Whether the operator opened this private address, and has not closed it. */
   allows(address: string): boolean
 }
 
 /**
  * Refuses what is not public, and this machine's own addresses even when they are: a service bound to all of them, but
  * shielded from the internet by a firewall in front, would otherwise be reachable through us. Whoever serves media
- * from the same machine names its address in the allowed ranges.
+ * from the same machine names its address in the allowed ranges. What the operator closed is refused whatever else is said of it.
  */
-export function createAddressGuard(allowed: readonly AddressRange[], ownAddresses = listOwnAddresses): AddressGuard {
+export function createAddressGuard(
+  { allowed, refused }: OperatorRanges,
+  ownAddresses = listOwnAddresses,
+): AddressGuard {
   const allows = (text: string) => {
     const address = parseIpAddress(text)
-    return address !== null && isWithin(address, allowed)
+    return address !== null && isWithin(address, allowed) && !isWithin(address, refused)
   }
   return {
     allows,
     admits(text, needsAllowedRange) {
       if (allows(text)) return true
       const address = parseIpAddress(text)
-      return !needsAllowedRange && address !== null && isPublic(address) && !isOwn(text, ownAddresses())
+      if (needsAllowedRange || address === null || isWithin(address, refused)) return false
+      return isPublic(address) && !isOwn(text, ownAddresses())
     },
   }
 }

@@ -28,6 +28,8 @@ const EXCERPT_BYTES = 1_024
 export interface GuardedPostOptions {
   /** Private ranges that the operator opened for webhooks. */
   readonly allowedPrivate?: readonly AddressRange[]
+  /** Ranges that the operator closed, public ones too. */
+  readonly refused?: readonly AddressRange[]
   /** As for media. */
   readonly dnsServers?: readonly string[] | null
   readonly timing?: Partial<PostTiming>
@@ -37,10 +39,10 @@ export interface GuardedPostOptions {
 /** `replaced` puts single parts in the place of ours: tests prove with it that each guard is needed. */
 export function createGuardedPost(options: GuardedPostOptions, replaced: Partial<FollowRules> = {}): GuardedPost {
   const timing = { ...DEFAULT_TIMING, ...options.timing }
-  const allowedPrivate = options.allowedPrivate ?? []
-  const guard = createAddressGuard(allowedPrivate)
+  const ranges = { allowed: options.allowedPrivate ?? [], refused: options.refused ?? [] }
+  const guard = createAddressGuard(ranges)
   const rules: FollowRules = {
-    allowedPrivate,
+    ranges,
     guard,
     resolveName: createNameResolver({ servers: options.dnsServers ?? null, timeoutMs: timing.dnsMs }),
     dial: createDial({ guard, connectMs: timing.connectMs, trustedCertificates: options.trustedCertificates }),
@@ -66,7 +68,7 @@ async function post(
   caller.addEventListener('abort', passOn, { once: true })
   const timer = setTimeout(() => ending.abort(tookTooLong(timing.totalMs)), timing.totalMs)
   try {
-    const target = judgeMediaUrl(wanted.url, rules.allowedPrivate)
+    const target = judgeMediaUrl(wanted.url, rules.ranges)
     if (!target.ok) return { kind: 'failed', code: 'blocked', words: target.detail }
     const addresses = await locateHost(target, rules, ending.signal)
     const { headers, body } = wanted

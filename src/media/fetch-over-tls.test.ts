@@ -112,7 +112,7 @@ describe('a fetch over TLS', () => {
     const { createAddressGuard } = await import('./address-guard.ts')
     const openSocket = ((options: object) => connect({ ...options, host: '127.0.0.1', port })) as typeof connect
     const { host, url, trusted } = await secureHost()
-    const guard = createAddressGuard([parseAddressRange(host.address)!])
+    const guard = createAddressGuard({ allowed: [parseAddressRange(host.address)!], refused: [] })
     const dial = createDial({ guard, connectMs: 500, trustedCertificates: undefined, openSocket })
 
     const failed = await world.fetch(url, { ...trusted, replaced: { dial } })

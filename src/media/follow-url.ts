@@ -1,5 +1,4 @@
-import type { AddressRange } from '../core/media-address/ip-address.ts'
-import { type JudgedUrl, judgeMediaUrl } from '../core/media-address/judge-url.ts'
+import { type JudgedUrl, judgeMediaUrl, type OperatorRanges } from '../core/media-address/judge-url.ts'
 import type { AddressGuard } from './address-guard.ts'
 import { locateHost } from './locate-host.ts'
 import { behindRedirects, MediaProblem } from './media-problem.ts'
@@ -8,7 +7,7 @@ import { type OpenResponse, openResponse, type RequestRules } from './open-respo
 import type { ResolveName } from './resolve-name.ts'
 
 export interface FollowRules extends RequestRules {
-  readonly allowedPrivate: readonly AddressRange[]
+  readonly ranges: OperatorRanges
   readonly guard: AddressGuard
   readonly resolveName: ResolveName
 }
@@ -72,7 +71,7 @@ function judgeRedirect(response: OpenResponse, from: JudgedUrl, rules: FollowRul
 }
 
 function judge(url: string, rules: FollowRules): JudgedUrl {
-  const judged = judgeMediaUrl(url, rules.allowedPrivate)
+  const judged = judgeMediaUrl(url, rules.ranges)
   if (judged.ok) return judged
   throw new MediaProblem('media_blocked', judged.detail)
 }

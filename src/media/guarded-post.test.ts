@@ -52,6 +52,18 @@ describe('posting to an address that an account gave', () => {
     expect(request).toContain('webhook-id: ntc_1')
   })
 
+  it('G9: does not post to what the operator closed', async () => {
+    const refused = [parseAddressRange(canary.address)!]
+    const guarded = createGuardedPost({ allowedPrivate: refused, refused, dnsServers: [world.dns.address] })
+    world.dns.set('closed.test', { a: [canary.address] })
+
+    for (const url of [canary.url(), `http://closed.test:${canary.port}/`]) {
+      const end = await guarded.post({ url, headers: {}, body: '{}' }, new AbortController().signal)
+      expect(end).toMatchObject({ kind: 'failed', code: 'blocked' })
+    }
+    expect(canary.connects).toBe(0)
+  })
+
   it.each(NOT_PUBLIC)('G9: does not post to %s', async (url) => {
     const end = await post(url, [])
 
@@ -76,15 +88,15 @@ describe('posting to an address that an account gave', () => {
     const guard = { admits: () => true, allows: () => true }
     const dial = createDial({ guard, connectMs: 500, trustedCertificates: undefined })
     world.dns.set('evil.nuncio-test.com', { a: ['127.0.0.1'] })
-    const allowedPrivate = [parseAddressRange('127.0.0.1')!]
+    const ranges = { allowed: [parseAddressRange('127.0.0.1')!], refused: [] }
 
     const end = await post(`http://evil.nuncio-test.com:${canary.port}/`, [], {
-      replaced: { guard, dial, allowedPrivate },
+      replaced: { guard, dial, ranges },
     })
 
     // The port alone is refused without a look-up: what is reached is reached past that.
     expect(end).toMatchObject(canary.port === 8080 ? { kind: 'answered' } : { kind: 'failed', code: 'blocked' })
-    const literal = await post(canary.url(), [], { replaced: { guard, dial, allowedPrivate } })
+    const literal = await post(canary.url(), [], { replaced: { guard, dial, ranges } })
     expect(literal).toMatchObject({ kind: 'answered', status: 200 })
     expect(canary.connects).toBeGreaterThan(0)
   })

@@ -49,7 +49,7 @@ describe('whatever a caller, a DNS server or a host says', () => {
     let location = ''
     const host = await world.host((socket) => socket.end(response(302, { location })))
     const real = createDial({
-      guard: createAddressGuard([parseAddressRange(host.address)!]),
+      guard: createAddressGuard({ allowed: [parseAddressRange(host.address)!], refused: [] }),
       connectMs: 3000,
       trustedCertificates: undefined,
     })

@@ -6,6 +6,8 @@ import { parseAddressRange, parseIpAddress } from './ip-address.ts'
 import { type JudgedUrl, judgeMediaUrl, MEDIA_PORTS } from './judge-url.ts'
 import { isPublicAddress } from './public-address.ts'
 
+const ranges = (...texts: readonly string[]) => texts.map((text) => parseAddressRange(text)!)
+
 describe('judgeMediaUrl', () => {
   it.each(NOT_PUBLIC)('G9: refuses %s at once, as not public', (url) => {
     expect(judgeMediaUrl(url)).toMatchObject({ ok: false, code: 'url_not_public' })
@@ -53,8 +55,29 @@ describe('judgeMediaUrl', () => {
   })
 })
 
+describe('judgeMediaUrl with ranges that the operator closed', () => {
+  const closed = { allowed: ranges('10.0.0.0/8'), refused: ranges('8.8.0.0/16', '2606:4700::/32', '10.1.0.0/16') }
+
+  it.each([
+    'http://8.8.8.8/',
+    'http://134744072/',
+    'https://[2606:4700::1]/',
+    'http://[2606:4700:0:0:0:0:0:1]:8080/',
+    'http://10.1.0.1:9000/',
+  ])('G9: refuses %s', (url) => {
+    expect(judgeMediaUrl(url, closed)).toMatchObject({ ok: false, code: 'url_not_public' })
+  })
+
+  it.each(['http://8.9.8.8/', 'https://[2606:4701::1]/', 'http://10.2.0.1:9000/', 'https://example.com/'])(
+    'leaves %s open',
+    (url) => {
+      expect(judgeMediaUrl(url, closed)).toMatchObject({ ok: true })
+    },
+  )
+})
+
 describe('judgeMediaUrl with ranges that the operator opened', () => {
-  const allowed = ['127.0.0.2/32', 'fd00::/8'].map((text) => parseAddressRange(text)!)
+  const allowed = { allowed: ranges('127.0.0.2/32', 'fd00::/8'), refused: [] }
 
   it.each([
     'http://127.0.0.2/',

@@ -38,6 +38,16 @@ export interface JudgedUrl {
   readonly needsAllowedRange: boolean
 }
 
+/** What the operator says of addresses, whatever is public. */
+export interface OperatorRanges {
+  /** Private ranges that are opened. */
+  readonly allowed: readonly AddressRange[]
+  /** Ranges that are closed, also where they are allowed. */
+  readonly refused: readonly AddressRange[]
+}
+
+const NO_RANGES: OperatorRanges = { allowed: [], refused: [] }
+
 export interface RefusedUrl {
   readonly ok: false
   readonly code: Extract<RefusalCode, 'url_malformed' | 'url_has_credentials' | 'url_port_refused' | 'url_not_public'>
@@ -47,10 +57,10 @@ export interface RefusedUrl {
 /**
  * The part of the media URL rule that needs no look-up. Pure, and a few microseconds: the send endpoint calls it.
  *
- * `allowed` are the private ranges that the operator opened. An address in them may have any port; and because a
- * local name may resolve into them, reserved and single-label names are then left to the fetch to judge.
+ * An address in an allowed range may have any port; and because a local name may resolve into one, reserved and
+ * single-label names are then left to the fetch to judge.
  */
-export function judgeMediaUrl(text: string, allowed: readonly AddressRange[] = []): JudgedUrl | RefusedUrl {
+export function judgeMediaUrl(text: string, { allowed, refused } = NO_RANGES): JudgedUrl | RefusedUrl {
   const misspelt = findMisspelling(text)
   if (misspelt) return refuse('url_malformed', misspelt)
   const url = URL.parse(text)
@@ -68,6 +78,8 @@ export function judgeMediaUrl(text: string, allowed: readonly AddressRange[] = [
   if (bracketed && !address) return refuse('url_malformed', 'The URL cannot be read: check its host.')
 
   if (address) {
+    if (isWithin(address, refused))
+      return refuse('url_not_public', 'The URL names an address that this service does not connect to.')
     if (isWithin(address, allowed)) return pass(url, { host, isAddress: true, port, isTls, needsAllowedRange: true })
     if (!isPublic(address)) return refuse('url_not_public', 'The URL names an address that is not public.')
     if (!MEDIA_PORTS.includes(port)) return refusePort(port)

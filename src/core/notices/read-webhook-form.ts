@@ -1,5 +1,4 @@
-import type { AddressRange } from '../media-address/ip-address.ts'
-import { judgeMediaUrl } from '../media-address/judge-url.ts'
+import { judgeMediaUrl, type OperatorRanges } from '../media-address/judge-url.ts'
 import { Refusal } from '../refusals.ts'
 import { isNoticeKind, type NoticeKind } from './notice-kinds.ts'
 
@@ -7,8 +6,8 @@ const FOR_DEVELOPERS =
   'For a receiver on your own machine while you develop, the operator can set NUNCIO_WEBHOOK_ALLOWED_PRIVATE, for the service and for commands.'
 
 /** The address in its canonical form. Refuses what could never be posted to, by the rules for media URLs. */
-export function readWebhookUrl(text: string, allowedPrivate: readonly AddressRange[]): string {
-  const judged = judgeMediaUrl(text, allowedPrivate)
+export function readWebhookUrl(text: string, ranges: OperatorRanges): string {
+  const judged = judgeMediaUrl(text, ranges)
   if (!judged.ok) {
     const sentence = judged.code === 'url_not_public' ? `${judged.detail} ${FOR_DEVELOPERS}` : judged.detail
     throw new Refusal('argument_invalid', sentence, 'url')

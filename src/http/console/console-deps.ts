@@ -1,4 +1,4 @@
-import type { AddressRange } from '../../core/media-address/ip-address.ts'
+import type { OperatorRanges } from '../../core/media-address/judge-url.ts'
 import type { ChannelDescription } from '../../core/ports/channel-description.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import type { Connecting } from '../../core/ports/connecting.ts'
@@ -31,5 +31,5 @@ export interface ConsoleDeps {
   readonly keeps: { readonly bodiesDays: number; readonly messagesDays: number; readonly auditDays: number }
   readonly version: string
   /** Private ranges that the operator opened for webhooks. */
-  readonly webhookAllowedPrivate: readonly AddressRange[]
+  readonly webhookRanges: OperatorRanges
 }

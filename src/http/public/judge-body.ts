@@ -1,7 +1,6 @@
 import { judgeNumber } from '../../contract/field-rules.ts'
 import { type FieldError, parseSendMessage, type SendMessageRequest } from '../../contract/send-message.ts'
-import type { AddressRange } from '../../core/media-address/ip-address.ts'
-import { judgeMediaUrl } from '../../core/media-address/judge-url.ts'
+import { judgeMediaUrl, type OperatorRanges } from '../../core/media-address/judge-url.ts'
 import type { MessageContent } from '../../core/message/message.ts'
 import { type Problem, problem } from '../problem.ts'
 import { parseStrictJson } from '../strict-json.ts'
@@ -29,7 +28,7 @@ const URL_FIELD = 'message.media.url'
  * Judges everything about a body that needs no storage. All that is wrong with its fields is reported together.
  * Null: it was larger than may be.
  */
-export function judgeBody(bytes: Buffer | null, allowedPrivate: readonly AddressRange[]): JudgedBody {
+export function judgeBody(bytes: Buffer | null, mediaRanges: OperatorRanges): JudgedBody {
   if (bytes === null) return { ok: false, text: null, from: null, problems: [problem('body_too_large')] }
   if (bytes.length === 0) return { ok: false, text: null, from: null, problems: [problem('body_missing')] }
   const json = parseStrictJson(bytes)
@@ -39,12 +38,12 @@ export function judgeBody(bytes: Buffer | null, allowedPrivate: readonly Address
   }
 
   const parsed = parseSendMessage(json.value)
-  if (!parsed.ok) return refuseFields(json, parsed.errors, allowedPrivate)
+  if (!parsed.ok) return refuseFields(json, parsed.errors, mediaRanges)
   const { from, to, message } = parsed.request
   if (message.type === 'message') {
     return { ok: true, text: json.text, from, to, content: { type: 'message', text: message.message } }
   }
-  const url = judgeMediaUrl(message.media.url, allowedPrivate)
+  const url = judgeMediaUrl(message.media.url, mediaRanges)
   if (!url.ok) return { ok: false, text: json.text, from, problems: [problem(url.code, URL_FIELD, url.detail)] }
   return { ok: true, text: json.text, from, to, content: mediaContent(message, url.url) }
 }
@@ -60,14 +59,14 @@ function mediaContent({ type, media }: MediaMessage, url: string): MessageConten
 function refuseFields(
   json: { readonly text: string; readonly value: unknown },
   errors: readonly FieldError[],
-  allowedPrivate: readonly AddressRange[],
+  mediaRanges: OperatorRanges,
 ): JudgedBody {
   // This line also proves that the codes of the contract, which cannot see the core, are refusals.
   const problems: Problem[] = [...errors]
   // The contract cannot judge addresses, so this one is still to be judged, if the shape got as far as to a URL.
   const url = fieldAt(json.value, URL_FIELD)
   if (typeof url === 'string' && !errors.some(({ field }) => field !== null && isAtOrAbove(field, URL_FIELD))) {
-    const judged = judgeMediaUrl(url, allowedPrivate)
+    const judged = judgeMediaUrl(url, mediaRanges)
     if (!judged.ok) problems.push(problem(judged.code, URL_FIELD, judged.detail))
   }
   const from = fieldAt(json.value, 'from')

@@ -1,4 +1,5 @@
 import type { AddressRange } from '../../core/media-address/ip-address.ts'
+import type { OperatorRanges } from '../../core/media-address/judge-url.ts'
 import type { Intake } from '../../core/ports/intake.ts'
 import type { Token } from '../../core/token/token.ts'
 import type { Exchange } from '../exchange.ts'
@@ -19,7 +20,7 @@ export const SEND_PATH = '/chat/api/v1/public/message/send'
 export interface SendEndpointInput {
   readonly server: ServerState
   readonly intake: Intake
-  readonly allowedPrivate: readonly AddressRange[]
+  readonly mediaRanges: OperatorRanges
   readonly trustedProxies: readonly AddressRange[]
   /** Messages per second, over all processes together; 0 means no limit. */
   readonly acceptRatePerAccount: number
@@ -34,7 +35,7 @@ export class SendEndpoint {
   readonly #desk: SubmissionDesk
 
   constructor(input: SendEndpointInput) {
-    const { server, intake, allowedPrivate } = input
+    const { server, intake, mediaRanges } = input
     this.#authenticator = new Authenticator(intake)
     this.#trustedProxies = input.trustedProxies
     this.#desk = {
@@ -45,7 +46,7 @@ export class SendEndpoint {
         acceptingProcesses: () => input.acceptingProcesses(),
       }),
       ranges: new SourceRanges(),
-      allowedPrivate,
+      mediaRanges,
       isAccepting: () => input.isAccepting(),
     }
   }

@@ -1,5 +1,5 @@
 import { REPLIES } from '../../contract/replies.ts'
-import type { AddressRange } from '../../core/media-address/ip-address.ts'
+import type { OperatorRanges } from '../../core/media-address/judge-url.ts'
 import type { MessageType } from '../../core/message/message.ts'
 import type { AcceptResult, Intake, RequestFacts } from '../../core/ports/intake.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
@@ -27,7 +27,7 @@ export interface SubmissionDesk {
   readonly watch: OverdueWatch
   readonly rate: AcceptRate
   readonly ranges: SourceRanges
-  readonly allowedPrivate: readonly AddressRange[]
+  readonly mediaRanges: OperatorRanges
   isAccepting(): boolean
 }
 
@@ -169,7 +169,7 @@ export class Submission implements ExchangeOwner, Waiting {
   #receive(bytes: Buffer | null): void {
     // Too late: the API log is being told that it was refused.
     if (this.#isRefused) return
-    const judged = judgeBody(bytes, this.#desk.allowedPrivate)
+    const judged = judgeBody(bytes, this.#desk.mediaRanges)
     this.#body = judged.text
     const full = judged.from === null || this.#isRepeat ? null : this.#judgeBacklog(judged.from)
     if (full) this.#refuseUnlessRepeat(full, judged)

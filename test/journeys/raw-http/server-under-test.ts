@@ -58,7 +58,7 @@ export class ServerUnderTest {
         },
       },
       publicUrl: 'https://send.example.com',
-      allowedPrivate: [],
+      mediaRanges: { allowed: [], refused: [] },
       trustedProxies: [],
       acceptRatePerAccount: 0,
       metrics: { contentType: 'text/plain', text: async () => 'up 1\n', allowed: [], bearerSecret: null },

@@ -115,7 +115,7 @@ export class CliWorld extends AdministrationWorld {
       administration: this.administration,
       people: createPeople(this.store),
       webhooks: createWebhooks(this.store),
-      webhookAllowedPrivate: [],
+      webhookRanges: { allowed: [], refused: [] },
       lanes: createLaneViews(this.store),
       blockLists,
       alarms: createAlarms(this.store),

@@ -33,7 +33,7 @@ class StubService {
         connectionDropped: () => {},
       },
       publicUrl: settings.publicUrl,
-      allowedPrivate: [],
+      mediaRanges: { allowed: [], refused: [] },
       trustedProxies: [],
       acceptRatePerAccount: 0,
       limits: { maxConnections: MAX_CONNECTIONS },

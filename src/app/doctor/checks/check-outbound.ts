@@ -24,6 +24,7 @@ export async function checkOutbound({ settings, outboundUrl, signal }: Examinati
       worker: `worker-doctor-${process.pid}` as WorkerId,
       maxBytes: { image: MOST_BYTES, audio: MOST_BYTES, video: MOST_BYTES, document: MOST_BYTES },
       allowedPrivate: toRanges(settings.mediaAllowedPrivate),
+      refused: toRanges(settings.outboundRefused),
       dnsServers: dnsServers.length > 0 ? dnsServers : null,
     })
     return judgeFetched(

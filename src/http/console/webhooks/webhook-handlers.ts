@@ -11,7 +11,7 @@ import type { Handlers } from '../handling.ts'
 /** Long enough to give a receiver the new secret without a gap. */
 const OVERLAP_MS = 24 * 3_600_000
 
-type Deps = Pick<ConsoleDeps, 'store' | 'randomBytes' | 'secrets' | 'webhookAllowedPrivate'>
+type Deps = Pick<ConsoleDeps, 'store' | 'randomBytes' | 'secrets' | 'webhookRanges'>
 type WebhookHandlers = Handlers<typeof webhookRoutes>
 
 export function webhookHandlers(deps: Deps): WebhookHandlers {
@@ -54,14 +54,14 @@ function viewing({
 
 function changing({
   store: { webhooks },
-  webhookAllowedPrivate,
+  webhookRanges,
 }: Deps): Pick<
   WebhookHandlers,
   'changeWebhook' | 'setWebhookState' | 'deleteWebhook' | 'testWebhook' | 'replayDelivery' | 'replayFailed'
 > {
   return {
     async changeWebhook({ params: { id }, body: { url, description, kinds } }, { accountId, actor }) {
-      const changed = { url: readWebhookUrl(url, webhookAllowedPrivate), description, kinds: readWebhookKinds(kinds) }
+      const changed = { url: readWebhookUrl(url, webhookRanges), description, kinds: readWebhookKinds(kinds) }
       return tellWebhook(await webhooks.changeWebhook({ accountId, id }, changed, actor))
     },
     async setWebhookState({ params: { id }, body: { state } }, { accountId, actor }) {
@@ -87,7 +87,7 @@ function ofSecrets({
   store: { webhooks },
   randomBytes,
   secrets,
-  webhookAllowedPrivate,
+  webhookRanges,
 }: Deps): Pick<WebhookHandlers, 'createWebhook' | 'rotateWebhookSecret'> {
   const draw = ({ accountId, id }: { accountId: AccountId; id: string }) => {
     const secret = drawWebhookSecret(randomBytes)
@@ -98,7 +98,7 @@ function ofSecrets({
       const of: OfWebhook = { accountId, id: drawWebhookId(randomBytes) }
       const wanted = {
         ...of,
-        url: readWebhookUrl(url, webhookAllowedPrivate),
+        url: readWebhookUrl(url, webhookRanges),
         description,
         kinds: readWebhookKinds(kinds),
       }
