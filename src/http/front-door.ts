@@ -1,12 +1,15 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
+import type { AddressRange } from '../core/media-address/ip-address.ts'
 import { answerBrokenRequest } from './broken-request.ts'
+import { ConnectionShares } from './connection-shares.ts'
 import { Exchange, latestExchange } from './exchange.ts'
 import { judgeFraming } from './framing.ts'
 import { mayFollow } from './pipelining.ts'
 import { findRepeatedHeaders } from './repeated-headers.ts'
 import type { ServerState } from './server-state.ts'
+import { isTrusted } from './source-address.ts'
 import { LEAST_TLS, type TlsIdentity } from './tls-identity.ts'
 
 // Long enough for a caller's next request, short enough that idle strangers do not fill the table of connections.
@@ -16,7 +19,7 @@ const KEEP_ALIVE_DIRECT_MS = 5000
 const KEEP_ALIVE_BEHIND_PROXY_MS = 75_000
 
 interface DoorWays {
-  readonly isBehindProxy: boolean
+  readonly trustedProxies: readonly AddressRange[]
   /** Null: plain HTTP. */
   readonly tls: TlsIdentity | null
 }
@@ -27,7 +30,7 @@ interface DoorWays {
  */
 export function createFrontDoor(
   state: ServerState,
-  { isBehindProxy, tls }: DoorWays,
+  { trustedProxies, tls }: DoorWays,
   admit: (exchange: Exchange) => void,
 ): Server | TlsServer {
   const { limits } = state
@@ -35,7 +38,8 @@ export function createFrontDoor(
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
     connectionsCheckingInterval: limits.checkIntervalMs,
-    keepAliveTimeout: limits.keepAliveMs ?? (isBehindProxy ? KEEP_ALIVE_BEHIND_PROXY_MS : KEEP_ALIVE_DIRECT_MS),
+    keepAliveTimeout:
+      limits.keepAliveMs ?? (trustedProxies.length > 0 ? KEEP_ALIVE_BEHIND_PROXY_MS : KEEP_ALIVE_DIRECT_MS),
     maxHeaderSize: limits.maxHeaderBytes,
     // We look for it ourselves: Node's refusal would have no body and no request id.
     requireHostHeader: false,
@@ -73,6 +77,16 @@ export function createFrontDoor(
     // Before there is a common secret nothing that we say could be read.
     if (tls && !hasShakenHands(socket)) socket.destroy()
     else answerBrokenRequest(state, error, socket)
+  })
+  const shares = new ConnectionShares({
+    most: limits.maxConnectionsOfCaller,
+    isProxy: (address) => isTrusted(address, trustedProxies),
+  })
+  // Ahead of Node's own listener, which begins to read.
+  server.prependListener('connection', (socket: Socket) => {
+    if (shares.take(socket)) return
+    socket.destroy()
+    state.observer.connectionDropped()
   })
   server.on('drop', () => state.observer.connectionDropped())
   return server

@@ -9,6 +9,8 @@ export interface HttpLimits {
   /** How long an idle connection is kept; null: as `front-door.ts` finds right. */
   readonly keepAliveMs: number | null
   readonly maxConnections: number
+  /** Of one address that is no proxy of the operator's, or of one network of 2^64 of them. */
+  readonly maxConnectionsOfCaller: number
   /** Request line and headers together. */
   readonly maxHeaderBytes: number
   readonly maxHeaders: number
@@ -35,6 +37,8 @@ export const DEFAULT_HTTP_LIMITS: HttpLimits = {
   checkIntervalMs: 1000,
   keepAliveMs: null,
   maxConnections: 2000,
+  // Half: however slow or lost the connections of one caller are, the others get in.
+  maxConnectionsOfCaller: 1000,
   maxHeaderBytes: 8192,
   maxHeaders: 64,
   lingerMs: 1000,

@@ -42,7 +42,7 @@ export class HttpServer {
     }
     const routes = createRoutes(this.#state, deps)
     this.#routes = routes
-    const ways = { isBehindProxy: deps.trustedProxies.length > 0, tls: deps.tls ?? null }
+    const ways = { trustedProxies: deps.trustedProxies, tls: deps.tls ?? null }
     this.#door = createFrontDoor(this.#state, ways, ({ request, response }) => routes.routing(request, response))
     this.#sockets = new OpenSockets(this.#door, this.#state.limits)
   }

@@ -33,7 +33,7 @@ export interface HttpObserver {
   callbackReplied(status: number, tookMs: number): void
   /** A refusal could not be put into the API log. */
   refusalNotLogged(): void
-  /** A connection was turned away, because as many were open as may be. */
+  /** A connection was turned away, because as many were open as may be, in all or of one caller. */
   connectionDropped(): void
   /** Left out where nobody traces. Once for each message that was accepted, after its reply. */
   accepted?(acceptance: Acceptance): void

@@ -3,7 +3,7 @@ import { type AddressRange, isWithin, parseIpAddress } from '../core/media-addre
 
 /** The address of whoever is at the other end of the connection, be it a proxy. */
 export function peerAddress(request: IncomingMessage): string {
-  return plain(request.socket.remoteAddress ?? '')
+  return plainAddress(request.socket.remoteAddress ?? '')
 }
 
 /**
@@ -21,20 +21,30 @@ export function sourceAddress(request: IncomingMessage, trustedProxies: readonly
     const address = withoutPort(entry.trim())
     // Not an address: whoever wrote it cannot be followed, so its writer is the nearest we know.
     if (!parseIpAddress(address)) return source
-    source = plain(address)
+    source = plainAddress(address)
     if (!isTrusted(source, trustedProxies)) return source
   }
   return source
 }
 
-function isTrusted(text: string, trustedProxies: readonly AddressRange[]): boolean {
+export function isTrusted(text: string, trustedProxies: readonly AddressRange[]): boolean {
   const address = parseIpAddress(text)
   return address !== null && isWithin(address, trustedProxies)
 }
 
 /** `::ffff:192.0.2.1` is how an IPv4 address shows on a socket that listens for both. Ranges are written for IPv4. */
-function plain(address: string): string {
+export function plainAddress(address: string): string {
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address
+}
+
+/** IPv6 hosts choose among 2^64 addresses: they are counted as the one network they are. */
+export function networkOf(address: string): string {
+  if (!address.includes(':') || address.includes('.')) return address
+  const [head = '', tail = ''] = address.split('::')
+  const left = head === '' ? [] : head.split(':')
+  const right = tail === '' ? [] : tail.split(':')
+  const zeros = Array.from({ length: Math.max(0, 8 - left.length - right.length) }, () => '0')
+  return `${[...left, ...zeros, ...right].slice(0, 4).join(':')}::/64`
 }
 
 /** Some proxies write the port, too: `192.0.2.1:443`, `[2001:db8::1]:443`. */

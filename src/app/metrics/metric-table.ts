@@ -87,7 +87,7 @@ export const METRICS = {
     title: 'Under pressure',
   }),
   nuncio_connections_dropped_total: counter({
-    help: 'Connections turned away because as many were open as may be.',
+    help: 'Connections turned away because as many were open as may be, in all or of one caller.',
     row: 'Accepting',
     title: 'Under pressure',
   }),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
+import { parseAddressRange } from '../../../src/core/media-address/ip-address.ts'
 import { codesOf } from './raw-connection.ts'
 import { GOOD_BODY, type ServerUnderTest, WAYS } from './server-under-test.ts'
 import { until } from './until.ts'
@@ -158,6 +159,34 @@ describe.each(WAYS)('a connection over $way', ({ withServer }) => {
       assert.equal(server.dropped, 1)
       first.send(server.write())
       assert.equal((await first.nextReply())?.status, 200)
+    })
+  })
+
+  it('G8: is refused beyond what one caller may have, and leaves room for others', async () => {
+    await withServer({ limits: { maxConnections: 4, maxConnectionsOfCaller: 2 } }, async (server) => {
+      const [first, second] = [await server.connect(), await server.connect()]
+      const third = await server.connect()
+      const ofAnother = await server.connect('127.0.0.2')
+
+      assert.equal(await third.untilClosed(), '')
+      assert.equal(server.dropped, 1)
+      for (const connection of [first, second, ofAnother]) {
+        connection.send(server.write())
+        assert.equal((await connection.nextReply())?.status, 200)
+      }
+
+      first.close()
+      while ((await server.ask())?.status !== 200);
+    })
+  })
+
+  it('is not counted as one caller’s when it comes from a proxy of ours', async () => {
+    const trustedProxies = [parseAddressRange('127.0.0.1')!]
+    await withServer({ trustedProxies, limits: { maxConnectionsOfCaller: 1 } }, async (server) => {
+      await server.connect()
+
+      assert.equal((await server.ask())?.status, 200)
+      assert.equal(server.dropped, 0)
     })
   })
 

@@ -35,14 +35,14 @@ export class RawConnection {
     socket.on('end', () => this.#take(null))
   }
 
-  static async open(port: number): Promise<RawConnection> {
-    const socket = await openSocket(port)
+  static async open(port: number, from?: string): Promise<RawConnection> {
+    const socket = await openSocket(port, from)
     return new RawConnection(socket)
   }
 
   /** The same over TLS, whoever the other says it is. */
-  static async openTls(port: number): Promise<RawConnection> {
-    const below = await openSocket(port)
+  static async openTls(port: number, from?: string): Promise<RawConnection> {
+    const below = await openSocket(port, from)
     const socket = connectTls({ socket: below, rejectUnauthorized: false })
     // Turned away in the middle: that is for the test to see.
     await new Promise((resolve) => socket.once('secureConnect', resolve).once('error', resolve).once('close', resolve))
@@ -115,8 +115,15 @@ export class RawConnection {
   }
 }
 
-async function openSocket(port: number): Promise<Socket> {
-  const socket = connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
+/** `from` is an address of this machine to come from. */
+async function openSocket(port: number, from?: string): Promise<Socket> {
+  const socket = connect({
+    port,
+    host: '127.0.0.1',
+    noDelay: true,
+    allowHalfOpen: true,
+    ...(from !== undefined && { localAddress: from }),
+  })
   await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject))
   return socket
 }

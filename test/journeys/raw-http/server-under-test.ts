@@ -79,8 +79,9 @@ export class ServerUnderTest {
     await this.server.close()
   }
 
-  async connect(): Promise<RawConnection> {
-    const connection = await (this.#isTls ? RawConnection.openTls(this.port) : RawConnection.open(this.port))
+  async connect(from?: string): Promise<RawConnection> {
+    const { port } = this
+    const connection = await (this.#isTls ? RawConnection.openTls(port, from) : RawConnection.open(port, from))
     this.#open.push(connection)
     return connection
   }

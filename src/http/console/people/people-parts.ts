@@ -48,13 +48,3 @@ function waitSentence(until: Instant, now: Instant): string {
     seconds < 120 ? `${seconds} ${seconds === 1 ? 'second' : 'seconds'}` : `${Math.ceil(seconds / 60)} minutes`
   return `Too many tries. Try again in ${wait}.`
 }
-
-/** IPv6 hosts choose among 2^64 addresses: they are counted as the one network they are. */
-export function addressKey(what: string, remoteAddress: string): string {
-  if (!remoteAddress.includes(':') || remoteAddress.includes('.')) return `${what}:${remoteAddress}`
-  const [head = '', tail = ''] = remoteAddress.split('::')
-  const left = head === '' ? [] : head.split(':')
-  const right = tail === '' ? [] : tail.split(':')
-  const zeros = Array.from({ length: Math.max(0, 8 - left.length - right.length) }, () => '0')
-  return `${what}:${[...left, ...zeros, ...right].slice(0, 4).join(':')}::/64`
-}

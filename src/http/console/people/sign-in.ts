@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { sessionRoutes } from '../../../contract/console/session.ts'
 import { Refusal } from '../../../core/refusals.ts'
+import { networkOf } from '../../source-address.ts'
 import type { Handlers, Visit } from '../handling.ts'
 import { answerPasskey, askForPasskey } from './passkeys.ts'
-import { addressKey, countTry, createSecret, type PeopleParts, secretHash, visitorOf } from './people-parts.ts'
+import { countTry, createSecret, type PeopleParts, secretHash, visitorOf } from './people-parts.ts'
 import { spendCode } from './spend-code.ts'
 import { findKnownDevice, startSession } from './start-session.ts'
 
@@ -30,14 +31,14 @@ export function signInHandlers(parts: PeopleParts): SignInHandlers {
     signIn: ({ body }, visit) => signIn(parts, body, visit),
     finishSignIn: ({ body }, visit) => finishSignIn(parts, body, visit),
     async askPasskeySignIn(_, visit) {
-      await countTry(parts, [{ key: addressKey('question', visit.remoteAddress), rule: 'address' }])
+      await countTry(parts, [{ key: `question:${networkOf(visit.remoteAddress)}`, rule: 'address' }])
       return askForPasskey(parts, 'passkey-sign-in', null)
     },
     async signInByPasskey({ body: { ticket, answer, keep } }, visit) {
-      const address = addressKey('address', visit.remoteAddress)
+      const address = `address:${networkOf(visit.remoteAddress)}`
       await countTry(parts, [{ key: address, rule: 'address' }])
       const personId = await answerPasskey(parts, { ticket, kind: 'passkey-sign-in', answer, personId: null })
-      const returned = [address, addressKey('question', visit.remoteAddress)]
+      const returned = [address, `question:${networkOf(visit.remoteAddress)}`]
       await sessions.forgiveTry({ reset: [], returned })
       await startSession(parts, visit, { personId, proof: 'passkey', isKept: keep })
       return { step: 'done' }
@@ -85,7 +86,7 @@ async function countersOf(
   visit: Visit,
   { email, personId }: { readonly email: string; readonly personId: string | null },
 ) {
-  const address = addressKey('address', visit.remoteAddress)
+  const address = `address:${networkOf(visit.remoteAddress)}`
   const device = personId === null ? null : await findKnownDevice(parts, visit, personId)
   const key = personId ?? createHash('sha256').update(email.trim().normalize('NFC').toLowerCase()).digest('hex')
   const own =
