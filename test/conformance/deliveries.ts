@@ -236,6 +236,38 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
+  it('G8: gives an account eight at once, however many webhooks it has', async () => {
+    const world = await open(newWorld)
+    for (let at = 0; at < 20; at++) await hook(world, `whk_${at}`, ['token.expired'])
+    await announce(world, 1)
+    await world.work.spread()
+    const claim = async () => (await world.work.claimDue({ room: 32, roomForFailing: 16, leaseMs: LEASE })).length
+
+    assert.deepEqual([await claim(), await claim(), await claim()], [8, 0, 0])
+    await world.close()
+  })
+
+  it('G8: finds what works behind hundreds of webhooks that fail and are due for longer', async () => {
+    const world = await open(newWorld)
+    await hook(world, 'whk_down', ['token.expired'])
+    const other = await addSender(world.storage, { number: '15550001009' })
+    await hook({ ...world, account: other.accountId }, 'whk_works', ['token.expired'])
+    await announce(world, 1)
+    await announce({ ...world, account: other.accountId }, 1)
+    await world.work.spread()
+    const { database } = world.storage.store
+    const update = database.updateTable('webhook')
+    await update.set({ failing_since: 1 }).where('id', '=', 'whk_down').execute()
+    await update.set({ served_at: world.storage.clock.now() }).where('id', '=', 'whk_works').execute()
+    await multiplyHook(world, 'whk_down', 600)
+
+    const claimed = await world.work.claimDue({ room: 2, roomForFailing: 1, leaseMs: LEASE })
+
+    assert.ok(claimed.some(({ webhookId }) => webhookId === 'whk_works'))
+    assert.equal(claimed.length, 2)
+    await world.close()
+  })
+
   it('disables a webhook whose every try of three days failed, and announces it to the others', async () => {
     const world = await open(newWorld)
     const of = await hook(world, 'whk_a', ['token.expired', 'webhook.disabled'])
@@ -581,6 +613,24 @@ async function hook({ hooks, account }: World, id: string, kinds: readonly Notic
   const wanted = { ...of, url: 'https://shop.example/hook', description: '', kinds, secret: 'sealed' }
   await hooks.addWebhook(wanted, 'test')
   return of
+}
+
+/** As many more like this one, each with what is due of it. */
+async function multiplyHook({ storage: { store } }: World, id: string, count: number): Promise<void> {
+  const { database } = store
+  const webhook = await database.selectFrom('webhook').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+  const due = await database.selectFrom('delivery').selectAll().where('webhook_id', '=', id).executeTakeFirstOrThrow()
+  for (let from = 0; from < count; from += 50) {
+    const ids = Array.from({ length: 50 }, (_, at) => `${id}_${from + at}`)
+    await database
+      .insertInto('webhook')
+      .values(ids.map((copy) => ({ ...webhook, id: copy })))
+      .execute()
+    await database
+      .insertInto('delivery')
+      .values(ids.map((copy) => ({ ...due, webhook_id: copy })))
+      .execute()
+  }
 }
 
 async function announce({ storage, account }: World, count: number, prefix = 'key'): Promise<void> {

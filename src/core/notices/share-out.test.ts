@@ -9,6 +9,7 @@ const due = (accountId: string, webhookId: string, more: Partial<DueWebhook> = {
   isFailing: false,
   servedAt: 0,
   running: 0,
+  runningOfAccount: 0,
   ...more,
 })
 
@@ -28,8 +29,16 @@ describe('how the room for tries is shared', () => {
     assert.deepEqual(shared([due('a', 'a1', { servedAt: 9 }), due('b', 'b1', { servedAt: 3 })], 1), { b1: 1 })
   })
 
+  it('G8: gives to whoever has the fewest that run, so that slow ones do not get all places back', () => {
+    const slow = due('a', 'a1', { servedAt: 1, running: 3, runningOfAccount: 7 })
+    const quick = due('b', 'b1', { servedAt: 9 })
+
+    assert.deepEqual(shared([slow, quick], 1), { b1: 1 })
+    assert.deepEqual(shared([slow, quick], 5), { b1: 4, a1: 1 })
+  })
+
   it('gives no webhook more than four and no account more than eight at once, those that run included', () => {
-    assert.deepEqual(shared([due('a', 'a1', { running: 3 })], 32), { a1: 1 })
+    assert.deepEqual(shared([due('a', 'a1', { running: 3, runningOfAccount: 3 })], 32), { a1: 1 })
     const many = ['1', '2', '3', '4'].map((name) => due('a', name))
     assert.equal(
       Object.values(shared(many, 32)).reduce((sum, most) => sum + most, 0),
@@ -49,6 +58,6 @@ describe('how the room for tries is shared', () => {
 
   it('comes to an end when nobody may have more', () => {
     assert.deepEqual(shared([], 5), {})
-    assert.deepEqual(shared([due('a', 'a1', { running: 4 })], 5), {})
+    assert.deepEqual(shared([due('a', 'a1', { running: 4, runningOfAccount: 4 })], 5), {})
   })
 })

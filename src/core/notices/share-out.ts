@@ -14,6 +14,8 @@ export interface DueWebhook {
   readonly servedAt: Instant
   /** How many tries of it run now. */
   readonly running: number
+  /** How many of all webhooks of its account, due or not. */
+  readonly runningOfAccount: number
 }
 
 export interface Room {
@@ -29,34 +31,41 @@ export interface Share {
 }
 
 /**
- * Who may try how much. In turns: each account gets one before any gets a second, those that waited longest first (G8). A
+ * Who may try how much. One by one, and each to the account with the fewest that run, of several the one that has waited
+ * longest: whoever is slow would otherwise get every place back that it leaves, and places that others leave (G8). A
  * webhook that fails gets one try at a time, and all that fail together have a room of their own: their tries may take the
  * whole time that a try has, and must not keep the others waiting.
  */
 export function shareOut(due: readonly DueWebhook[], { room, roomForFailing }: Room): readonly Share[] {
   const waiting = due.toSorted((a, b) => a.servedAt - b.servedAt)
-  const accounts = [...Map.groupBy(waiting, ({ accountId }) => accountId).values()]
+  const accounts = [...Map.groupBy(waiting, ({ accountId }) => accountId).values()].map((webhooks) => ({
+    webhooks,
+    running: webhooks[0]?.runningOfAccount ?? 0,
+  }))
   const given = new Map<DueWebhook, number>()
   const has = (webhook: DueWebhook) => webhook.running + (given.get(webhook) ?? 0)
-  let [left, leftForFailing] = [room, roomForFailing]
-  const next = (webhooks: readonly DueWebhook[]): DueWebhook | undefined => {
-    if (webhooks.reduce((sum, webhook) => sum + has(webhook), 0) >= MOST_PER_ACCOUNT) return undefined
-    return webhooks
+  let leftForFailing = roomForFailing
+  const nextOf = (webhooks: readonly DueWebhook[]): DueWebhook | undefined =>
+    webhooks
       .filter((webhook) =>
         webhook.isFailing ? has(webhook) < 1 && leftForFailing > 0 : has(webhook) < MOST_PER_WEBHOOK,
       )
       .toSorted((a, b) => has(a) - has(b))[0]
-  }
-  for (let isAnyServed = true; isAnyServed && left > 0; ) {
-    isAnyServed = false
-    for (const webhooks of accounts) {
-      const webhook = left > 0 ? next(webhooks) : undefined
+  const next = (): DueWebhook | undefined => {
+    const inTurn = accounts.filter(({ running }) => running < MOST_PER_ACCOUNT).sort((a, b) => a.running - b.running)
+    for (const account of inTurn) {
+      const webhook = nextOf(account.webhooks)
       if (!webhook) continue
-      given.set(webhook, (given.get(webhook) ?? 0) + 1)
-      left -= 1
-      if (webhook.isFailing) leftForFailing -= 1
-      isAnyServed = true
+      account.running += 1
+      return webhook
     }
+    return undefined
+  }
+  for (let left = room; left > 0; left -= 1) {
+    const webhook = next()
+    if (!webhook) break
+    given.set(webhook, (given.get(webhook) ?? 0) + 1)
+    if (webhook.isFailing) leftForFailing -= 1
   }
   return [...given].map(([webhook, most]) => ({ webhook, most }))
 }

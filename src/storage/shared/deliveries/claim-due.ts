@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { sql, type Transaction } from 'kysely'
-import type { Instant } from '../../../core/ids.ts'
+import type { AccountId, Instant } from '../../../core/ids.ts'
 import { type DueWebhook, type Room, type Share, shareOut } from '../../../core/notices/share-out.ts'
 import type { ClaimedDelivery } from '../../../core/ports/deliveries.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import { LONGEST_AHEAD_MS } from './look-for-deliveries.ts'
 
-// Of those with something due, the ones that have waited longest.
+// Of those with something due, the ones that have waited longest: as many that work, and as many that fail.
 const MOST_WEBHOOKS_LOOKED_AT = 500
 
 export interface ClaimWanted extends Room {
@@ -27,10 +27,41 @@ export function claimDue(store: Store, { leaseMs, ...room }: ClaimWanted): Promi
 }
 
 async function findDue(tables: Transaction<Tables>, now: Instant): Promise<readonly DueWebhook[]> {
-  const rows = await tables
+  // Apart: of those that fail only a few may be tried at once, and the others would have to wait behind all of them.
+  const rows = [
+    ...(await dueWebhooks(tables, now, 'is').execute()),
+    ...(await dueWebhooks(tables, now, 'is not').execute()),
+  ]
+  if (rows.length === 0) return []
+  const running = await tables
+    .selectFrom('delivery')
+    .select(['account_id', 'webhook_id', sql<number>`count(*)`.as('count')])
+    .where('claim', 'is not', null)
+    .where('next_try_at', '>', now)
+    .where('next_try_at', '<=', now + LONGEST_AHEAD_MS)
+    .groupBy(['account_id', 'webhook_id'])
+    .execute()
+  const ofWebhooks = new Map(running.map((row) => [`${row.account_id} ${row.webhook_id}`, Number(row.count)]))
+  const ofAccounts = new Map<AccountId, number>()
+  for (const { account_id, count } of running)
+    ofAccounts.set(account_id, (ofAccounts.get(account_id) ?? 0) + Number(count))
+  return rows.map((row) => ({
+    accountId: row.account_id,
+    webhookId: row.id,
+    isFailing: row.failing_since !== null,
+    servedAt: row.served_at,
+    running: ofWebhooks.get(`${row.account_id} ${row.id}`) ?? 0,
+    runningOfAccount: ofAccounts.get(row.account_id) ?? 0,
+  }))
+}
+
+/** `failing_since` is null for those that work. */
+function dueWebhooks(tables: Transaction<Tables>, now: Instant, failingSince: 'is' | 'is not') {
+  return tables
     .selectFrom('webhook as w')
     .select(['w.account_id', 'w.id', 'w.failing_since', 'w.served_at'])
     .where('w.state', '=', 'enabled')
+    .where('w.failing_since', failingSince, null)
     .where((where) => {
       const waiting = where
         .selectFrom('delivery as d')
@@ -46,24 +77,6 @@ async function findDue(tables: Transaction<Tables>, now: Instant): Promise<reado
     })
     .orderBy('w.served_at')
     .limit(MOST_WEBHOOKS_LOOKED_AT)
-    .execute()
-  if (rows.length === 0) return []
-  const running = await tables
-    .selectFrom('delivery')
-    .select(['account_id', 'webhook_id', sql<number>`count(*)`.as('count')])
-    .where('claim', 'is not', null)
-    .where('next_try_at', '>', now)
-    .where('next_try_at', '<=', now + LONGEST_AHEAD_MS)
-    .groupBy(['account_id', 'webhook_id'])
-    .execute()
-  const counts = new Map(running.map((row) => [`${row.account_id} ${row.webhook_id}`, Number(row.count)]))
-  return rows.map((row) => ({
-    accountId: row.account_id,
-    webhookId: row.id,
-    isFailing: row.failing_since !== null,
-    servedAt: row.served_at,
-    running: counts.get(`${row.account_id} ${row.id}`) ?? 0,
-  }))
 }
 
 async function claimShare(
