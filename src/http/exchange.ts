@@ -43,6 +43,8 @@ export class Exchange {
   owner: ExchangeOwner | null = null
   /** How many of its connection wait for their replies to be sent, up to this one. Right as of when it came. */
   #waiting = 1
+  /** How much their bodies may come to together. */
+  #waitingBytes: number
   /** The first of them, for the newest alone to know: older ones would keep each other in memory. */
   #first: Exchange | null = null
   #next: Exchange | null = null
@@ -54,6 +56,7 @@ export class Exchange {
     this.requestId = server.nextRequestId()
     this.receivedAt = server.clock.now()
     this.receivedMonotonic = server.clock.monotonic()
+    this.#waitingBytes = mostBytesOfBody(request)
     const onRequest: Carrier = request
     const onSocket: Carrier = request.socket
     onRequest[EXCHANGE] = this
@@ -61,21 +64,24 @@ export class Exchange {
   }
 
   /**
-   * It came behind one whose reply is not sent yet. Tells how many wait now. Replies are sent in order, so that those
+   * It came behind one whose reply is not sent yet. Tells what waits now. Replies are sent in order, so that those
    * which are done are looked at here, and nobody need be told of each.
    */
-  follow(latest: Exchange): number {
+  follow(latest: Exchange): { readonly requests: number; readonly bodyBytes: number } {
     let first = latest.#first ?? latest
-    let waiting = latest.#waiting
+    let requests = latest.#waiting
+    let bodyBytes = latest.#waitingBytes
     while (first.#next && first.response.writableFinished) {
+      bodyBytes -= mostBytesOfBody(first.request)
       first = first.#next
-      waiting -= 1
+      requests -= 1
     }
     latest.#next = this
     latest.#first = null
     this.#first = first
-    this.#waiting = waiting + 1
-    return this.#waiting
+    this.#waiting = requests + 1
+    this.#waitingBytes += bodyBytes
+    return { requests: this.#waiting, bodyBytes: this.#waitingBytes }
   }
 
   /** `head` is names and values by turns; it is added to. Only the first reply counts. */
@@ -196,4 +202,10 @@ export function exchangeOf(request: Carrier): Exchange {
 /** The newest request of a connection; earlier ones may still wait for their replies. */
 export function latestExchange(socket: Carrier): Exchange | null {
   return socket[EXCHANGE] ?? null
+}
+
+/** As much as is kept of a body at most: what it announces, or the largest. */
+function mostBytesOfBody({ headers }: IncomingMessage): number {
+  const { 'content-length': length, 'transfer-encoding': transferEncoding } = headers
+  return transferEncoding === undefined ? Math.min(Number(length ?? 0), MAX_BODY_BYTES) : MAX_BODY_BYTES
 }

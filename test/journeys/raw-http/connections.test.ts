@@ -58,6 +58,28 @@ describe.each(WAYS)('a connection over $way', ({ withServer }) => {
     })
   })
 
+  it('G11: brings only a few large bodies at once, and the next when these are answered', async () => {
+    await withServer({}, async (server) => {
+      const held = server.intake.hold()
+      const { answer } = server.intake
+      let asked = 0
+      server.intake.answer = (candidate) => {
+        asked += 1
+        return answer!(candidate)
+      }
+      const connection = await server.connect()
+      const large = server.write({ body: JSON.stringify({ ...JSON.parse(GOOD_BODY), more: 'x'.repeat(60_000) }) })
+      for (let i = 0; i < 90; i++) connection.send(large)
+      await held.reached
+      // As soon as it is answered, all that came before has been looked at.
+      for (let i = 0; i < 20; i++) assert.equal((await server.ask({ target: '/nothing' }))?.status, 404)
+
+      assert.ok(asked <= 4, `${asked} wait for storage`)
+      held.release({ kind: 'refused', code: 'connection_not_found' })
+      for (let i = 0; i < 90; i++) assert.ok(await connection.nextReply())
+    })
+  })
+
   it('G11: is ended when it brings far more requests at once than could be answered', async () => {
     await withServer({}, async (server) => {
       const held = server.intake.hold()
