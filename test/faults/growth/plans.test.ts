@@ -161,9 +161,10 @@ const RARE = `begin;
     from queued where account_id = 'acc1' order by sequence desc limit 1;
   rollback`
 
-// By name. They are only called by migrations and people, or touch none of these tables.
+// By name. They are only called by migrations, people and machines of an older version, or touch none of these tables.
 const NOT_HOT = [
   'drop_period',
+  'due_media',
   'guard_connection',
   'guard_token',
   'has_jumped',
