@@ -10,3 +10,8 @@ export function tell(words: string, tone: Line['tone'] = 'good'): void {
   const detail: Line = { words, tone }
   window.dispatchEvent(new CustomEvent(TOLD, { detail }))
 }
+
+/** The same of what went wrong. */
+export function tellError(error: unknown): void {
+  tell(error instanceof Error ? error.message : String(error), 'bad')
+}

@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Keyboard, LogOut, User } from 'lucide-react'
 import { useAct } from '../api/queries.ts'
-import { tell } from '../parts/tell.ts'
+import { tellError } from '../parts/tell.ts'
 
 import { PersonButton, type PersonMenuProps } from './person-menu.tsx'
 
@@ -16,7 +16,7 @@ export function PersonDropdown({ person, onHelp }: PersonMenuProps) {
     try {
       await signOut.mutateAsync({})
     } catch (error) {
-      tell(error instanceof Error ? error.message : String(error), 'bad')
+      tellError(error)
       return
     }
     client.clear()

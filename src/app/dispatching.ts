@@ -11,7 +11,7 @@ import { createMediaFetcher } from '../media/create-media-fetcher.ts'
 import { createChannelEvents } from './channel-events.ts'
 import { spoolFolder } from './spool-folder.ts'
 import type { Storage } from './storage.ts'
-import { toRanges } from './to-ranges.ts'
+import { rangesOfMedia } from './to-ranges.ts'
 
 const CALLS_MAY_FINISH_MS = 25_000
 
@@ -128,8 +128,7 @@ function createMediaStage(
         video: settings.mediaMaxVideoBytes,
         document: settings.mediaMaxDocumentBytes,
       },
-      allowedPrivate: toRanges(settings.mediaAllowedPrivate),
-      refused: toRanges(settings.outboundRefused),
+      ...rangesOfMedia(settings),
       dnsServers: settings.dnsServers.length > 0 ? settings.dnsServers : null,
     }),
     clock: storage.clock,

@@ -3,7 +3,7 @@ import type { Journal } from '../core/ports/journal.ts'
 import type { Secrets } from '../core/ports/secrets.ts'
 import { type ConsoleStorage, openConsoleStore } from './open-console-store.ts'
 import type { Storage } from './storage.ts'
-import { toRanges } from './to-ranges.ts'
+import { rangesOfWebhooks } from './to-ranges.ts'
 
 const TRIES_MAY_FINISH_MS = 5_000
 
@@ -40,8 +40,7 @@ export async function createNotifying({
     watch: storage.notices,
     deliveries: opened.store.deliveries,
     post: createGuardedPost({
-      allowedPrivate: toRanges(settings.webhookAllowedPrivate),
-      refused: toRanges(settings.outboundRefused),
+      ...rangesOfWebhooks(settings),
       dnsServers: settings.dnsServers.length > 0 ? settings.dnsServers : null,
     }),
     secrets,

@@ -15,7 +15,7 @@ afterEach(() => world.close())
 
 describe('addresses that the operator closed', () => {
   const closed = {
-    allowedPrivate: [parseAddressRange('127.0.0.0/8')!],
+    allowed: [parseAddressRange('127.0.0.0/8')!],
     refused: ['127.0.0.1/32', '8.8.0.0/16', '2606:4700::/32'].map((text) => parseAddressRange(text)!),
   }
 

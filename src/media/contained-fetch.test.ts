@@ -62,7 +62,7 @@ describe('addresses in the URL', () => {
   it('reaches this machine under the name localhost only where the operator opened it', async () => {
     const allowedPrivate = [parseAddressRange('127.0.0.1/32')!]
 
-    const fetched = await world.fetch(`http://localhost:${canary.port}/`, { allowedPrivate })
+    const fetched = await world.fetch(`http://localhost:${canary.port}/`, { allowed: allowedPrivate })
 
     expect(fetched.kind).toBe('fetched')
     expect(canary.connects).toBe(1)
@@ -183,8 +183,8 @@ describe('addresses of a name', () => {
     world.dns.set('six.test', { aaaa: ['::1'] })
     const allowedPrivate = [parseAddressRange('::1')!]
 
-    expect((await world.fetch(`http://[::1]:${canary6.port}/`, { allowedPrivate })).kind).toBe('fetched')
-    expect((await world.fetch(`http://six.test:${canary6.port}/`, { allowedPrivate })).kind).toBe('fetched')
+    expect((await world.fetch(`http://[::1]:${canary6.port}/`, { allowed: allowedPrivate })).kind).toBe('fetched')
+    expect((await world.fetch(`http://six.test:${canary6.port}/`, { allowed: allowedPrivate })).kind).toBe('fetched')
     expect(canary6.requests[0]).toContain(`host: [::1]:${canary6.port}\r\n`)
   })
 
@@ -194,7 +194,7 @@ describe('addresses of a name', () => {
     world.dns.set('two.test', { a: [closed.address, fine.address] })
     const allowedPrivate = [closed.address, fine.address].map((address) => parseAddressRange(address)!)
 
-    expect((await world.fetch(`http://two.test:${fine.port}/`, { allowedPrivate })).kind).toBe('fetched')
+    expect((await world.fetch(`http://two.test:${fine.port}/`, { allowed: allowedPrivate })).kind).toBe('fetched')
   })
 })
 
@@ -378,8 +378,8 @@ describe('what the outside learns and shares', () => {
     const allowedPrivate = [parseAddressRange(closed.address)!]
 
     const failures = [
-      await world.fetch('http://private.test/', { allowedPrivate }),
-      await world.fetch(`http://closed.test:${closed.port}/`, { allowedPrivate }),
+      await world.fetch('http://private.test/', { allowed: allowedPrivate }),
+      await world.fetch(`http://closed.test:${closed.port}/`, { allowed: allowedPrivate }),
     ]
 
     const words = failures.map((failure) => (failure.kind === 'failed' ? failure.words : '')).join()

@@ -27,7 +27,7 @@ const EXCERPT_BYTES = 1_024
 
 export interface GuardedPostOptions {
   /** Private ranges that the operator opened for webhooks. */
-  readonly allowedPrivate?: readonly AddressRange[]
+  readonly allowed?: readonly AddressRange[]
   /** Ranges that the operator closed, public ones too. */
   readonly refused?: readonly AddressRange[]
   /** As for media. */
@@ -39,7 +39,7 @@ export interface GuardedPostOptions {
 /** `replaced` puts single parts in the place of ours: tests prove with it that each guard is needed. */
 export function createGuardedPost(options: GuardedPostOptions, replaced: Partial<FollowRules> = {}): GuardedPost {
   const timing = { ...DEFAULT_TIMING, ...options.timing }
-  const ranges = { allowed: options.allowedPrivate ?? [], refused: options.refused ?? [] }
+  const ranges = { allowed: options.allowed ?? [], refused: options.refused ?? [] }
   const guard = createAddressGuard(ranges)
   const rules: FollowRules = {
     ranges,

@@ -17,7 +17,7 @@ export interface MediaFetcherOptions {
   /** Largest file of each type. */
   readonly maxBytes: Readonly<Record<MediaType, number>>
   /** Private ranges that the operator opened. The same list must be given to `judgeMediaUrl` where messages are accepted. */
-  readonly allowedPrivate?: readonly AddressRange[]
+  readonly allowed?: readonly AddressRange[]
   /** Ranges that the operator closed, public ones too. As with those that are opened. */
   readonly refused?: readonly AddressRange[]
   /** DNS servers such as `9.9.9.9` or `127.0.0.1:5353`; null or absent means those of the system. */
@@ -31,7 +31,7 @@ export interface MediaFetcherOptions {
 /** `replaced` puts single parts in the place of ours: tests prove with it that each guard is needed. */
 export function createMediaFetcher(options: MediaFetcherOptions, replaced: Partial<MediaParts> = {}): MediaFetcher {
   const timing = { ...DEFAULT_TIMING, ...options.timing }
-  const ranges = { allowed: options.allowedPrivate ?? [], refused: options.refused ?? [] }
+  const ranges = { allowed: options.allowed ?? [], refused: options.refused ?? [] }
   const guard = createAddressGuard(ranges)
   const parts: MediaParts = {
     maxBytes: options.maxBytes,

@@ -25,7 +25,7 @@ interface How {
 function post(url: string, hosts: readonly TestHost[], { timing, replaced }: How = {}) {
   const guarded = createGuardedPost(
     {
-      allowedPrivate: hosts.map(({ address }) => parseAddressRange(address)!),
+      allowed: hosts.map(({ address }) => parseAddressRange(address)!),
       dnsServers: [world.dns.address],
       timing: { ...PATIENT, ...timing },
     },
@@ -54,7 +54,7 @@ describe('posting to an address that an account gave', () => {
 
   it('G9: does not post to what the operator closed', async () => {
     const refused = [parseAddressRange(canary.address)!]
-    const guarded = createGuardedPost({ allowedPrivate: refused, refused, dnsServers: [world.dns.address] })
+    const guarded = createGuardedPost({ allowed: refused, refused, dnsServers: [world.dns.address] })
     world.dns.set('closed.test', { a: [canary.address] })
 
     for (const url of [canary.url(), `http://closed.test:${canary.port}/`]) {
@@ -152,7 +152,7 @@ describe('posting to an address that an account gave', () => {
 
   it('is ended by whoever asked', async () => {
     const host = await world.host(() => {})
-    const guarded = createGuardedPost({ allowedPrivate: [parseAddressRange(host.address)!] })
+    const guarded = createGuardedPost({ allowed: [parseAddressRange(host.address)!] })
     const caller = new AbortController()
     const sent = guarded.post({ url: host.url(), headers: {}, body: '' }, caller.signal)
     await expect.poll(() => host.connects).toBe(1)

@@ -5,7 +5,7 @@ import { endsAtLatest } from '../../../src/contract/console/waits.ts'
 import { useAct } from '../../api/queries.ts'
 import { useAccount } from '../../parts/account.tsx'
 import { ReasonNote } from '../../parts/reason-note.tsx'
-import { tell } from '../../parts/tell.ts'
+import { tell, tellError } from '../../parts/tell.ts'
 import { TimeAgo } from '../../parts/time-ago.tsx'
 import { ConfirmBacklog } from './confirm-backlog.tsx'
 
@@ -37,10 +37,9 @@ function WhyItWaits({ id, wait }: { readonly id: string; readonly wait: Wait }) 
   const endWait = useAct('endWait')
   const { code, sentence, nextStep, words, until, canBeEnded } = wait
   const retry = () =>
-    endWait.mutateAsync({ params: { account, id } }).then(
-      () => tell('The wait is ended: the lane tries at once.'),
-      (error: unknown) => tell(error instanceof Error ? error.message : String(error), 'bad'),
-    )
+    endWait
+      .mutateAsync({ params: { account, id } })
+      .then(() => tell('The wait is ended: the lane tries at once.'), tellError)
   return (
     <ReasonNote
       code={code}

@@ -7,8 +7,9 @@ import { EmptyState } from '../../parts/empty-state.tsx'
 import { localDateTime } from '../../parts/instants.ts'
 import { ButtonLink } from '../../parts/links.tsx'
 import { Page } from '../../parts/page.tsx'
+import { saveFile } from '../../parts/save-file.ts'
 import { useSearchState } from '../../parts/search-state.ts'
-import { tell } from '../../parts/tell.ts'
+import { tellError } from '../../parts/tell.ts'
 import { FilterChips } from './filter-chips.tsx'
 import { LogFilters } from './log-filters.tsx'
 import { isFiltered, type LogSearch, logSearch, NO_FILTERS, toFilter } from './log-search.ts'
@@ -67,10 +68,10 @@ function ExportActions({ search }: { readonly search: LogSearch }) {
     try {
       await prove.mutateAsync({})
     } catch (error) {
-      return tell(error instanceof Error ? error.message : String(error), 'bad')
+      return tellError(error)
     }
     const query = toFilter(search, Date.now())
-    fetchFile(addressOf('exportLog', { params: { account }, query: { ...query, format } }))
+    saveFile(addressOf('exportLog', { params: { account }, query: { ...query, format } }))
   }
   return (
     <>
@@ -83,14 +84,6 @@ function ExportActions({ search }: { readonly search: LogSearch }) {
       </Button>
     </>
   )
-}
-
-/** By the browser itself, which writes it to the disk as it comes. */
-function fetchFile(address: string): void {
-  const link = document.createElement('a')
-  link.href = address
-  link.download = ''
-  link.click()
 }
 
 const NOTHING_IN_TAB: Readonly<Record<LogSearch['view'], string>> = {

@@ -5,6 +5,7 @@ import { useState } from 'react'
 import type { ShownTokenReply } from '../../../src/contract/console/tokens.ts'
 import { CodeBlock } from '../../parts/code-block.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
+import { saveFile } from '../../parts/save-file.ts'
 import { sendExamples } from './send-examples.ts'
 
 interface ShownTokenProps {
@@ -146,10 +147,7 @@ function environmentFile(token: string, endpoint: string): string {
 
 function saveText(name: string, text: string): void {
   const address = URL.createObjectURL(new Blob([text], { type: 'text/plain' }))
-  const link = document.createElement('a')
-  link.href = address
-  link.download = name
-  link.click()
+  saveFile(address, name)
   // The browser has begun to read it by then.
   setTimeout(() => URL.revokeObjectURL(address), 10_000)
 }

@@ -21,10 +21,8 @@ const TABLE_LOCK_WITHIN_MS = 3_000
 const TRIES = 10
 const PAUSE_BEFORE_AGAIN_MS = 1_000
 
-// The migration that brought the hosts of workers.
+// The migration that brought the hosts of workers, and `lives`.
 const WORKERS_SINCE = 2
-// As in `workers_to_spare`.
-const SERVES = 'o.heartbeat_until > now_ms() and o.heartbeat_until <= now_ms() + 60000'
 
 export function readMigrations(): readonly Migration[] {
   return readdirSync(FOLDER)
@@ -137,7 +135,7 @@ async function applyMissing(parts: MigrationParts, migrations: readonly Migratio
 /** Code of a version before a breaking migration refuses to start on its tables: nor may it find them under itself. */
 async function refuseWhileOthersServe({ ask, place }: MigrationParts, version: number): Promise<void> {
   if (version < WORKERS_SINCE) return
-  const [first] = await ask(`select host, pid from worker o where ${SERVES} order by id limit 1`)
+  const [first] = await ask('select host, pid from worker where lives(id) order by id limit 1')
   if (!first) return
   throw new Refusal(
     'database_busy',

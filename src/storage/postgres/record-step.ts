@@ -71,7 +71,8 @@ export class StepWriter {
 
   async #write(steps: readonly Step[], slot: Slot, isWary: boolean): Promise<readonly string[]> {
     // Of these some may be what was lost on the other way, once more: what comes late there must not come after it.
-    for (const other of this.#slots) if (other !== slot && other.hasLost) await other.passLost(slot.link)
+    for (const other of this.#slots)
+      if (other !== slot && other.hasLost) await other.passLost(slot.link, LOCK_WITHIN_MS)
     const lanes = await this.#lanesOf(steps)
     const described = steps.map((step, at) => ({ step, lane: lanes[at] as KnownLane }))
     try {

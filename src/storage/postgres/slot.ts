@@ -3,8 +3,6 @@ import type { WorkerId } from '../../core/ids.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import { type Link, StatementRefused } from './link.ts'
 
-// As long as steps wait for each other.
-const LOCK_WITHIN_MS = 300
 // Nothing was written then.
 const CANCELLED = '57014'
 
@@ -72,15 +70,10 @@ export class Slot {
   }
 
   /** What was lost is refused from now on if it comes, or has been written. Asked over whichever connection there is. */
-  async passLost(link: Link): Promise<void> {
+  async passLost(link: Link, lockWithinMs: number): Promise<void> {
     const past = this.#past
     if (past === null) return
-    await link.ask('select make_durable($1), note_progress($2, $3, $4)', [
-      LOCK_WITHIN_MS,
-      this.worker,
-      this.number,
-      past,
-    ])
+    await link.ask('select make_durable($1), note_progress($2, $3, $4)', [lockWithinMs, this.worker, this.number, past])
     if (this.#past === past) this.#past = null
   }
 }

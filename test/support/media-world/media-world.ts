@@ -77,7 +77,7 @@ export class MediaWorld {
         spoolDir: this.spoolDir,
         worker: FETCHER,
         maxBytes: { image: 5_000_000, video: 16_000_000, audio: 16_000_000, document: 100_000_000 },
-        allowedPrivate: reachable.map((address) => parseAddressRange(address)!),
+        allowed: reachable.map((address) => parseAddressRange(address)!),
         dnsServers: [this.dns.address],
         ...options,
         timing: { ...PATIENT, ...options.timing },

@@ -5,7 +5,7 @@ import type { WorkerId } from '../../../core/ids.ts'
 import type { FetchedMedia, MediaFailure } from '../../../core/ports/media.ts'
 import { explainReason } from '../../../core/reasons.ts'
 import { createMediaFetcher } from '../../../media/create-media-fetcher.ts'
-import { toRanges } from '../../to-ranges.ts'
+import { rangesOfMedia } from '../../to-ranges.ts'
 import type { Examination } from '../examination.ts'
 import { ok, skipped, trouble, type Verdict } from '../finding.ts'
 
@@ -23,8 +23,7 @@ export async function checkOutbound({ settings, outboundUrl, signal }: Examinati
       spoolDir,
       worker: `worker-doctor-${process.pid}` as WorkerId,
       maxBytes: { image: MOST_BYTES, audio: MOST_BYTES, video: MOST_BYTES, document: MOST_BYTES },
-      allowedPrivate: toRanges(settings.mediaAllowedPrivate),
-      refused: toRanges(settings.outboundRefused),
+      ...rangesOfMedia(settings),
       dnsServers: dnsServers.length > 0 ? dnsServers : null,
     })
     return judgeFetched(
