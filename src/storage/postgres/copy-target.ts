@@ -4,7 +4,7 @@ import type { CopiedRow, CopiedTable, CopiedValue } from '../shared/copied-table
 import { bigintArray, textArray, withoutNul } from './binary-arrays.ts'
 import type { Row } from './link.ts'
 import { checkServer, connect } from './open-database.ts'
-import { classify, commitUnknown, describeServer, translateStatementError } from './postgres-errors.ts'
+import { castsDoubt, classify, commitUnknown, describeServer, translateStatementError } from './postgres-errors.ts'
 
 const ROWS_AT_ONCE = 5_000
 
@@ -48,9 +48,8 @@ export class CopyTarget {
     this.#client = client
     this.#url = url
     this.#spoolOf = spoolOf
-    client.on('notice', ({ code }) => {
-      // 00000 is for what is only said; all others warn.
-      if (code !== undefined && !code.startsWith('00')) this.#warned = true
+    client.on('notice', (notice) => {
+      if (castsDoubt(notice)) this.#warned = true
     })
   }
 

@@ -15,7 +15,14 @@ import { clientConfig } from './client-config.ts'
 import { refuseNotOurs } from './database-memory.ts'
 import type { Ask, Row } from './link.ts'
 import { checkServer } from './open-database.ts'
-import { classify, commitUnknown, translateConnectError, translateStatementError } from './postgres-errors.ts'
+import {
+  castsDoubt,
+  classify,
+  commitUnknown,
+  type Notice,
+  translateConnectError,
+  translateStatementError,
+} from './postgres-errors.ts'
 import { TidyClient } from './tidy-client.ts'
 
 const MOST_CONNECTIONS = 4
@@ -106,9 +113,8 @@ class PostgresDriver implements Driver {
 class PostgresConnection implements DatabaseConnection {
   readonly #client: PoolClient
   readonly #url: string
-  readonly #hear = (notice: { readonly code?: string | undefined }) => {
-    // 00000 is for what is only said; all others warn.
-    if (notice.code !== undefined && !notice.code.startsWith('00')) this.#warned = true
+  readonly #hear = (notice: Notice) => {
+    if (castsDoubt(notice)) this.#warned = true
   }
   readonly #breakDown = () => {
     this.#isBroken = true

@@ -3,7 +3,7 @@ import { Client, DatabaseError } from 'pg'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import { askClient, askForText } from './ask-client.ts'
 import { clientConfig } from './client-config.ts'
-import { classify } from './postgres-errors.ts'
+import { castsDoubt, classify, type Kind } from './postgres-errors.ts'
 import type { Parameter } from './text-query.ts'
 
 // Everybody who asks would try anew: a server that is away, or just coming back, is spared most of that.
@@ -26,9 +26,11 @@ export interface LinkOptions {
 // The session does not know the name, or knows it already, or what it stands for has changed since.
 const NAMES_REFUSED = ['26000', '42P05', '0A000']
 
-// A table, a column or a function that is not there. Statements of ours are right for the tables that they were written for, so
-// these have changed since: a migration of a newer version has come between, perhaps while this statement waited for a lock.
-const NOT_THERE = ['42P01', '42703', '42883']
+const WHY_NOTHING_WAS_WRITTEN: Readonly<Partial<Record<Kind, string>>> = {
+  full: 'the database has no room',
+  denied: 'the database denies its user a right',
+  'not-there': 'the tables of the database have changed',
+}
 
 /** `prepared`: it is asked so often that each session of the server should take it apart only once. */
 export type Manner = 'plain' | 'prepared'
@@ -177,9 +179,8 @@ export class Link {
     const forget = () => this.#forget(client)
     client.on('error', forget)
     client.on('end', forget)
-    client.on('notice', ({ code }) => {
-      // 00000 is for what is only said; all others warn.
-      if (code !== undefined && !code.startsWith('00')) this.#warnings += 1
+    client.on('notice', (notice) => {
+      if (castsDoubt(notice)) this.#warnings += 1
     })
     try {
       await client.connect()
@@ -199,8 +200,6 @@ export class Link {
 
   #explain(client: Client, error: unknown): Error {
     const kind = classify(error)
-    if (error instanceof DatabaseError && NOT_THERE.includes(error.code ?? ''))
-      return new StorageUnavailable('the tables of the database have changed', false, { cause: error })
     switch (kind) {
       case 'data':
       case 'contended':
@@ -216,11 +215,9 @@ export class Link {
         this.#drop(client)
         return new StorageUnavailable('the database is on another server now', false, { cause: error })
       default:
-        return new StorageUnavailable(
-          kind === 'full' ? 'the database has no room' : 'the database cannot be written',
-          false,
-          { cause: error },
-        )
+        return new StorageUnavailable(WHY_NOTHING_WAS_WRITTEN[kind] ?? 'the database cannot be written', false, {
+          cause: error,
+        })
     }
   }
 

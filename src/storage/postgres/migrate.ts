@@ -4,7 +4,7 @@ import { DatabaseError } from 'pg'
 import { Refusal } from '../../core/refusals.ts'
 import { closeDefiners, grantMissing, grantToServices } from './grants.ts'
 import type { Ask } from './link.ts'
-import { classify } from './postgres-errors.ts'
+import { classify, type Kind } from './postgres-errors.ts'
 
 export interface Migration {
   readonly number: number
@@ -20,6 +20,9 @@ const FUNCTIONS = new URL('./functions/', import.meta.url)
 const TABLE_LOCK_WITHIN_MS = 3_000
 const TRIES = 10
 const PAUSE_BEFORE_AGAIN_MS = 1_000
+
+// The same migration would be refused again.
+const REFUSED_FOR_GOOD: readonly Kind[] = ['data', 'denied', 'not-there', 'not-written']
 
 // The migration that brought the hosts of workers, and `lives`.
 const WORKERS_SINCE = 2
@@ -161,9 +164,9 @@ function explainFailure(
   { number, name, place }: Pick<Migration, 'number' | 'name'> & { place: string },
 ) {
   const kind = classify(error)
-  if (!(error instanceof DatabaseError) || (kind !== 'data' && kind !== 'not-written')) return error
+  if (!(error instanceof DatabaseError) || !REFUSED_FOR_GOOD.includes(kind)) return error
   const mend =
-    error.code === '42501'
+    kind === 'denied'
       ? 'Set NUNCIO_DATABASE_MIGRATE_URL to the URL of the owner of its tables, and try again.'
       : 'Remove what was added to them by others, if that is it, and try again.'
   return new Refusal(

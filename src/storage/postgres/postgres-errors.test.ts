@@ -12,7 +12,7 @@ import { PostgresServer } from '../../../test/support/postgres/postgres-server.t
 import { openTestDatabase, type TestDatabase } from '../../../test/support/postgres/test-database.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { withConnection } from './open-database.ts'
-import { classify, describeServer, type Kind, translateStatementError } from './postgres-errors.ts'
+import { castsDoubt, classify, describeServer, type Kind, translateStatementError } from './postgres-errors.ts'
 
 const SECRET = 'rosebud'
 
@@ -43,8 +43,14 @@ describe('what an error leaves behind', () => {
     ['read-only', serverSays('25006')],
     ['data', serverSays('22021')],
     ['data', serverSays('23505')],
-    ['data', serverSays('42P01')],
+    ['data', serverSays('42601')],
     ['data', serverSays('54000')],
+    ['denied', serverSays('42501')],
+    ['not-there', serverSays('42P01')],
+    ['not-there', serverSays('42703')],
+    ['not-there', serverSays('42883')],
+    ['full', Object.assign(serverSays('54000'), { routine: 'GetNewTransactionId' })],
+    ['full', Object.assign(serverSays('54000'), { routine: 'GetNewMultiXactId' })],
     ['unknown', serverSays('57P01', 'FATAL')],
     ['unknown', serverSays('57P02', 'FATAL')],
     ['unknown', serverSays('57P05', 'FATAL')],
@@ -236,6 +242,19 @@ describe('a connection over TLS', () => {
   })
 })
 
+describe('what the server says beside an answer', () => {
+  it.each([
+    [true, { code: '01000', routine: 'SyncRepWaitForLSN' }],
+    [true, { code: '57P01' }],
+    [false, { code: '00000' }],
+    [false, {}],
+    [false, { code: '01000', routine: 'GetNewTransactionId' }],
+    [false, { code: '01000', routine: 'GetNewMultiXactId' }],
+  ])('casts doubt on it: %s for %o', (doubt, notice) => {
+    assert.equal(castsDoubt(notice), doubt)
+  })
+})
+
 describe('what people are told whose change failed', () => {
   const url = `postgres://nuncio:${SECRET}@db.example/nuncio`
 
@@ -243,6 +262,12 @@ describe('what people are told whose change failed', () => {
     [serverSays('55P03'), 'database_busy', /Nothing was changed: try again/],
     [serverSays('53100'), 'database_unavailable', /db\.example:5432 is out of room \(words\)\. Nothing was changed/],
     [serverSays('25006'), 'database_unavailable', /takes no writes.*name the primary/],
+    [serverSays('42501'), 'database_unavailable', /denies its user a right \(words\)\. Nothing was changed: grant it/],
+    [
+      serverSays('42P01'),
+      'database_unavailable',
+      /have changed \(words\)\. Nothing was changed: use the newest version/,
+    ],
     [serverSays('57014'), 'database_unavailable', /gave up: words\. Nothing was changed/],
     [serverSays('57P01', 'FATAL'), 'database_unavailable', /broke \(words\).*look whether it was done/],
     [new Error('Connection terminated unexpectedly'), 'database_unavailable', /look whether it was done/],
@@ -256,7 +281,7 @@ describe('what people are told whose change failed', () => {
   })
 
   it('leaves faults of ours as they are', () => {
-    const fault = serverSays('42P01')
+    const fault = serverSays('42601')
 
     assert.equal(translateStatementError(fault, url), fault)
   })

@@ -10,13 +10,26 @@ import { Refusal } from '../../core/refusals.ts'
  * Of all others nothing was written:
  *
  * - `contended`: somebody else held a lock for too long, or both waited for each other. The same may succeed now.
- * - `full`: the server is out of room, memory or connections.
+ * - `full`: the server is out of room, memory, connections or numbers for transactions.
  * - `read-only`: a standby, or a server that was told to take no writes.
  * - `unjudged`: the connection leads to another server than before, at which nobody has looked yet.
+ * - `denied`: the role lacks a right that it had, or will be given.
+ * - `not-there`: a table, a column or a function. Statements of ours are right for the tables that they were written for, so these
+ *   have changed since: a migration of a newer version has come between, perhaps while the statement waited for a lock.
  * - `data`: a value that does not fit, or a statement that is wrong. The same will fail again.
  * - `not-written`: anything else.
  */
-export type Kind = 'not-written' | 'unknown' | 'full' | 'contended' | 'read-only' | 'unjudged' | 'data' | 'connect'
+export type Kind =
+  | 'not-written'
+  | 'unknown'
+  | 'full'
+  | 'contended'
+  | 'read-only'
+  | 'unjudged'
+  | 'denied'
+  | 'not-there'
+  | 'data'
+  | 'connect'
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html. A code of five signs goes before its class of two.
 const KINDS: Readonly<Record<string, Kind>> = {
@@ -48,6 +61,10 @@ const KINDS: Readonly<Record<string, Kind>> = {
   '21': 'data',
   '22': 'data',
   '23': 'data',
+  '42501': 'denied',
+  '42P01': 'not-there',
+  '42703': 'not-there',
+  '42883': 'not-there',
   '42': 'data',
   '44': 'data',
   '54': 'data',
@@ -55,6 +72,10 @@ const KINDS: Readonly<Record<string, Kind>> = {
   // Of our own, see `require_known_server`.
   NU001: 'unjudged',
 }
+
+// Where a server finds that its numbers for transactions are used up until it is vacuumed, or soon will be. The codes are those of
+// other things too, such as a row too large for its index, and the words are in the server's language.
+const NUMBERS_OF_TRANSACTIONS = /^GetNew(TransactionId|MultiXactId)$/
 
 const CERTIFICATE = /CERT|LEAF_SIGNATURE/
 // What the system and Node's resolver were doing: once there is a connection, the same errors may break it.
@@ -74,12 +95,24 @@ export function classify(error: unknown): Kind {
   return isBefore ? 'connect' : 'unknown'
 }
 
-function kindOf({ code = '', severity }: DatabaseError): Kind {
+function kindOf({ code = '', severity, routine = '' }: DatabaseError): Kind {
+  if (NUMBERS_OF_TRANSACTIONS.test(routine)) return 'full'
   const kind = KINDS[code] ?? KINDS[code.slice(0, 2)]
   if (kind) return kind
   // An ERROR rolls back. Anything worse ends the connection, and may have come after a commit. A server that speaks
   // another language has another word for it: then it counts as the worse.
   return severity === 'ERROR' ? 'not-written' : 'unknown'
+}
+
+export interface Notice {
+  readonly code?: string | undefined
+  readonly routine?: string | undefined
+}
+
+/** Whether what the server says beside an answer may mean that the answer does not hold. */
+export function castsDoubt({ code = '00000', routine = '' }: Notice): boolean {
+  // 00000 is for what is only said; all others warn. Of numbers for transactions it warns with each, long before they are used up.
+  return !code.startsWith('00') && !NUMBERS_OF_TRANSACTIONS.test(routine)
 }
 
 /** Turns what connecting threw into a sentence for the operator, without the password. Refusals pass unchanged. */
@@ -175,6 +208,14 @@ export function translateStatementError(error: unknown, url: string): unknown {
     case 'read-only':
       return unavailable(
         `PostgreSQL at ${describeServer(url)} takes no writes: it is a standby or was made one. Nothing was changed: name the primary in the URL.`,
+      )
+    case 'denied':
+      return unavailable(
+        `PostgreSQL at ${describeServer(url)} denies its user a right (${wordsOf(error)}). Nothing was changed: grant it, and try again.`,
+      )
+    case 'not-there':
+      return unavailable(
+        `The tables of PostgreSQL at ${describeServer(url)} have changed (${wordsOf(error)}). Nothing was changed: use the newest version of Nuncio.`,
       )
     case 'not-written':
     case 'unjudged':

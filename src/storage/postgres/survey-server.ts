@@ -15,6 +15,8 @@ export interface ServerSurvey {
   /** Connections that others may still make, and how many there may be in all. */
   readonly connectionsLeft: number
   readonly connections: number
+  /** How many transactions it can still make if nothing is vacuumed; then it writes no more. */
+  readonly transactionsLeft: number
   readonly isSuperuser: boolean
   /** Something between us and the server answers for it, such as a pooler. */
   readonly isThroughPooler: boolean
@@ -26,12 +28,16 @@ export interface ServerSurvey {
   readonly known: number
 }
 
+// Half of all numbers of transactions are in use at a time, and of these it keeps as many back for whoever mends it.
+const MOST_TRANSACTIONS = 2 ** 31 - 3_000_000
+
 const LOOK = `select current_setting('server_version') as version, current_setting('fsync') as fsync,
     current_setting('full_page_writes') as full_page_writes, current_setting('synchronous_commit') as synchronous_commit,
     current_setting('synchronous_standby_names') as synchronous_standbys, current_setting('is_superuser') = 'on' as is_superuser,
     pg_backend_pid() as pid,
     current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as connections,
     (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used,
+    (select max(age(datfrozenxid)) from pg_database) as transactions,
     to_regclass('migration') is not null as has_tables`
 
 /** Refuses, as the service does, a server that it could not trust. */
@@ -52,6 +58,7 @@ export async function surveyServer(url: string, now: () => number): Promise<Serv
       synchronousStandbys: String(found['synchronous_standbys']),
       connections: Number(found['connections']),
       connectionsLeft: Number(found['connections']) - Number(found['used']),
+      transactionsLeft: MOST_TRANSACTIONS - Number(found['transactions']),
       isSuperuser: found['is_superuser'] === true,
       isThroughPooler: processOf(client) !== Number(found['pid']),
       ...(await compareClocks(ask, now)),

@@ -13,9 +13,14 @@ export function obstacleToDumping(): string | null {
 
 /** A server that the pg_dump of this machine is not older than. */
 export function openDumpingServer(options: ServerOptions = {}): Promise<PostgresServer> {
+  return PostgresServer.open({ ...options, programs: findDumpingPrograms() })
+}
+
+/** The folder of its programs. */
+export function findDumpingPrograms(): string {
   const programs = findPrograms()
   if (programs === undefined) throw new Error(`Install it: ${obstacleToDumping()}`)
-  return PostgresServer.open({ ...options, programs })
+  return programs
 }
 
 /**

@@ -10,6 +10,8 @@ const SYNCHRONOUS_FULL = 2
 const LARGE_WAL_BYTES = 1024 * MB
 // What one process may need at once.
 const CONNECTIONS_OF_A_PROCESS = 12
+// Vacuuming keeps some 1,900 million ready. With fewer than this it has been kept from it for long.
+const FEW_TRANSACTIONS = 1_000_000_000
 
 export async function checkDatabase({ settings, now }: Examination): Promise<readonly Verdict[]> {
   if (!settings) return [skipped('The settings are wrong, so that nobody knows which database is meant.')]
@@ -67,7 +69,7 @@ export function judgeServer(
   { database, processes }: Pick<Settings, 'database' | 'processes'>,
 ): readonly Verdict[] {
   const { server, version, connections, connectionsLeft, synchronousStandbys, isThroughPooler } = survey
-  const { fsync, fullPageWrites, synchronousCommit, isSuperuser } = survey
+  const { fsync, fullPageWrites, synchronousCommit, isSuperuser, transactionsLeft } = survey
   const facts = { server, version, fsync, fullPageWrites, synchronousCommit, synchronousStandbys }
   const more = { ...facts, connections, connectionsLeft, isSuperuser, isThroughPooler }
   const standbys = synchronousStandbys === '' ? 'no standby has it when it is answered' : 'a standby has it, too'
@@ -82,6 +84,14 @@ export function judgeServer(
         `The server has ${connectionsLeft} of ${connections} connections left, and ${processes === 1 ? 'a process' : `${processes} processes`} that starts may need ${needed}.`,
         'Raise max_connections in postgresql.conf and restart it, or find out who holds so many.',
         { connections, connectionsLeft },
+      ),
+    )
+  if (transactionsLeft < FEW_TRANSACTIONS)
+    found.push(
+      warning(
+        `The server has ${Math.max(0, Math.floor(transactionsLeft / 1_000_000))} million transactions left, and then writes no more: something keeps it from vacuuming.`,
+        'Look for old entries in pg_replication_slots, pg_prepared_xacts and pg_stat_activity (backend_xmin), end them, and run vacuumdb --all --freeze.',
+        { transactionsLeft },
       ),
     )
   if (isSuperuser)

@@ -140,6 +140,7 @@ describe('the judge of databases', () => {
       synchronousStandbys: '',
       connectionsLeft: 90,
       connections: 97,
+      transactionsLeft: 1_900_000_000,
       isSuperuser: false,
       isThroughPooler: false,
       clockAheadMs: 0,
@@ -157,6 +158,8 @@ describe('the judge of databases', () => {
 
     assert.deepEqual(standings({}), ['ok'])
     assert.deepEqual(standings({ connectionsLeft: 4 }), ['ok', 'warning'])
+    assert.deepEqual(standings({ transactionsLeft: 500_000_000 }), ['ok', 'warning'])
+    assert.deepEqual(standings({ transactionsLeft: -5 }), ['ok', 'warning'])
     assert.deepEqual(standings({ isSuperuser: true }), ['ok', 'warning'])
     assert.deepEqual(standings({ isThroughPooler: true, connectionsLeft: 0 }), ['ok', 'warning'])
   })

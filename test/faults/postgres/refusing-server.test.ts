@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { DatabaseError } from 'pg'
+import { describe, it } from 'vitest'
+import { type Cluster, type ClusterPlan, openCluster } from '../../support/black-box/cluster.ts'
+import { judgeRun } from '../../support/black-box/judge-run.ts'
+import { Load } from '../../support/black-box/load.ts'
+import { printTable } from '../../support/black-box/print-table.ts'
+import { skipNote } from '../../support/black-box/skip-note.ts'
+import { waitUntil } from '../../support/black-box/wait-until.ts'
+import { obstacleToDumping, openDumpingServer } from '../../support/postgres/dumping-server.ts'
+import { PostgresServer } from '../../support/postgres/postgres-server.ts'
+import { readSeed } from '../run-length.ts'
+import { leaveTransactions } from './refusing-server/use-up-transactions.ts'
+
+const seed = readSeed()
+const WAIT_MS = 3_000
+const ROLE = 'nuncio_app'
+const WRITING = `insert, update, delete on all tables in schema public`
+// Some seconds of them.
+const TRANSACTIONS = 4_000
+const SOME = 100
+const WITHIN_MS = 60_000
+const PLAN = { workers: 2, connections: 8, connectionArguments: ['--set', 'latency=10ms'] }
+const obstacle = obstacleToDumping()
+
+describe('a server that refuses for a while what it was always asked', () => {
+  it('G1 G2 G3 G5 G11: because a right was taken away, costs no message its fate', async () => {
+    const server = await PostgresServer.open()
+    await server.query(`create role ${ROLE} login password 'app'`)
+    const roles = {
+      environment: { NUNCIO_DATABASE_MIGRATE_URL: server.url('nuncio') },
+      urlOf: (_: number, url: string) => url.replace(/\/\/[^@]+@/, `//${ROLE}:app@`),
+    }
+    await runOn(server, roles, async ({ answers }) => {
+      await setTimeout(WAIT_MS)
+      await server.query(`revoke ${WRITING} from ${ROLE}`, [], 'nuncio')
+      await setTimeout(WAIT_MS)
+      await server.query(`grant ${WRITING} to ${ROLE}`, [], 'nuncio')
+      await setTimeout(WAIT_MS)
+      assert.deepEqual(Object.keys(answers).toSorted(), ['503 not_accepted', 'acked'])
+    })
+  }, 120_000)
+
+  it.skipIf(obstacle !== null)(
+    `G1 G2 G3 G5 G11: because its transactions are used up, is believed while it warns, and costs no message its fate${skipNote(obstacle)}`,
+    async () => {
+      const server = await openDumpingServer({ settings: { wal_level: 'logical', autovacuum_naptime: '1s' } })
+      // Somebody has forgotten it, and as long as it is there no vacuuming helps.
+      await server.query(`select pg_create_logical_replication_slot('forgotten', 'pgoutput')`)
+      await runOn(server, {}, async (load) => {
+        await setTimeout(WAIT_MS)
+        await leaveTransactions(server, TRANSACTIONS)
+        await waitForMore(load, SOME)
+        const unknown = load.answers['unknown'] ?? 0
+        await waitForMore(load, SOME)
+        await waitUntil('its transactions are used up', () => isUsedUp(server), { deadlineMs: WITHIN_MS })
+        await setTimeout(WAIT_MS)
+        await server.query(`select pg_drop_replication_slot('forgotten')`)
+        await waitForMore(load, SOME)
+        assert.equal(load.answers['unknown'] ?? 0, unknown)
+      })
+    },
+    180_000,
+  )
+})
+
+async function waitForMore({ answers }: Load, more: number): Promise<void> {
+  const enough = (answers['acked'] ?? 0) + more
+  await waitUntil('it accepts more', async () => (answers['acked'] ?? 0) >= enough, { deadlineMs: WITHIN_MS })
+}
+
+async function isUsedUp(server: PostgresServer): Promise<boolean> {
+  try {
+    await server.query('select txid_current()')
+    return false
+  } catch (error) {
+    return error instanceof DatabaseError && error.routine === 'GetNewTransactionId'
+  }
+}
+
+async function runOn(
+  server: PostgresServer,
+  more: Partial<ClusterPlan>,
+  meanwhile: (load: Load, cluster: Cluster) => Promise<void>,
+): Promise<void> {
+  const cluster = await openCluster({ ...PLAN, server, ...more })
+  try {
+    const load = new Load({ ...cluster, pauseMs: 40, keyedShare: 0.4, seed })
+    load.start()
+    await meanwhile(load, cluster)
+    await load.stop()
+    const { counts, states } = await judgeRun(cluster, load.requests)
+    printTable('a server that refuses for a while, PostgreSQL', { seed, ...counts, ...states })
+    assert.deepEqual(Object.keys(states), ['PUBLISHED'])
+    assert.deepEqual(findRecovered(cluster), [])
+  } finally {
+    await cluster.close()
+    await server.close()
+  }
+}
+
+/** Attempts whose end was lost: on most networks nobody could say what became of their messages. */
+function findRecovered({ workDir, services }: Cluster): string[] {
+  const logs = services.map((_, worker) => readFileSync(join(workDir, `service-${worker}.log`), 'utf8'))
+  return logs.flatMap((log) => log.match(/.*"attempt\.recovered".*/g) ?? [])
+}
