@@ -2,7 +2,7 @@ import type { AcceptResult, Candidate } from '../../core/ports/intake.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import type { Patience, Verdict } from './accept-batch.ts'
 import { Gathering } from './gathering.ts'
-import { StatementRefused } from './link.ts'
+import { StatementRefused, StorageDamaged } from './link.ts'
 import type { Slot } from './slot.ts'
 import { TakenLocks } from './taken-locks.ts'
 
@@ -181,17 +181,15 @@ export class AcceptQueue {
 
   /** After the batch was refused as a whole. */
   async #carryOn(jobs: readonly Job[], how: How, error: unknown): Promise<void> {
-    if (!(error instanceof StatementRefused)) return this.#turnAway(jobs, error)
-    if (error.kind === 'contended' && how.isPatient) {
+    const kind = error instanceof StorageDamaged ? 'damaged' : error instanceof StatementRefused ? error.kind : null
+    if (kind === null) return this.#turnAway(jobs, error)
+    if (kind === 'contended' && how.isPatient) {
       return this.#carry(this.#stillWanted(jobs), { ...how, isPatient: false, lockMs: IMPATIENT_LOCK_MS })
     }
     if (jobs.length === 1) {
-      if (error.kind === 'data') for (const job of jobs) job.reject(error)
-      else {
-        for (const { candidate } of jobs) this.#taken.note(candidate, 'lane', performance.now())
-        this.#standBack(jobs)
-      }
-      return
+      if (kind !== 'contended') return this.#turnAway(jobs, error)
+      for (const { candidate } of jobs) this.#taken.note(candidate, 'lane', performance.now())
+      return this.#standBack(jobs)
     }
     // One bad row never fails the others, and neither does a key that somebody else is just binding.
     const middle = jobs.length >> 1

@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { waitUntil } from '../../../test/support/black-box/wait-until.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import { Batches, type BatchesOptions } from './batches.ts'
-import { StatementRefused } from './link.ts'
+import { StatementRefused, StorageDamaged } from './link.ts'
 
 describe('batches', () => {
   it('let all who ask in one turn share a statement, each with its own answer', async () => {
@@ -79,8 +79,11 @@ describe('batches', () => {
     assert.deepEqual(seen, [[1, 2], [3, 4], [5]])
   })
 
-  it('G11: fail nobody but the one that cannot be stored', async () => {
-    const run = refusing((given) => given.includes(3), 'data')
+  it.each([
+    ['is wrong', new StatementRefused('data', new Error())],
+    ['meets something damaged', new StorageDamaged(new Error())],
+  ])('G11: fail nobody but the one that %s', async (_, error) => {
+    const run = failing((given) => given.includes(3), error)
     const { batches } = newBatches({ run })
 
     const results = await Promise.allSettled([1, 2, 3, 4].map((given) => batches.submit(given)))
@@ -92,9 +95,10 @@ describe('batches', () => {
   })
 
   it('ask again where somebody else held a lock, and say at last that storage is not available', async () => {
+    const contended = new StatementRefused('contended', new Error())
     let asked = 0
-    const later = newBatches({ run: refusing(() => ++asked < 3, 'contended') }).batches
-    const never = newBatches({ run: refusing(() => true, 'contended') }).batches
+    const later = newBatches({ run: failing(() => ++asked < 3, contended) }).batches
+    const never = newBatches({ run: failing(() => true, contended) }).batches
 
     const answer = await later.submit(1)
     const thrown = await never.submit(1).catch((error: unknown) => error)
@@ -136,9 +140,9 @@ function newBatches(options: Partial<BatchesOptions<number, string>> = {}) {
   return { batches, seen, release: () => release() }
 }
 
-function refusing(refuses: (given: readonly number[]) => boolean, kind: 'data' | 'contended') {
+function failing(fails: (given: readonly number[]) => boolean, error: Error) {
   return async (given: readonly number[]) => {
-    if (refuses(given)) throw new StatementRefused(kind, new Error('refused'))
+    if (fails(given)) throw error
     return given.map(String)
   }
 }

@@ -1,6 +1,6 @@
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import { Gathering } from './gathering.ts'
-import { StatementRefused } from './link.ts'
+import { StatementRefused, StorageDamaged } from './link.ts'
 
 interface Job<Given, Result> {
   readonly given: Given
@@ -117,12 +117,12 @@ export class Batches<Given, Result> {
       )
       for (const [at, job] of jobs.entries()) job.resolve(results[at] as Result)
     } catch (error) {
-      if (!(error instanceof StatementRefused)) return rejectAll(jobs, error)
-      if (error.kind === 'contended') {
+      const isOfOne = error instanceof StorageDamaged || (error instanceof StatementRefused && error.kind === 'data')
+      if (error instanceof StatementRefused && error.kind === 'contended') {
         if (retries > 0) return this.#carry(jobs, way, retries - 1)
         return rejectAll(jobs, new StorageUnavailable('somebody else holds a lock', false, { cause: error }))
       }
-      if (jobs.length === 1) return rejectAll(jobs, error)
+      if (!isOfOne || jobs.length === 1) return rejectAll(jobs, error)
       // One bad row never fails the others.
       const middle = jobs.length >> 1
       await this.#carry(jobs.slice(0, middle), way)

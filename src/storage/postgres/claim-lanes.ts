@@ -7,7 +7,7 @@ import { bigintArray, textArray } from './binary-arrays.ts'
 import type { DatabaseClock } from './database-clock.ts'
 import { insist } from './insist.ts'
 import type { KnownLanes } from './known-lanes.ts'
-import type { Link, Row } from './link.ts'
+import { type Link, type Row, StorageDamaged } from './link.ts'
 import type { QueuedMessages } from './queued-messages.ts'
 
 const LANES_AT_ONCE = 1_000
@@ -51,6 +51,7 @@ export class LaneClaims {
     const wanted = only?.filter((id) => !held.has(id)) ?? null
     if (wanted?.length === 0) return []
     const claimed = new Map<ConnectionId, ClaimedLane>()
+    const damaged: StorageDamaged[] = []
     // Some may have been taken by others since the look, so there may be room for more of what it found.
     for await (const free of this.#looks(worker, wanted)) {
       while (claimed.size < limit) {
@@ -60,10 +61,13 @@ export class LaneClaims {
           if (chosen.length + claimed.size === limit) break
         }
         if (chosen.length === 0) break
-        for (const lane of await this.#take(worker, chosen)) claimed.set(lane.connectionId, lane)
+        for (const lane of await this.#takeReadable(worker, { ids: chosen, damaged }))
+          claimed.set(lane.connectionId, lane)
       }
       if (claimed.size === limit) break
     }
+    // Told when nothing else was claimed: what was claimed must reach whoever asked for it.
+    if (claimed.size === 0 && damaged[0]) throw damaged[0]
     return [...claimed.values()]
   }
 
@@ -97,6 +101,25 @@ export class LaneClaims {
     const [row] = await link.ask('select free_lanes($1, $2, $3, $4) as free', [...asked, ...this.#trust()], 'prepared')
     const free = row?.['free'] as string
     return free === '' ? [] : (free.split(',') as ConnectionId[]).reverse()
+  }
+
+  /** A lane that cannot be read keeps no other from being claimed. */
+  async #takeReadable(
+    worker: WorkerId,
+    { ids, damaged }: { ids: readonly ConnectionId[]; damaged: StorageDamaged[] },
+  ): Promise<readonly ClaimedLane[]> {
+    try {
+      return await this.#take(worker, ids)
+    } catch (error) {
+      if (!(error instanceof StorageDamaged)) throw error
+      if (ids.length === 1) {
+        damaged.push(error)
+        return []
+      }
+      const middle = ids.length >> 1
+      const first = await this.#takeReadable(worker, { ids: ids.slice(0, middle), damaged })
+      return [...first, ...(await this.#takeReadable(worker, { ids: ids.slice(middle), damaged }))]
+    }
   }
 
   async #take(worker: WorkerId, ids: readonly ConnectionId[]): Promise<readonly ClaimedLane[]> {

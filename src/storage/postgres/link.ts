@@ -46,6 +46,13 @@ export class StatementRefused extends Error {
   }
 }
 
+/** Nothing was written, because the server met something damaged. Others of the same batch may have nothing to do with it. */
+export class StorageDamaged extends StorageUnavailable {
+  constructor(cause: Error) {
+    super('the database met something damaged', false, { cause })
+  }
+}
+
 /**
  * One connection to the database, used for one statement after the other, each in a transaction of its own. Made when it
  * is first needed and again after it broke.
@@ -204,6 +211,8 @@ export class Link {
       case 'data':
       case 'contended':
         return new StatementRefused(kind, error as Error)
+      case 'damaged':
+        return new StorageDamaged(error as Error)
       case 'unknown':
         this.#drop(client)
         return new StorageUnavailable('the connection to the database broke', true, { cause: error })

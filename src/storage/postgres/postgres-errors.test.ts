@@ -59,8 +59,9 @@ describe('what an error leaves behind', () => {
     ['unknown', serverSays('XX000', 'PANIC')],
     ['unknown', serverSays('58030', 'FATAL')],
     ['not-written', serverSays('57014')],
-    ['not-written', serverSays('58030')],
-    ['not-written', serverSays('XX001')],
+    ['damaged', serverSays('58030')],
+    ['damaged', serverSays('XX000')],
+    ['damaged', serverSays('XX001')],
     ['not-written', serverSays('25P03', 'FATAL')],
     // A server that speaks German.
     ['not-written', serverSays('57014', 'FEHLER')],

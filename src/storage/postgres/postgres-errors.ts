@@ -16,6 +16,8 @@ import { Refusal } from '../../core/refusals.ts'
  * - `denied`: the role lacks a right that it had, or will be given.
  * - `not-there`: a table, a column or a function. Statements of ours are right for the tables that they were written for, so these
  *   have changed since: a migration of a newer version has come between, perhaps while the statement waited for a lock.
+ * - `damaged`: the server could not read or write what the statement touched. It may be a single page or a single long value, so that
+ *   the same succeeds for all else.
  * - `data`: a value that does not fit, or a statement that is wrong. The same will fail again.
  * - `not-written`: anything else.
  */
@@ -28,6 +30,7 @@ export type Kind =
   | 'unjudged'
   | 'denied'
   | 'not-there'
+  | 'damaged'
   | 'data'
   | 'connect'
 
@@ -77,6 +80,9 @@ const KINDS: Readonly<Record<string, Kind>> = {
 // other things too, such as a row too large for its index, and the words are in the server's language.
 const NUMBERS_OF_TRANSACTIONS = /^GetNew(TransactionId|MultiXactId)$/
 
+// `internal_error`, `data_corrupted`, `index_corrupted`; and `io_error` with its like.
+const DAMAGE = ['XX', '58']
+
 const CERTIFICATE = /CERT|LEAF_SIGNATURE/
 // What the system and Node's resolver were doing: once there is a connection, the same errors may break it.
 const WAY_THERE = ['connect', 'getaddrinfo', 'open']
@@ -101,7 +107,8 @@ function kindOf({ code = '', severity, routine = '' }: DatabaseError): Kind {
   if (kind) return kind
   // An ERROR rolls back. Anything worse ends the connection, and may have come after a commit. A server that speaks
   // another language has another word for it: then it counts as the worse.
-  return severity === 'ERROR' ? 'not-written' : 'unknown'
+  if (severity !== 'ERROR') return 'unknown'
+  return DAMAGE.includes(code.slice(0, 2)) ? 'damaged' : 'not-written'
 }
 
 export interface Notice {
@@ -218,6 +225,7 @@ export function translateStatementError(error: unknown, url: string): unknown {
         `The tables of PostgreSQL at ${describeServer(url)} have changed (${wordsOf(error)}). Nothing was changed: use the newest version of Nuncio.`,
       )
     case 'not-written':
+    case 'damaged':
     case 'unjudged':
       return unavailable(`PostgreSQL at ${describeServer(url)} gave up: ${wordsOf(error)}. Nothing was changed.`)
     case 'unknown':
