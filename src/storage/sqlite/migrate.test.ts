@@ -1,11 +1,23 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'vitest'
-import { applyMigrations, readMigrations } from './migrate.ts'
+import { Refusal, type RefusalCode } from '../../core/refusals.ts'
+import { applyMigrations, type Migration, readMigrations } from './migrate.ts'
+import { openDatabase } from './open-database.ts'
 import { pragma } from './pragma.ts'
+import { translateOpenError } from './sqlite-errors.ts'
 
 const FOLDER = new URL('./migrations/', import.meta.url)
+const NEWEST = readMigrations().length
+const FILLING: Migration = {
+  number: NEWEST + 2,
+  name: 'fills',
+  sql: 'create table filled (bytes blob); insert into filled values (zeroblob(1000000));',
+  breaking: false,
+}
 
 describe('the migrations', () => {
   it('are numbered without gaps, from 1 on', () => {
@@ -43,15 +55,109 @@ describe('the migrations', () => {
     database.close()
   })
 
-  it('leave nothing behind when one of them fails', () => {
+  it('leave nothing behind when one of them fails, and say which and what to do', () => {
     const database = new DatabaseSync(':memory:')
-    database.exec('create table message (in_the_way integer)')
+    database.exec('create table notice (in_the_way integer)')
 
-    assert.throws(() => applyMigrations(database, ':memory:'), /already exists/)
+    assertRefused(
+      'database_unavailable',
+      /\(migration 12, notices\): .*already exists.* Nothing was changed, .*try again/,
+      () => applyMigrations(database, 'here'),
+    )
 
     assert.equal(pragma(database, 'user_version'), 0)
+    assert.equal(pragma(database, 'application_id'), 0)
     assert.equal(database.prepare('select count(*) as tables from sqlite_schema').get()?.['tables'], 1)
     assert.equal(database.isTransaction, false)
     database.close()
   })
+
+  it('leave the version before as it was when a later one fails', () => {
+    const database = migrated()
+    const before = schemaOf(database)
+    const later = future('create table half (id integer);')
+    const failing = future('select * from nowhere;', { number: NEWEST + 2, name: 'later-still' })
+
+    assertRefused('database_unavailable', new RegExp(`here .*migration ${NEWEST + 2}, later-still\\): .*nowhere`), () =>
+      migrateWith(database, later, failing),
+    )
+
+    assert.deepEqual([pragma(database, 'user_version'), schemaOf(database)], [NEWEST, before])
+    migrateWith(database, later)
+    assert.equal(pragma(database, 'user_version'), NEWEST + 1)
+    database.close()
+  })
+
+  it('leave the version before as it was when the disk is full, and say so', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'nuncio-migrate-'))
+    const path = join(folder, 'nuncio.db')
+    openDatabase(path, { create: true }).close()
+    const database = new DatabaseSync(path)
+    const before = schemaOf(database)
+    database.exec(`pragma max_page_count = ${pragma(database, 'page_count') + 4}`)
+
+    const migrating = () => migrateWith(database, future('create table half (id integer);'), FILLING)
+
+    assert.throws(migrating, (error: unknown) => {
+      const refusal = translateOpenError(error, path)
+      assert.ok(refusal instanceof Refusal)
+      assert.match(refusal.message, /no room left on the disk of .* Nothing was changed: make room/)
+      return true
+    })
+    assert.deepEqual([pragma(database, 'user_version'), schemaOf(database)], [NEWEST, before])
+    database.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  it('are left alone when one would change the database for good while an older version serves', () => {
+    const database = migrated()
+    const breaking = future('create table thing (id integer);', { breaking: true })
+    database.exec(
+      `insert into worker (id, heartbeat_until, host, pid) values ('w', unixepoch() * 1000 + 15000, 'db-1', 77)`,
+    )
+
+    assertRefused('database_busy', /older version .* in process 77 on db-1\. Nothing was changed\. Stop it/, () =>
+      migrateWith(database, future('create table half (id integer);', { number: NEWEST + 1 }), {
+        ...breaking,
+        number: NEWEST + 2,
+      }),
+    )
+
+    assert.equal(pragma(database, 'user_version'), NEWEST)
+    database.exec('update worker set heartbeat_until = 0')
+    migrateWith(database, breaking)
+    assert.equal(pragma(database, 'user_version'), NEWEST + 1)
+    database.close()
+  })
 })
+
+/** What a version after ours would bring. */
+function future(sql: string, more: Partial<Migration> = {}): Migration {
+  return { number: NEWEST + 1, name: 'from-the-future', sql, breaking: false, ...more }
+}
+
+function migrated(): DatabaseSync {
+  const database = new DatabaseSync(':memory:')
+  applyMigrations(database, 'here')
+  return database
+}
+
+function migrateWith(database: DatabaseSync, ...more: readonly Migration[]): void {
+  applyMigrations(database, 'here', [...readMigrations(), ...more])
+}
+
+function schemaOf(database: DatabaseSync): string[] {
+  return database
+    .prepare('select name, sql from sqlite_schema order by name')
+    .all()
+    .map(({ name, sql }) => `${String(name)} ${String(sql)}`)
+}
+
+function assertRefused(code: RefusalCode, sentence: RegExp, act: () => void): void {
+  assert.throws(act, (error: unknown) => {
+    assert.ok(error instanceof Refusal, String(error))
+    assert.equal(error.code, code)
+    assert.match(error.message, sentence)
+    return true
+  })
+}

@@ -46,6 +46,11 @@ export function storageTrouble(error: unknown): StorageTrouble | null {
   }
 }
 
+/** Whether SQLite refused the statement itself, as it would again. */
+export function isRefusedStatement(error: unknown): error is Error {
+  return resultCode(error) !== null && storageTrouble(error) === null
+}
+
 /** Turns what opening a database threw into a sentence for the operator. Refusals and faults pass unchanged. */
 export function translateOpenError(error: unknown, path: string): unknown {
   if (error instanceof Refusal) return error
@@ -81,7 +86,7 @@ export function translateOpenError(error: unknown, path: string): unknown {
     case CODES.full:
       return new Refusal(
         'database_unavailable',
-        `There is no room left on the disk of ${path}. Make room and start again.`,
+        `There is no room left on the disk of ${path}. Nothing was changed: make room and try again.`,
         null,
         cause,
       )
