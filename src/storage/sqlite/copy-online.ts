@@ -1,9 +1,10 @@
-import { chmodSync, existsSync, statSync } from 'node:fs'
+import { chmodSync, statSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Refusal } from '../../core/refusals.ts'
 import type { BackupFacts, BackupProgress } from '../shared/backup-facts.ts'
 import { APPLICATION_ID } from './migrate.ts'
+import { isThere } from './open-database.ts'
 import { pragma } from './pragma.ts'
 import { readBackupFacts } from './read-backup-facts.ts'
 import { damaged, storageTrouble, translateOpenError } from './sqlite-errors.ts'
@@ -30,19 +31,24 @@ export interface OnlineCopy {
  * builds all trees anew, without a rest and without saying how far it is.
  */
 export async function copyOnline({ path, target, onProgress }: OnlineCopy): Promise<BackupFacts> {
-  if (!existsSync(path))
-    throw new Refusal('database_unavailable', `There is no database at ${path}, so there is nothing to back up.`)
+  // Until the copying begins only the log beside the source takes room, and from then on the copy does.
+  let takesRoom = path
   try {
+    if (!isThere(path))
+      throw new Refusal('database_unavailable', `There is no database at ${path}, so there is nothing to back up.`)
     const source = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
     try {
       refuseForeign(source, path)
+      source.exec('begin')
+      // The snapshot begins with the first read.
+      source.prepare('select mark from remembrance').get()
+      takesRoom = target
       await copyPages({ source, path, target, onProgress })
     } finally {
       source.close()
     }
   } catch (error) {
-    // It is the copy that takes room.
-    throw translateOpenError(error, storageTrouble(error) === 'full' ? target : path)
+    throw translateOpenError(error, storageTrouble(error) === 'full' ? takesRoom : path)
   }
   return finishCopy(target, path, onProgress)
 }
@@ -60,9 +66,6 @@ async function copyPages({
 }: OnlineCopy & { readonly source: DatabaseSync }): Promise<void> {
   const pageBytes = pragma(source, 'page_size')
   const logBytes = () => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
-  source.exec('begin')
-  // The snapshot begins with the first read.
-  source.prepare('select mark from remembrance').get()
   const logBefore = logBytes()
   const clock = new Int32Array(new SharedArrayBuffer(4))
   await backup(source, target, {

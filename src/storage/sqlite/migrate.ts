@@ -98,6 +98,12 @@ export function checkMigrations(database: DatabaseSync, path: string): void {
   const migrations = readMigrations()
   const version = pragma(database, 'user_version')
   const newest = migrations.at(-1)?.number ?? 0
+  if (version === 0) {
+    throw new Refusal(
+      'database_unavailable',
+      `There is nothing in the database at ${path} yet. Start the service once: npm start`,
+    )
+  }
   if (version < newest) {
     throw new Refusal(
       'database_unavailable',

@@ -106,9 +106,19 @@ describe('opening what is no healthy database of ours', () => {
 
   it('refuses an older one to a visitor', () => {
     const path = newDatabase()
-    change(path, 'pragma user_version = 0')
+    change(path, 'pragma user_version = 1')
 
-    assertRefused('database_unavailable', () => openDatabase(path, { create: false }))
+    const refusal = assertRefused('database_unavailable', () => openDatabase(path, { create: false }))
+    assert.match(refusal.message, /older version.*npm run -s nuncio -- migrate$/)
+  })
+
+  it('refuses one in which nothing was made yet to a visitor', () => {
+    const path = newPath()
+    writeFileSync(path, '')
+
+    const refusal = assertRefused('database_unavailable', () => openDatabase(path, { create: false }))
+
+    assert.match(refusal.message, /^There is nothing in the database at .* yet\. Start the service once: npm start$/)
   })
 
   it('refuses one that another program keeps to itself', () => {
@@ -121,14 +131,22 @@ describe('opening what is no healthy database of ours', () => {
   })
 
   it('refuses a folder where a file should be', () => {
-    assertRefused('database_unavailable', () => openDatabase(newFolder(), { create: true }))
+    const folder = newFolder()
+
+    const refusal = assertRefused('database_unavailable', () => openDatabase(folder, { create: true }))
+
+    assert.match(refusal.message, new RegExp(`^${folder} is a folder, and must be a file\\. Move it away, or point`))
   })
 
   it('refuses a path through a file', () => {
     const path = newPath()
     writeFileSync(path, '')
 
-    assertRefused('database_unavailable', () => openDatabase(join(path, 'nuncio.db'), { create: true }))
+    const below = join(path, 'nuncio.db')
+
+    const refusal = assertRefused('database_unavailable', () => openDatabase(below, { create: true }))
+
+    assert.match(refusal.message, new RegExp(`because ${path} is no folder\\. Point NUNCIO_DATA_DIR`))
   })
 })
 

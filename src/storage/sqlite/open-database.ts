@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, statSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Refusal } from '../../core/refusals.ts'
@@ -17,7 +17,7 @@ export interface OpenOptions {
 
 /** Brings the database up to date, making it when there is none, and tells from which version to which. */
 export function migrateDatabase(path: string): { readonly from: number; readonly to: number } {
-  const from = existsSync(path) ? versionOf(path) : 0
+  const from = versionOf(path)
   const database = openDatabase(path, { create: true })
   try {
     return { from, to: pragma(database, 'user_version') }
@@ -28,6 +28,7 @@ export function migrateDatabase(path: string): { readonly from: number; readonly
 
 function versionOf(path: string): number {
   try {
+    if (!isThere(path)) return 0
     const database = new DatabaseSync(path, { readOnly: true })
     try {
       return pragma(database, 'user_version')
@@ -42,16 +43,23 @@ function versionOf(path: string): number {
 /** Opens the database, durable and checked. Refuses with a sentence that says what is wrong and what to do. */
 export function openDatabase(path: string, options: OpenOptions): DatabaseSync {
   const inMemory = path === ':memory:'
-  if (!inMemory && !options.create && !existsSync(path)) {
-    throw new Refusal('database_unavailable', `There is no database at ${path} yet. Start the service once: npm start`)
-  }
   try {
+    if (!inMemory && !options.create && !isThere(path)) {
+      throw new Refusal(
+        'database_unavailable',
+        `There is no database at ${path} yet. Start the service once: npm start`,
+      )
+    }
     if (!inMemory) mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     const database = new DatabaseSync(path, { timeout: options.busyTimeoutMs ?? 5_000 })
     try {
       refuseForeign(database, path)
       makeDurable(database, path, inMemory)
-      if (options.create && !inMemory) refuseDamaged(database, path)
+      if (options.create && !inMemory) {
+        // SQLite opens what it may only read, and would say so at the first message.
+        accessSync(path, constants.R_OK | constants.W_OK)
+        refuseDamaged(database, path)
+      }
       if (options.create) applyMigrations(database, path)
       else checkMigrations(database, path)
       return database
@@ -62,6 +70,11 @@ export function openDatabase(path: string, options: OpenOptions): DatabaseSync {
   } catch (error) {
     throw translateOpenError(error, path)
   }
+}
+
+/** Fails where nobody may look, which is not the same as that nothing is there. */
+export function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
 function refuseForeign(database: DatabaseSync, path: string): void {

@@ -1,4 +1,5 @@
 import { Refusal } from '../../core/refusals.ts'
+import { whyNotOpened } from './why-not-opened.ts'
 
 /** Primary result codes of SQLite, and one extended one (https://sqlite.org/rescode.html). */
 const CODES = {
@@ -13,6 +14,9 @@ const CODES = {
 } as const
 /** Making room for the shared-memory index failed: a full disk reports itself so. */
 const IO_ERROR_SHM_SIZE = 4874
+
+/** The same, of files that are no database. */
+const NO_ROOM = ['ENOSPC', 'EDQUOT']
 
 export type StorageTrouble = 'busy' | 'full' | 'broken'
 
@@ -54,19 +58,14 @@ export function isRefusedStatement(error: unknown): error is Error {
 /** Turns what opening a database threw into a sentence for the operator. Refusals and faults pass unchanged. */
 export function translateOpenError(error: unknown, path: string): unknown {
   if (error instanceof Refusal) return error
-  const code = resultCode(error)
   const cause = { cause: error }
-  if (code === null) {
-    const systemCode = error instanceof Error && 'code' in error ? String(error.code) : ''
-    if (!/^E[A-Z]+$/.test(systemCode)) return error
-    return new Refusal(
-      'database_unavailable',
-      `${path} cannot be opened (${systemCode}). Check the folder and its permissions.`,
-      null,
-      cause,
-    )
-  }
-  switch (code & 0xff) {
+  const unavailable = (sentence: string) => new Refusal('database_unavailable', sentence, null, cause)
+  const systemCode = systemCodeOf(error)
+  const code = resultCode(error)
+  if (code === null && systemCode === null) return error
+  if (storageTrouble(error) === 'full' || (systemCode !== null && NO_ROOM.includes(systemCode)))
+    return unavailable(`There is no room left on the disk of ${path}. Nothing was changed: make room and try again.`)
+  switch (code === null ? null : code & 0xff) {
     case CODES.notADatabase:
       return new Refusal(
         'database_foreign',
@@ -77,27 +76,18 @@ export function translateOpenError(error: unknown, path: string): unknown {
     case CODES.corrupt:
       return damaged(path, error)
     case CODES.busy:
-      return new Refusal(
-        'database_unavailable',
-        `${path} is held by another program. Try again in a moment.`,
-        null,
-        cause,
-      )
-    case CODES.full:
-      return new Refusal(
-        'database_unavailable',
-        `There is no room left on the disk of ${path}. Nothing was changed: make room and try again.`,
-        null,
-        cause,
-      )
-    default:
-      return new Refusal(
-        'database_unavailable',
-        `${path} cannot be opened (SQLite code ${code}). Check the disk, the folder and its permissions.`,
-        null,
-        cause,
-      )
+      return unavailable(`${path} is held by another program. Try again in a moment.`)
+    default: {
+      const named = systemCode ?? `SQLite code ${String(code)}`
+      const vague = `${path} cannot be opened (${named}). Check the disk, the folder and its permissions.`
+      return unavailable(whyNotOpened(path) ?? vague)
+    }
   }
+}
+
+function systemCodeOf(error: unknown): string | null {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return /^E[A-Z]+$/.test(code) ? code : null
 }
 
 export function damaged(path: string, cause?: unknown): Refusal {

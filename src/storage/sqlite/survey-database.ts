@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { readMigrations } from './migrate.ts'
-import { openDatabase } from './open-database.ts'
+import { isThere, openDatabase } from './open-database.ts'
 import { pragma } from './pragma.ts'
 import { translateOpenError } from './sqlite-errors.ts'
 
@@ -24,7 +24,11 @@ export interface DatabaseSurvey {
 
 /** Null when there is none. Refuses as opening it does. */
 export function surveyDatabase(path: string): DatabaseSurvey | null {
-  if (!existsSync(path)) return null
+  try {
+    if (!isThere(path)) return null
+  } catch (error) {
+    throw translateOpenError(error, path)
+  }
   const known = readMigrations().at(-1)?.number ?? 0
   const sizeBytes = statSync(path).size
   const walBytes = existsSync(`${path}-wal`) ? statSync(`${path}-wal`).size : 0

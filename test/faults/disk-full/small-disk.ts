@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
 const CHUNK = Buffer.alloc(64 * 1024)
@@ -14,8 +14,8 @@ export class SmallDisk {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${sizeMb}m`, 'none', this.path])
   }
 
-  /** Takes all the room there is. Called again, it also takes what others have freed since. */
-  fill(): void {
+  /** Takes all the room there is, but for what is left. Called again, it also takes what others have freed since. */
+  fill(leftBytes = 0): void {
     const filler = openSync(this.#filler, 'a')
     try {
       for (let size = CHUNK.length; size > 0; ) {
@@ -27,6 +27,7 @@ export class SmallDisk {
           size = Math.floor(size / 2)
         }
       }
+      if (leftBytes > 0) ftruncateSync(filler, Math.max(0, fstatSync(filler).size - leftBytes))
     } finally {
       closeSync(filler)
     }

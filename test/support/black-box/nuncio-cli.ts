@@ -15,16 +15,22 @@ export class NuncioCli {
   readonly #dataDir: string
   readonly #workDir: string
   readonly #environment: Readonly<Record<string, string>>
+  readonly #through: readonly string[]
 
-  /** `environment`: what the service has beside its data folder, such as the URL of its database. */
+  /**
+   * `environment`: what the service has beside its data folder, such as the URL of its database. `through`: a program with
+   * arguments that starts each command, such as with fewer rights.
+   */
   constructor(place: {
     readonly dataDir: string
     readonly workDir: string
     readonly environment?: Readonly<Record<string, string>>
+    readonly through?: readonly string[]
   }) {
     this.#dataDir = place.dataDir
     this.#workDir = place.workDir
     this.#environment = place.environment ?? {}
+    this.#through = place.through ?? []
   }
 
   run(...args: readonly string[]): Promise<CliAnswer> {
@@ -40,7 +46,8 @@ export class NuncioCli {
       maxBuffer: LONGEST_OUTPUT_BYTES,
     }
     return new Promise((resolve) => {
-      const child = execFile(process.execPath, [nuncioMain, ...args], options, (error, stdout, stderr) => {
+      const [program = '', ...given] = [...this.#through, process.execPath, nuncioMain, ...args]
+      const child = execFile(program, given, options, (error, stdout, stderr) => {
         resolve({ code: error ? (error.code ?? error.signal ?? 'killed') : 0, stdout, stderr })
       })
       // A command that reads nothing may have ended by now.
