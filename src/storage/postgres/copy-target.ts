@@ -57,7 +57,7 @@ export class CopyTarget {
   static async open(url: string, spoolOf: (path: string) => string | null): Promise<CopyTarget> {
     const target = new CopyTarget(await connect(url), url, spoolOf)
     try {
-      await checkServer((sql) => target.#ask(sql))
+      await checkServer((sql) => target.#ask(sql), url)
       await target.#begin()
       await target.#refuseUsed()
       return target

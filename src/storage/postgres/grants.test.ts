@@ -4,6 +4,7 @@ import { withClient } from '../../../test/support/postgres/postgres-server.ts'
 import { openTestDatabase, type TestDatabase } from '../../../test/support/postgres/test-database.ts'
 import { DEFAULT_LANE_POLICY } from '../../core/connection/lane-policy.ts'
 import type { MessageId } from '../../core/ids.ts'
+import { Refusal } from '../../core/refusals.ts'
 import { applyMigrations, readMigrations } from './migrate.ts'
 import { openAdministration } from './open-administration.ts'
 import { migrateDatabase, withConnection } from './open-database.ts'
@@ -157,8 +158,18 @@ describe('a role of its own for the migrations', () => {
     await assert.rejects(ask('stranger', 'select from more'), DENIED)
   })
 
-  it('is needed where the role of the service may make no tables', async () => {
-    await assert.rejects(migrateDatabase({ url: urlOf('app'), migrateUrl: urlOf('app') }), /permission denied/)
+  it('is needed where the role of the service may make no tables, unless it is let', async () => {
+    const migrating = () => migrateDatabase({ url: urlOf('app'), migrateUrl: urlOf('app') })
+
+    const refusal = await migrating().catch((error: unknown) => error)
+
+    assert.ok(refusal instanceof Refusal, String(refusal))
+    assert.match(
+      refusal.message,
+      /^The user “\w+” may make no tables in the schema “public” of the database at \S+\. Allow it: grant create .*; or set NUNCIO_DATABASE_MIGRATE_URL/,
+    )
+    await asSuperuser(/Allow it: (grant create on schema \S+ to \S+);/.exec(refusal.message)?.[1] ?? '')
+    assert.equal((await migrating()).from, 0)
   })
 
   it('is named where a later migration needs it', async () => {

@@ -334,7 +334,7 @@ export class PostgresStorage {
         this.#connectionsMade += 1
       },
       greet: async (ask) => {
-        await checkServer(ask)
+        await checkServer(ask, this.#options.url)
         await this.#memory.greet(ask)
       },
     })

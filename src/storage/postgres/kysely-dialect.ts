@@ -46,7 +46,8 @@ export function openPool(url: string, { user, file }: PoolUser): Pool {
     max: MOST_CONNECTIONS,
     query_timeout: ANSWER_WITHIN_MS,
     verify(client, done) {
-      check(async (sql) => (await client.query<Row>(sql)).rows, file).then(() => done(), done)
+      const ask: Ask = async (sql) => (await client.query<Row>(sql)).rows
+      check(ask, url, file).then(() => done(), done)
     },
   })
   // An idle connection that breaks is made anew.
@@ -54,8 +55,8 @@ export function openPool(url: string, { user, file }: PoolUser): Pool {
   return pool
 }
 
-async function check(ask: Ask, file: RemembranceFile | null): Promise<void> {
-  await checkServer(ask)
+async function check(ask: Ask, url: string, file: RemembranceFile | null): Promise<void> {
+  await checkServer(ask, url)
   // A database without our tables is nobody's yet, and is refused later where it must have them.
   if (file && (await ask(`select to_regclass('remembrance') is not null as yes`))[0]?.['yes'] === true)
     await refuseNotOurs(ask, file)

@@ -71,6 +71,7 @@ export async function applyMigrations(parts: MigrationParts): Promise<{ readonly
   const { ask, place, appRole, migrations = readMigrations() } = parts
   const before = await lookAt(ask)
   refuseForeign(before, place)
+  if (before.version === 0) refuseHelpless(before, place)
   if (before.version < (migrations.at(-1)?.number ?? 0)) await applyPatiently(parts, migrations)
   if (appRole !== null) {
     // Also where nothing was migrated: the service may have got another role.
@@ -100,6 +101,14 @@ export async function checkMigrations(ask: Ask, place: string, migrations = read
     )
   }
   refuseNewer(found, place, migrations)
+}
+
+/** The number of the newest migration, or null where nothing was made yet. Refuses tables that the start would refuse. */
+export async function readVersion(ask: Ask, place: string): Promise<number | null> {
+  const found = await lookAt(ask)
+  refuseForeign(found, place)
+  refuseNewer(found, place, readMigrations())
+  return found.version === 0 ? null : found.version
 }
 
 async function applyPatiently(parts: MigrationParts, migrations: readonly Migration[]): Promise<void> {
@@ -208,6 +217,9 @@ interface Found {
   /** Null when no schema of the search path exists. */
   readonly schema: string | null
   readonly role: string
+  /** Whether this role may make tables, and the statement that lets it. */
+  readonly may_make: boolean
+  readonly let_make: string
   /** Whether this role may see which migrations were applied. */
   readonly may_read: boolean
   readonly has_strangers: boolean
@@ -218,6 +230,8 @@ interface Found {
 async function lookAt(ask: Ask): Promise<Found> {
   const [row] = await ask(
     `select current_schema() as schema, current_user as role, m.oid is not null as is_ours,
+         coalesce(has_schema_privilege(n.oid, 'create'), false) as may_make,
+         'grant create on schema ' || quote_ident(current_schema()) || ' to ' || quote_ident(current_user) as let_make,
          coalesce(has_schema_privilege(n.oid, 'usage') and has_table_privilege(m.oid, 'select'), false) as may_read,
          exists (select from pg_class c where c.relnamespace = n.oid and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
            and not exists (select from pg_depend d
@@ -227,16 +241,13 @@ async function lookAt(ask: Ask): Promise<Found> {
        left join pg_class m on m.relnamespace = n.oid and m.relname = 'migration'
          and exists (select from pg_attribute a where a.attrelid = m.oid and a.attname = 'breaking')`,
   )
-  const { schema, role, is_ours, may_read, has_any } = row as Record<string, boolean> & {
-    schema: string | null
-    role: string
-  }
+  const { is_ours, may_read, has_any, ...rest } = row as Record<string, boolean> &
+    Pick<Found, 'schema' | 'role' | 'may_make' | 'let_make'>
   const applied = may_read
     ? ((await ask('select number, name, breaking from migration order by number')) as unknown as Found['applied'])
     : []
   return {
-    schema,
-    role,
+    ...rest,
     may_read: may_read === true || is_ours === false,
     has_strangers: has_any === true && is_ours === false,
     applied,
@@ -261,6 +272,15 @@ function refuseForeign({ schema, role, may_read, has_strangers }: Found, place: 
   throw new Refusal(
     'database_foreign',
     `The schema “${schema}” of the database at ${place} holds tables of another program. Give Nuncio a database of its own.`,
+  )
+}
+
+/** Only the owner of a database may make tables in its schema “public”, until others are let. */
+function refuseHelpless({ schema, role, may_make, let_make }: Found, place: string): void {
+  if (may_make || schema === null) return
+  throw new Refusal(
+    'database_unavailable',
+    `The user “${role}” may make no tables in the schema “${schema}” of the database at ${place}. Allow it: ${let_make}; or set NUNCIO_DATABASE_MIGRATE_URL to the URL of a user who may.`,
   )
 }
 

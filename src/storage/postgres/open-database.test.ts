@@ -134,11 +134,14 @@ describe('a database of another kind', () => {
   it('is refused when its version is too old', async () => {
     const old: Ask = async () => [{ ...FIT, version_number: 140_012, version: '14.12' }]
 
-    const refusal = await refusalOf(checkServer(old))
+    const refusal = await refusalOf(checkServer(old, 'postgres://nuncio:secret@db.example/nuncio'))
 
     assert.equal(refusal.code, 'database_unsupported')
-    assert.match(refusal.message, /^This is PostgreSQL 14\.12, and Nuncio needs 15 or newer/)
-    await checkServer(async () => [FIT])
+    assert.match(
+      refusal.message,
+      /^PostgreSQL at db\.example:5432 is of version 14\.12, and Nuncio needs 15 or newer\. Upgrade/,
+    )
+    await checkServer(async () => [FIT], 'postgres://nuncio:secret@db.example/nuncio')
   })
 })
 
@@ -198,7 +201,7 @@ describe('a server that is set so that promises would not hold', () => {
     await server.restart('fast')
 
     assert.equal(refusal.code, 'database_unsupported')
-    assert.match(refusal.message, /allows 9 connections.*max_connections/)
+    assert.match(refusal.message, /^PostgreSQL at 127\.0\.0\.1:\d+ allows 9 connections.*max_connections/)
     await check(server.url())
   })
 
@@ -210,7 +213,10 @@ describe('a server that is set so that promises would not hold', () => {
     await standby.promote()
 
     assert.equal(refusal.code, 'database_unavailable')
-    assert.match(refusal.message, /standby.*Name the primary/)
+    assert.match(
+      refusal.message,
+      /^PostgreSQL at 127\.0\.0\.1:\d+ is a standby, which takes no writes\. Name the primary/,
+    )
     await check(standby.url())
     await standby.close()
   })

@@ -132,7 +132,7 @@ export async function withConnection<Result>(url: string, work: (ask: Ask) => Pr
   const client = await connect(url)
   const ask: Ask = async (sql, values = []) => (await client.query<Row>(sql, [...values])).rows
   try {
-    await checkServer(ask)
+    await checkServer(ask, url)
     return await work(ask)
   } catch (error) {
     throw translateStatementError(error, url)
@@ -156,34 +156,35 @@ export async function connect(url: string): Promise<Client> {
  * Judges the server behind a fresh connection, in one question. Refuses with a sentence that says what is wrong and how
  * to mend it. To be asked of every connection: the one before may have led to another server.
  */
-export async function checkServer(ask: Ask): Promise<void> {
+export async function checkServer(ask: Ask, url: string): Promise<void> {
   const [row] = await ask(LOOK)
   const found = row as unknown as Found
-  refuseKind(found)
+  refuseKind(found, `PostgreSQL at ${describeServer(url)}`)
   for (const needed of NEEDED) refuseSetting(needed, found)
 }
 
-function refuseKind({ version_number, version, encoding, is_standby, connections, database }: Found): void {
+function refuseKind(found: Found, server: string): void {
+  const { version_number, version, encoding, is_standby, connections, database } = found
   if (version_number < OLDEST_VERSION)
     throw new Refusal(
       'database_unsupported',
-      `This is PostgreSQL ${version}, and Nuncio needs 15 or newer. Upgrade the server.`,
+      `${server} is of version ${version}, and Nuncio needs 15 or newer. Upgrade the server.`,
     )
   if (encoding !== 'UTF8') {
     throw new Refusal(
       'database_unsupported',
-      `The database “${database}” keeps its text as ${encoding}, and Nuncio needs UTF8. Make another: create database NAME encoding 'UTF8' template template0`,
+      `The database “${database}” of ${server} keeps its text as ${encoding}, and Nuncio needs UTF8. Make another: create database NAME encoding 'UTF8' template template0`,
     )
   }
   if (is_standby)
     throw new Refusal(
       'database_unavailable',
-      'This server is a standby, which takes no writes. Name the primary in the URL.',
+      `${server} is a standby, which takes no writes. Name the primary in the URL.`,
     )
   if (connections < LEAST_CONNECTIONS) {
     throw new Refusal(
       'database_unsupported',
-      `This server allows ${connections} connections, and one process of Nuncio may need ${LEAST_CONNECTIONS}. Raise max_connections in postgresql.conf and restart it.`,
+      `${server} allows ${connections} connections, and one process of Nuncio may need ${LEAST_CONNECTIONS}. Raise max_connections in postgresql.conf and restart it.`,
     )
   }
 }

@@ -1,5 +1,5 @@
 import type { Client } from 'pg'
-import { readMigrations } from './migrate.ts'
+import { readMigrations, readVersion } from './migrate.ts'
 import { checkServer, connect } from './open-database.ts'
 import { describeServer, translateStatementError } from './postgres-errors.ts'
 
@@ -37,18 +37,16 @@ const LOOK = `select current_setting('server_version') as version, current_setti
     pg_backend_pid() as pid,
     current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as connections,
     (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used,
-    (select max(age(datfrozenxid)) from pg_database) as transactions,
-    to_regclass('migration') is not null as has_tables`
+    (select max(age(datfrozenxid)) from pg_database) as transactions`
 
-/** Refuses, as the service does, a server that it could not trust. */
+/** Refuses, as the service does, a server that it could not trust, and tables that are not for it. */
 export async function surveyServer(url: string, now: () => number): Promise<ServerSurvey> {
   const client = await connect(url)
   const ask = async (sql: string) => (await client.query<Record<string, unknown>>(sql)).rows
   try {
-    await checkServer(ask)
+    await checkServer(ask, url)
     const [row] = await ask(LOOK)
     const found = row as Record<string, string & number & boolean>
-    const migrated = found['has_tables'] ? await ask('select coalesce(max(number), 0) as number from migration') : []
     return {
       server: describeServer(url),
       version: String(found['version']),
@@ -62,7 +60,7 @@ export async function surveyServer(url: string, now: () => number): Promise<Serv
       isSuperuser: found['is_superuser'] === true,
       isThroughPooler: processOf(client) !== Number(found['pid']),
       ...(await compareClocks(ask, now)),
-      migrated: migrated.length === 0 ? null : Number(migrated[0]?.['number']),
+      migrated: await readVersion(ask, describeServer(url)),
       known: readMigrations().at(-1)?.number ?? 0,
     }
   } catch (error) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'vitest'
+import { migrateDatabase } from '../../../src/storage/postgres/open-database.ts'
 import { findFreePort } from '../../support/black-box/free-port.ts'
 import { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
 import { openTestFolder, type TestFolder } from '../../support/black-box/test-folder.ts'
@@ -54,6 +55,25 @@ const OBSTACLES: readonly Obstacle[] = [
     sentence: /^nuncio: There is no database “nowhere” at \S+\. Make it first, .* \(database_unavailable\)$/,
   },
   {
+    what: 'it holds tables of another program',
+    openUrl: async () => {
+      await withClient(database.url, (client) => client.query('create table recipe (name text)'))
+      return database.url
+    },
+    sentence: /^nuncio: The schema “public” of the database at \S+ holds tables of another .* \(database_foreign\)$/,
+  },
+  {
+    what: 'a newer version has changed it so that this one must not run',
+    openUrl: async () => {
+      await migrateDatabase({ url: database.url, migrateUrl: database.url })
+      const change = `insert into migration (number, name, breaking) values (9999, 'from-the-future', true)`
+      await withClient(database.url, (client) => client.query(change))
+      return database.url
+    },
+    sentence:
+      /^nuncio: The database at \S+ was changed by a newer version .*Run that version, or .* \(database_newer\)$/,
+  },
+  {
     what: 'its settings would break a promise',
     openUrl: async () => {
       const change = `alter database ${database.name} set synchronous_commit = off`
@@ -64,7 +84,7 @@ const OBSTACLES: readonly Obstacle[] = [
   },
 ]
 
-const COMMANDS = ['serve', 'serve --processes 2', 'account list', 'account create Acme']
+const COMMANDS = ['serve', 'serve --processes 2', 'migrate', 'account list', 'account create Acme']
 
 describe('a PostgreSQL that cannot be used', { timeout: 60_000 }, () => {
   it.each(OBSTACLES)('is refused with one sentence by the service and by every command: $what', async (obstacle) => {

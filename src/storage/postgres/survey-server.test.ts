@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, it } from 'vitest'
+import { withClient } from '../../../test/support/postgres/postgres-server.ts'
+import { openTestDatabase, type TestDatabase } from '../../../test/support/postgres/test-database.ts'
+import { readMigrations } from './migrate.ts'
+import { migrateDatabase } from './open-database.ts'
+import { surveyServer } from './survey-server.ts'
+
+const NEWEST = readMigrations().length
+
+let database: TestDatabase
+
+beforeEach(async () => {
+  database = await openTestDatabase()
+})
+
+afterEach(() => database.drop())
+
+function change(sql: string): Promise<unknown> {
+  return withClient(database.url, (client) => client.query(sql))
+}
+
+async function surveyVersion(): Promise<number | null> {
+  return (await surveyServer(database.url, Date.now)).migrated
+}
+
+describe('a look at a server', () => {
+  it('finds no tables yet, those of this version, or more that a newer one has added', async () => {
+    const nothing = await surveyVersion()
+    await migrateDatabase({ url: database.url, migrateUrl: database.url })
+    const ours = await surveyVersion()
+    await change(`insert into migration (number, name, breaking) values (${NEWEST + 1}, 'one-more', false)`)
+
+    assert.deepEqual([nothing, ours, await surveyVersion()], [null, NEWEST, NEWEST + 1])
+  })
+
+  it('refuses tables of another program, as the start does', async () => {
+    await change('create table recipe (name text)')
+
+    await assert.rejects(surveyVersion(), { code: 'database_foreign', message: /tables of another program/ })
+  })
+
+  it('refuses those on which this version must not run, as the start does', async () => {
+    await migrateDatabase({ url: database.url, migrateUrl: database.url })
+    await change(`insert into migration (number, name, breaking) values (${NEWEST + 1}, 'from-the-future', true)`)
+
+    await assert.rejects(surveyVersion(), { code: 'database_newer', message: /from-the-future/ })
+  })
+})
