@@ -9,8 +9,9 @@ import type { Store } from '../shared/store.ts'
 import type { Tables } from '../shared/tables.ts'
 import { postgresEngine } from './administration-engine.ts'
 import { createPostgresDialect, openPool } from './kysely-dialect.ts'
-import { checkMigrations } from './migrate.ts'
-import { type DatabaseUrls, migrateDatabase } from './open-database.ts'
+import type { Ask } from './link.ts'
+import { checkMigrations, readVersion } from './migrate.ts'
+import { type DatabaseUrls, migrateDatabase, withConnection } from './open-database.ts'
 import { describeServer, translateConnectError, translateStatementError } from './postgres-errors.ts'
 
 export interface OpenAdministration {
@@ -25,7 +26,7 @@ export interface OpenAdministration {
 }
 
 export interface OpenOptions {
-  /** Brings the tables up to date, or makes them. Without it a missing or older database is refused. */
+  /** Makes the tables when there are none. Older ones are refused all the same: services may still be of that version. */
   readonly create: boolean
   /** Instead of the time of the database. */
   readonly now?: () => Instant
@@ -34,7 +35,8 @@ export interface OpenOptions {
 /** Opens the database for a short visit beside running services. */
 export async function openAdministration(urls: DatabaseUrls, options: OpenOptions): Promise<OpenAdministration> {
   const { url } = urls
-  if (options.create) await migrateDatabase(urls)
+  const isMissing = (ask: Ask) => readVersion(ask, describeServer(url)).then((version) => version === null)
+  if (options.create && (await withConnection(url, isMissing))) await migrateDatabase(urls)
   // Whatever services remember: after a failover people look into the old primary for what was sent.
   const pool = openPool(url, { user: 'administration', file: null })
   try {

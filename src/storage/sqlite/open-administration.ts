@@ -10,7 +10,7 @@ import type { Tables } from '../shared/tables.ts'
 import { sqliteEngine } from './administration-engine.ts'
 import { createSqliteDialect } from './kysely-dialect.ts'
 import { noteStates } from './notice-trigger.ts'
-import { type OpenOptions, openDatabase } from './open-database.ts'
+import { type OpenOptions, openDatabase, versionOf } from './open-database.ts'
 
 export interface OpenAdministration {
   readonly administration: Administration
@@ -23,12 +23,16 @@ export interface OpenAdministration {
   close(): void
 }
 
-/** Opens the database for a short visit beside a running service. `create` makes it when there is none. */
+/**
+ * Opens the database for a short visit beside a running service. `create` makes it when there is none; an older one is
+ * refused all the same, because the service may still be of that version.
+ */
 export function openAdministration(
   path: string,
   { now, ...options }: OpenOptions & { readonly now: () => Instant },
 ): OpenAdministration {
-  const database = openDatabase(path, options)
+  const create = options.create && versionOf(path) === 0
+  const database = openDatabase(path, { ...options, create })
   noteStates(database, now)
   const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(database) })
   const store = { database: kysely, engine: sqliteEngine, now }

@@ -26,10 +26,11 @@ export function migrateDatabase(path: string): { readonly from: number; readonly
   }
 }
 
-function versionOf(path: string): number {
+/** Of the newest migration in it; 0 where nothing was made yet. */
+export function versionOf(path: string): number {
   try {
     if (!isThere(path)) return 0
-    const database = new DatabaseSync(path, { readOnly: true })
+    const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
     try {
       return pragma(database, 'user_version')
     } finally {

@@ -85,6 +85,24 @@ describe('an SQLite database that cannot be used', { timeout: 60_000 }, () => {
     assert.deepEqual(bytes(), before)
   })
 
+  it('is left as it was by commands while it is older, and brought up to date by what is for that', async () => {
+    await cli.run('migrate')
+    change('delete from migration where number > 24; pragma user_version = 24')
+    const before = bytes()
+
+    for (const command of [
+      ['account', 'list'],
+      ['account', 'create', 'Acme'],
+    ]) {
+      const { code, stdout, stderr } = await cli.run(...command)
+      assert.deepEqual([code, stdout], [1, ''])
+      assert.match(stderr, /^nuncio: The database at \S+ is of an older version\. Bring it up to date: .*migrate \(/)
+    }
+
+    assert.deepEqual(bytes(), before)
+    assert.match((await cli.run('migrate')).stdout, /went from version 24 to/)
+  })
+
   it('is used when a newer version has only added to it', async () => {
     await cli.run('migrate')
     change(`insert into migration values (9999, 'one-more', 0); pragma user_version = 9999; create table more (a)`)
