@@ -12,6 +12,7 @@ import {
 } from 'kysely'
 import { Refusal } from '../../core/refusals.ts'
 import { storageTrouble } from './sqlite-errors.ts'
+import { whyNotOpened } from './why-not-opened.ts'
 
 /** Lets Kysely speak to an open database. Who opened the database also closes it. */
 export function createSqliteDialect(database: DatabaseSync): Dialect {
@@ -81,7 +82,7 @@ class SqliteConnection implements DatabaseConnection {
     try {
       this.#database.exec(sql)
     } catch (error) {
-      throw translateStatementError(error)
+      throw translateStatementError(error, this.#database)
     }
   }
 
@@ -93,7 +94,7 @@ class SqliteConnection implements DatabaseConnection {
       const { changes, lastInsertRowid } = statement.run(...values)
       return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) }
     } catch (error) {
-      throw translateStatementError(error)
+      throw translateStatementError(error, this.#database)
     }
   }
 
@@ -103,7 +104,7 @@ class SqliteConnection implements DatabaseConnection {
   }
 }
 
-function translateStatementError(error: unknown): unknown {
+function translateStatementError(error: unknown, database: DatabaseSync): unknown {
   const cause = { cause: error }
   switch (storageTrouble(error)) {
     case 'busy':
@@ -115,13 +116,12 @@ function translateStatementError(error: unknown): unknown {
         null,
         cause,
       )
-    case 'broken':
-      return new Refusal(
-        'database_unavailable',
-        'The database cannot be read or written. Check the disk and the permissions of its folder; if the file is damaged, restore a backup.',
-        null,
-        cause,
-      )
+    case 'broken': {
+      const path = database.isOpen ? database.location() : null
+      const vague =
+        'The database cannot be read or written. Check the disk and the permissions of its folder; if the file is damaged, restore a backup.'
+      return new Refusal('database_unavailable', (path ? whyNotOpened(path) : null) ?? vague, null, cause)
+    }
     default:
       return error
   }
