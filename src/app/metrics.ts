@@ -96,8 +96,8 @@ export class Metrics implements HttpObserver {
     this.#spread('nuncio_callback_seconds', {}).observe(tookMs / 1000)
   }
 
-  refusalNotLogged(): void {
-    this.count('nuncio_refusals_not_logged_total', {})
+  refusalNotLogged(count: number): void {
+    this.count('nuncio_refusals_not_logged_total', {}, count)
   }
 
   connectionDropped(): void {

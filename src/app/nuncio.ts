@@ -303,6 +303,7 @@ export class Nuncio {
       trustedProxies: toRanges(settings.trustedProxies),
       acceptRatePerAccount: settings.acceptRatePerAccount,
       acceptingProcesses: () => storage.acceptingProcesses(),
+      refusedLogBytesPerHour: settings.refusedLogBytesPerHour,
       metrics: Object.assign(this.#metrics, {
         allowed: toRanges(settings.metricsAllowed),
         bearerSecret: settings.metricsSecret,

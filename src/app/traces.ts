@@ -52,7 +52,7 @@ export class Traces {
       replied: (status, outcome, tookMs) => metrics.replied(status, outcome, tookMs),
       consoleReplied: (status, tookMs) => metrics.consoleReplied(status, tookMs),
       callbackReplied: (status, tookMs) => metrics.callbackReplied(status, tookMs),
-      refusalNotLogged: () => metrics.refusalNotLogged(),
+      refusalNotLogged: (count) => metrics.refusalNotLogged(count),
       connectionDropped: () => metrics.connectionDropped(),
       accepted: ({ traceparent, ...accepted }) => this.#tracer.accepted(accepted, traceparent),
     }

@@ -1,11 +1,12 @@
 import { REPLIES } from '../contract/replies.ts'
-import type { RequestError, RequestStory } from '../core/ports/administration.ts'
+import type { RequestError, RequestStory, SummedView } from '../core/ports/administration.ts'
 import { deletedInWords } from './print/deleted-in-words.ts'
 import { printable } from './print/printable.ts'
 import { plainTime, relativeTime } from './print/times.ts'
 
 /** A request and its answer in plain words, for a person at a terminal. */
 export function explainRequest(story: RequestStory, now: number): string {
+  if (story.summed) return explainSum(story, story.summed)
   const { requestId, account, receivedAt, outcome, errors } = story
   return [
     `Request ${requestId}`,
@@ -18,6 +19,21 @@ export function explainRequest(story: RequestStory, now: number): string {
     ...message(story),
     '',
     ...bodyLines(story),
+  ].join('\n')
+}
+
+function explainSum(story: RequestStory, { requests, since }: SummedView): string {
+  const { requestId, account, token, receivedAt, errors } = story
+  const which = requests === 1 ? '1 request was' : `${requests} requests were`
+  return [
+    `Entry ${requestId}`,
+    `of the account “${printable(account)}”${token === null ? '' : printable(`, with the token “${token}”`)}`,
+    '',
+    `${which} refused like this between ${plainTime(since)} and ${plainTime(receivedAt)}, and not listed one by one:`,
+    'the account was refused more within an hour than NUNCIO_REFUSED_LOG_MB_PER_HOUR keeps.',
+    `Answered: ${answer(story)}`,
+    'What was wrong first:',
+    ...errors.map(errorLine),
   ].join('\n')
 }
 

@@ -119,7 +119,7 @@ export function storyJson(story: MessageStory) {
 
 export function requestJson(view: RequestView) {
   const { requestId, account, token, receivedAt, status, code, outcome, errors, messageId, state } = view
-  const { connection, to, type, remoteAddress, userAgent, tookMs } = view
+  const { connection, to, type, remoteAddress, userAgent, tookMs, summed } = view
   return {
     requestId,
     account,
@@ -137,6 +137,7 @@ export function requestJson(view: RequestView) {
     remoteAddress,
     userAgent,
     tookMs,
+    summed: summed && { requests: summed.requests, since: isoTime(summed.since) },
   }
 }
 

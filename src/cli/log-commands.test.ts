@@ -25,7 +25,9 @@ async function accept(): Promise<MessageId> {
   return id
 }
 
-async function refuse(requestId: string, more: { accountId?: AccountId; tokenId?: TokenId; status?: number } = {}) {
+type More = Partial<Parameters<typeof logRequest>[1]>
+
+async function refuse(requestId: string, more: More = {}) {
   const body = '{"from":"15550001000",\n"to":"1\u009b31m","message":{"type":"message","message":" "}}'
   const errors = [
     { field: 'to', code: 'number_malformed', message: 'A number is its country code and digits only.' },
@@ -71,6 +73,7 @@ describe.each(ENGINES)('the API log, on %s', (engine) => {
         remoteAddress: '203.0.113.9',
         userAgent: 'curl/8',
         tookMs: null,
+        summed: null,
       },
     ])
   })
@@ -90,6 +93,27 @@ describe.each(ENGINES)('the API log, on %s', (engine) => {
       stdout,
       /\nrefused-1 +3 minutes ago +400 +refused +number_malformed, text_empty +15550001000 +1\\u009b31m +shop +Acme +–\n$/,
     )
+  })
+
+  it('G10: says of an entry that stands for many how many those were', async () => {
+    const at = world.now
+    await refuse('sum', { receivedAt: at, body: null, summed: { requests: 12_345, since: at - 30_000 } })
+
+    const { stdout } = await world.cli('log', 'list')
+    const [entry] = await world.json<{ outcome: string; summed: object }[]>('log', 'list')
+    const told = await world.cli('log', 'show', 'sum')
+
+    assert.match(stdout, /\nsum +now +400 +refused 12345 times +number_malformed, text_empty +– +– +shop +Acme +–\n$/)
+    const since = new Date(at - 30_000).toISOString()
+    assert.deepEqual([entry?.outcome, entry?.summed], ['refused', { requests: 12_345, since }])
+    assert.deepEqual(told.stdout.split('\n').slice(0, 5), [
+      'Entry sum',
+      'of the account “Acme”, with the token “shop”',
+      '',
+      '12345 requests were refused like this between 2026-01-15 11:59:30.000 UTC and 2026-01-15 12:00:00.000 UTC, and not listed one by one:',
+      'the account was refused more within an hour than NUNCIO_REFUSED_LOG_MB_PER_HOUR keeps.',
+    ])
+    assert.doesNotMatch(told.stdout, /Body|203\.0\.113\.9/)
   })
 
   it('says when it is empty', async () => {

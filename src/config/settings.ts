@@ -244,6 +244,13 @@ export const SETTINGS = {
     purpose:
       'How many messages one account may send in a second before further ones are answered with 429; processes that accept on one database share it evenly; 0 means no limit.',
   }),
+  refusedLogBytesPerHour: setting({
+    name: 'NUNCIO_REFUSED_LOG_MB_PER_HOUR',
+    kind: megabytes(0, 1_048_576),
+    default: '100',
+    purpose:
+      'How much of what one account is refused within an hour each process keeps one by one in the API log, with its bodies; what is more is kept as a number for each minute; 0 means no limit.',
+  }),
   keepBodiesDays: setting({
     name: 'NUNCIO_KEEP_BODIES_DAYS',
     kind: daysOrForEver(LEAST_BODIES_DAYS, MOST_DAYS),

@@ -32,6 +32,8 @@ export interface HttpServerDeps {
   readonly acceptRatePerAccount: number
   /** How many processes accept on this database, this one included; each takes its share of the rate. 1 when left out. */
   acceptingProcesses?(): number
+  /** How much of what one account is refused within an hour is kept one by one; 0 means no limit. */
+  readonly refusedLogBytesPerHour: number
   readonly metrics: Metrics & MetricsReaders
   /** False once the service is to stop: requests are then answered with 503. */
   isAccepting(): boolean

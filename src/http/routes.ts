@@ -75,6 +75,7 @@ function addPublicApi(app: FastifyInstance, state: ServerState, deps: HttpServer
     acceptingProcesses: () => deps.acceptingProcesses?.() ?? 1,
   })
   addSendEndpoint(app, endpoint)
+  app.addHook('onClose', () => endpoint.stop())
   addOpenApiPage(app, deps.publicUrl)
 }
 

@@ -31,8 +31,8 @@ export interface HttpObserver {
   consoleReplied(status: number, tookMs: number): void
   /** Once for each reply to a callback of a network. */
   callbackReplied(status: number, tookMs: number): void
-  /** A refusal could not be put into the API log. */
-  refusalNotLogged(): void
+  /** So many refusals could not be put into the API log. */
+  refusalNotLogged(count: number): void
   /** A connection was turned away, because as many were open as may be, in all or of one caller. */
   connectionDropped(): void
   /** Left out where nobody traces. Once for each message that was accepted, after its reply. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { setImmediate, setTimeout } from 'node:timers/promises'
+import type { SummedRefusals } from '../../src/core/ports/intake.ts'
 import {
   ANNA,
   AS_PUBLISHED,
@@ -73,6 +74,44 @@ export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void 
     assert.equal(logged, false)
     assert.equal(accepted.kind, 'accepted')
     assert.equal(await countMessages(world), 1)
+    await world.close()
+  })
+
+  it('G8 G10: keeps how many were refused, and counts nothing twice when it is asked again', async () => {
+    const world = await newWorld()
+    const { accountId, tokenId } = await addSender(world)
+    const [since, until] = [world.clock.now() - 5_000, world.clock.now()]
+    const sum = (requestId: string, requests: number): SummedRefusals => ({
+      ...{ requestId, accountId, tokenId, status: 429, code: 'HC-5', errors: '[]', requests, since, until },
+    })
+
+    assert.equal(await world.intake.logSummed([sum('a', 3), sum('b', 70_000)]), true)
+    assert.equal(await world.intake.logSummed([sum('b', 70_000), sum('c', 1)]), true)
+
+    const span = 'cast(received_at - summed_since as integer) as span'
+    const columns = `request_id, status, ${span}, summed_requests, body, remote_address, user_agent`
+    assert.deepEqual(
+      (await world.sql(`select ${columns} from request order by request_id`)).map((row) => Object.values(row)),
+      [
+        ['a', 429, 5_000, 3, null, null, null],
+        ['b', 429, 5_000, 70_000, null, null, null],
+        ['c', 429, 5_000, 1, null, null, null],
+      ],
+    )
+    await world.close()
+  })
+
+  it('G11: says that sums were not kept on a full disk', async () => {
+    const world = await newWorld()
+    const { accountId, tokenId } = await addSender(world)
+    const makeRoom = await world.fillDisk()
+    const now = world.clock.now()
+    const errors = 'x'.repeat(60_000)
+    const sum = { accountId, tokenId, status: 429, code: 'HC-5', errors, requests: 3, since: now, until: now }
+
+    assert.equal(await world.intake.logSummed([{ ...sum, requestId: 'a' }]), false)
+    await makeRoom()
+    assert.equal(await world.intake.logSummed([{ ...sum, requestId: 'a' }]), true)
     await world.close()
   })
 

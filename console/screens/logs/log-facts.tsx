@@ -16,7 +16,12 @@ export function LogFacts({ detail }: { readonly detail: LogDetail }) {
   return (
     <Paper withBorder p="md">
       <Facts>
-        <Fact name="Received">
+        {entry.summed ? (
+          <Fact name="First one received">
+            <TimeAgo at={entry.summed.since} />
+          </Fact>
+        ) : null}
+        <Fact name={entry.summed ? 'All received until' : 'Received'}>
           <TimeAgo at={entry.receivedAt} />
         </Fact>
         <Fact name="From">
@@ -41,7 +46,7 @@ export function LogFacts({ detail }: { readonly detail: LogDetail }) {
         </Fact>
         <Fact name="Answered after">{entry.tookMs === null ? '–' : `${entry.tookMs} ms`}</Fact>
         <Fact name="Attempts">{entry.attempts ?? '–'}</Fact>
-        <Fact name="Caller">{detail.request?.remoteAddress ?? '–'}</Fact>
+        <Fact name="Caller">{entry.summed ? 'Not kept' : (detail.request?.remoteAddress ?? '–')}</Fact>
         {entry.messageId === null ? null : <IdFact name="Message id" id={entry.messageId} isMain />}
         {entry.requestId === null ? null : (
           <IdFact name="Request id" id={entry.requestId} isMain={entry.messageId === null} />

@@ -9,7 +9,7 @@ import { MaskedNumber } from '../../parts/masked-number.tsx'
 import { HttpBadge, StateBadge } from '../../parts/state-badge.tsx'
 import { TimeAgo } from '../../parts/time-ago.tsx'
 import type { LogSearch } from './log-search.ts'
-import { stateOf, TYPE_WORDS, whyOf } from './log-words.ts'
+import { stateOf, sumText, TYPE_WORDS, whyOf } from './log-words.ts'
 
 interface LogTableProps {
   readonly source: Rows<LogEntry>
@@ -74,6 +74,7 @@ function Result({ entry }: { readonly entry: LogEntry }) {
   return (
     <>
       {stateOf(entry) === 'GONE' ? <Text size="sm">Its message is gone</Text> : <StateBadge state={stateOf(entry)} />}
+      {entry.summed ? <Text size="sm">{sumText(entry.summed.requests)}, not listed one by one</Text> : null}
       {entry.outcome === 'repeated' ? (
         <Text size="xs" c="dimmed">
           Asked for again

@@ -44,6 +44,11 @@ export function whyOf({ outcome, errors, reason }: LogEntry): string | null {
     : null
 }
 
+/** Of an entry that stands for many. */
+export function sumText(requests: number): string {
+  return requests === 1 ? '1 request' : `${requests.toLocaleString('en')} requests`
+}
+
 export function offsetText(ms: number): string {
   if (Math.abs(ms) < 1_000) return `${ms < 0 ? '' : '+'}${ms} ms`
   const sign = ms < 0 ? '-' : '+'

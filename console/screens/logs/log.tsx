@@ -20,7 +20,7 @@ import { LogActions } from './log-actions.tsx'
 import { LogFacts, MediaFacts } from './log-facts.tsx'
 import { type LogSearch, logSearch } from './log-search.ts'
 import { LogTimeline } from './log-timeline.tsx'
-import { stateOf } from './log-words.ts'
+import { stateOf, sumText } from './log-words.ts'
 import { useLogRows } from './use-log-rows.ts'
 
 /** One request, or one message: what it was, what became of it, and what can be done about it. */
@@ -49,6 +49,7 @@ export function Log() {
 }
 
 function titleOf({ entry }: LogDetail): string {
+  if (entry.summed) return `${sumText(entry.summed.requests)}, refused alike`
   return entry.messageId === null ? `Request ${entry.requestId ?? entry.id}` : `Message ${entry.messageId}`
 }
 
@@ -121,7 +122,7 @@ function Detail({ detail }: { readonly detail: LogDetail }) {
       ) : null}
       <LogFacts detail={detail} />
       {media ? <MediaFacts media={media} /> : null}
-      <Tabs defaultValue={message ? 'story' : 'request'} keepMounted={false}>
+      <Tabs defaultValue={message ? 'story' : detail.request ? 'request' : 'raw'} keepMounted={false}>
         <Tabs.List aria-label="Details">
           {message ? <Tabs.Tab value="story">Story</Tabs.Tab> : null}
           {detail.request ? <Tabs.Tab value="request">Request</Tabs.Tab> : null}

@@ -76,7 +76,7 @@ function WhoUsedIt({ use }: { readonly use: TokenUseReply }) {
 function byAddress(callers: TokenUseReply['callers']): (readonly [string, number])[] {
   const sums = new Map<string, number>()
   for (const { address, requests } of callers) {
-    const name = address ?? 'Unknown address'
+    const name = address ?? 'Address not kept'
     sums.set(name, (sums.get(name) ?? 0) + requests)
   }
   return [...sums].sort(([, one], [, other]) => other - one)

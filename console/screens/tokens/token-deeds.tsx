@@ -74,6 +74,11 @@ function Result({ value }: { readonly value: string | null }) {
   return <StateBadge state={value ?? ''} />
 }
 
+/** Every single request has an address. */
+function unnamed({ address }: TokenCallerReply): string {
+  return address === null ? 'Refused, and not listed one by one' : 'It gave no name'
+}
+
 /** Who uses it: what must be told when it is replaced. */
 function Callers({ callers }: { readonly callers: readonly TokenCallerReply[] }) {
   return (
@@ -102,8 +107,8 @@ function Callers({ callers }: { readonly callers: readonly TokenCallerReply[] })
           <Table.Tbody>
             {callers.map((caller) => (
               <Table.Tr key={JSON.stringify([caller.address, caller.userAgent])}>
-                <Table.Td>{caller.address ?? 'Unknown'}</Table.Td>
-                <Table.Td style={{ wordBreak: 'break-word' }}>{caller.userAgent ?? 'It gave no name'}</Table.Td>
+                <Table.Td>{caller.address ?? 'Not kept'}</Table.Td>
+                <Table.Td style={{ wordBreak: 'break-word' }}>{caller.userAgent ?? unnamed(caller)}</Table.Td>
                 <Table.Td ta="right">{caller.requests.toLocaleString('en')}</Table.Td>
                 <Table.Td ta="right">{caller.refused.toLocaleString('en')}</Table.Td>
                 <Table.Td>

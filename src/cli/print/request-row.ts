@@ -25,7 +25,7 @@ export function requestRow(request: RequestView, now: number): readonly string[]
     requestId,
     relativeTime(receivedAt, now),
     String(status),
-    outcome,
+    request.summed ? `${outcome} ${request.summed.requests} times` : outcome,
     request.state ?? shorten(request.errors.map(({ code }) => code).join(', '), LONGEST_ERRORS),
     shorten(connection ?? '–', LONGEST_NUMBER),
     shorten(to ?? '–', LONGEST_NUMBER),

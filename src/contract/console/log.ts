@@ -53,9 +53,9 @@ export type LogFilterOutput = z.output<typeof logFilter>
 export const logError = z.object({ field: z.string().nullable(), code: z.string(), message: z.string() })
 
 export const logEntry = z.object({
-  /** Names its page: the id of the message where it made one, else that of the request. */
+  /** Names its page: the id of the message where it made one, else that of the request. A sum has one of its own. */
   id: z.string(),
-  /** Null: a person made this message of another, at the console or at the CLI. */
+  /** Null: a person made this message of another, at the console or at the CLI; or it is a sum. */
   requestId: z.string().nullable(),
   receivedAt: instant,
   /** The HTTP status, the code such as `HC-1` and its name such as `success_200`. Null of what a person made. */
@@ -78,6 +78,11 @@ export const logEntry = z.object({
   token: z.object({ id: z.string(), name: z.string() }).nullable(),
   tookMs: z.number().nullable(),
   attempts: z.int().nullable(),
+  /**
+   * Not one request but so many, with one token and refused for one reason, that are not listed one by one because the
+   * account was refused too much. They came between `since` and `receivedAt`. Null: it is one.
+   */
+  summed: z.object({ requests: z.int(), since: instant }).nullable(),
 })
 export type LogEntry = z.output<typeof logEntry>
 

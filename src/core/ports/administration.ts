@@ -157,8 +157,18 @@ export interface RequestError {
   readonly message: string
 }
 
-/** An entry of the API log: a request that carried a known token, and what became of it. */
+/**
+ * Requests with one token that were refused for one reason, and are not listed one by one, because the account was refused
+ * too much. All of them came from `since` on, and until the entry was `receivedAt`.
+ */
+export interface SummedView {
+  readonly requests: number
+  readonly since: Instant
+}
+
+/** An entry of the API log: a request that carried a known token, and what became of it; or a sum of such requests. */
 export interface RequestView {
+  /** A sum has one of its own, which no caller was told. */
   readonly requestId: string
   /** The account's name. */
   readonly account: string
@@ -179,8 +189,10 @@ export interface RequestView {
   readonly type: string | null
   readonly remoteAddress: string | null
   readonly userAgent: string | null
-  /** Null while nobody knows how long the commit took that it waited for. */
+  /** Null while nobody knows how long the commit took that it waited for, and of a sum. */
   readonly tookMs: number | null
+  /** Null: it is one request. Otherwise what is told is true of all, and where they differ there is nothing. */
+  readonly summed: SummedView | null
 }
 
 export interface RequestStory extends RequestView {

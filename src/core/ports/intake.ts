@@ -66,6 +66,24 @@ export interface RefusedRequest {
   readonly body: string | null
 }
 
+/** How many requests with one token were refused for one reason, where they are not kept one by one. */
+export interface SummedRefusals {
+  /** Its own, as if it were one request. What has this id already is not written again. */
+  readonly requestId: string
+  readonly accountId: AccountId
+  readonly tokenId: TokenId
+  readonly status: number
+  /** HC-… */
+  readonly code: string
+  /** What was found wrong first, as JSON text. */
+  readonly errors: string
+  readonly requests: number
+  /** All of them came at or after this… */
+  readonly since: Instant
+  /** …and before this or at it. */
+  readonly until: Instant
+}
+
 /** What the accepting path needs of storage. */
 export interface Intake {
   /**
@@ -95,4 +113,10 @@ export interface Intake {
 
   /** Keeps a refused request in the API log. Resolves once committed; false when it could not be stored. */
   logRefused(request: RefusedRequest): Promise<boolean>
+
+  /**
+   * Keeps in the API log how many were refused. Resolves once committed; false when that failed, or may have: trying the
+   * same ones again counts nothing twice.
+   */
+  logSummed(sums: readonly SummedRefusals[]): Promise<boolean>
 }

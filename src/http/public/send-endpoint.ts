@@ -11,6 +11,8 @@ import { sourceAddress } from '../source-address.ts'
 import { AcceptRate } from './accept-rate.ts'
 import { Authenticator } from './authenticator.ts'
 import { parseIdempotencyKey } from './judge-headers.ts'
+import { RefusalBudget } from './refusal-budget.ts'
+import { RefusalSums } from './refusal-sums.ts'
 import { SourceRanges } from './source-ranges.ts'
 import { Submission, type SubmissionDesk } from './submission.ts'
 import { TokenLookUp } from './token-look-up.ts'
@@ -25,6 +27,8 @@ export interface SendEndpointInput {
   /** Messages per second, over all processes together; 0 means no limit. */
   readonly acceptRatePerAccount: number
   acceptingProcesses(): number
+  /** How much of what one account is refused within an hour is kept one by one; 0 means no limit. */
+  readonly refusedLogBytesPerHour: number
   isAccepting(): boolean
 }
 
@@ -45,10 +49,17 @@ export class SendEndpoint {
         perSecond: input.acceptRatePerAccount,
         acceptingProcesses: () => input.acceptingProcesses(),
       }),
+      budget: new RefusalBudget(server.clock, input.refusedLogBytesPerHour),
+      sums: new RefusalSums(server, intake),
       ranges: new SourceRanges(),
       mediaRanges,
       isAccepting: () => input.isAccepting(),
     }
+  }
+
+  /** To be called when nothing more is received. Resolves when what it still has to say is in the API log. */
+  stop(): Promise<void> {
+    return this.#desk.sums.stop()
   }
 
   receive(exchange: Exchange): void {

@@ -1,7 +1,7 @@
 import { REPLIES } from '../../contract/replies.ts'
 import type { OperatorRanges } from '../../core/media-address/judge-url.ts'
 import type { MessageType } from '../../core/message/message.ts'
-import type { AcceptResult, Intake, RequestFacts } from '../../core/ports/intake.ts'
+import type { AcceptResult, Intake, RefusedRequest, RequestFacts } from '../../core/ports/intake.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import { isUsable, type Token } from '../../core/token/token.ts'
 import type { Exchange, ExchangeOwner } from '../exchange.ts'
@@ -15,6 +15,8 @@ import { awaitLookUp } from './await-look-up.ts'
 import { fingerprint } from './fingerprint.ts'
 import { type JudgedBody, judgeBody } from './judge-body.ts'
 import { judgeHeaders } from './judge-headers.ts'
+import type { RefusalBudget } from './refusal-budget.ts'
+import type { RefusalSums } from './refusal-sums.ts'
 import type { SourceRanges } from './source-ranges.ts'
 import { replySuccess, stateOfReplay } from './success-reply.ts'
 
@@ -26,6 +28,8 @@ export interface SubmissionDesk {
   readonly intake: Intake
   readonly watch: OverdueWatch
   readonly rate: AcceptRate
+  readonly budget: RefusalBudget
+  readonly sums: RefusalSums
   readonly ranges: SourceRanges
   readonly mediaRanges: OperatorRanges
   isAccepting(): boolean
@@ -53,6 +57,7 @@ interface Exceeded {
  *      │             │            │               │
  *      └─────────────┴────────────┴───────────────┴──▶ refused: into the API log, then answered
  *
+ * - An account that is refused too much is no longer written to the API log one by one: it is counted, and answered at once.
  * - The order of the checks is part of the contract: 401, 403, 429, 400, 403 for the connection, 404.
  * - Nothing of the body is read before the token, its events and the limits have been judged.
  * - A repeat under a known idempotency key is answered before 429. Storage is asked about a key only when a limit would
@@ -99,14 +104,20 @@ export class Submission implements ExchangeOwner, Waiting {
   refuse(problems: readonly Problem[]): void {
     if (this.#isRefused) return
     this.#isRefused = true
-    const { watch } = this.#desk
+    const { watch, budget, sums, intake } = this.#desk
+    const refused = this.#tellRefused(problems)
+    if (!budget.take(refused)) {
+      sums.add(refused, problems[0]?.code ?? 'internal_error')
+      this.#exchange.refuse(problems)
+      return
+    }
     const answer = (isLogged: boolean) => {
-      if (!isLogged) this.#exchange.server.observer.refusalNotLogged()
+      if (!isLogged) this.#exchange.server.observer.refusalNotLogged(1)
       this.#exchange.refuse(problems)
     }
     const waiting = { giveUp: () => answer(false) }
     const ticket = watch.begin(waiting)
-    this.#log(problems).then(
+    intake.logRefused(refused).then(
       (isLogged) => watch.end(ticket, waiting) && answer(isLogged),
       () => watch.end(ticket, waiting) && answer(false),
     )
@@ -250,10 +261,10 @@ export class Submission implements ExchangeOwner, Waiting {
     if (!this.#isRefused) this.#exchange.refuse([cause])
   }
 
-  async #log(problems: readonly Problem[]): Promise<boolean> {
+  #tellRefused(problems: readonly Problem[]): RefusedRequest {
     const code = problems[0]?.code ?? 'internal_error'
     const { kind, status } = replyOf(code)
-    return this.#desk.intake.logRefused({
+    return {
       facts: this.#facts,
       accountId: this.#token.accountId,
       tokenId: this.#token.id,
@@ -261,7 +272,7 @@ export class Submission implements ExchangeOwner, Waiting {
       code: REPLIES[kind].code,
       errors: JSON.stringify(problems),
       body: this.#body,
-    })
+    }
   }
 
   /** Nobody above us on the stack would answer for a fault. */

@@ -1,7 +1,7 @@
 import type { AccountId, TokenId } from '../../core/ids.ts'
 import { IDEMPOTENCY_KEPT_MS } from '../../core/message/idempotency.ts'
 import type { Clock } from '../../core/ports/clock.ts'
-import type { AcceptResult, Candidate, Intake, RefusedRequest } from '../../core/ports/intake.ts'
+import type { AcceptResult, Candidate, Intake, RefusedRequest, SummedRefusals } from '../../core/ports/intake.ts'
 import type { Token } from '../../core/token/token.ts'
 import { acceptBatch, KnownChannels, type RefusedByChannel, type Verdict } from './accept-batch.ts'
 import { AcceptQueue, type AcceptQueueParts } from './accept-queue.ts'
@@ -98,6 +98,13 @@ export class PostgresIntake implements Intake {
     const isKept = await this.#log.keep(request)
     if (isKept) this.#notes.used(request.tokenId, request.facts.receivedAt)
     else this.#noteTrouble()
+    return isKept
+  }
+
+  async logSummed(sums: readonly SummedRefusals[]): Promise<boolean> {
+    const isKept = await this.#log.keepSums(sums)
+    if (!isKept) this.#noteTrouble()
+    else for (const { tokenId, since } of sums) this.#notes.used(tokenId, since)
     return isKept
   }
 

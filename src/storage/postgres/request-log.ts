@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/ports/clock.ts'
-import type { RefusedRequest } from '../../core/ports/intake.ts'
+import type { RefusedRequest, SummedRefusals } from '../../core/ports/intake.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import { tookUsSince } from './accept-batch.ts'
 import { Batches } from './batches.ts'
@@ -35,6 +35,28 @@ export class RequestLog {
   async keep(request: RefusedRequest): Promise<boolean> {
     try {
       return await this.#batches.submit(request)
+    } catch (error) {
+      if (error instanceof StorageUnavailable) return false
+      throw error
+    }
+  }
+
+  /** The same, of many that are not kept one by one. */
+  async keepSums(sums: readonly SummedRefusals[]): Promise<boolean> {
+    try {
+      await this.#link.ask('select log_summed_requests($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)', [
+        LOCK_MS,
+        textArray(sums.map(({ accountId }) => accountId)),
+        textArray(sums.map(({ tokenId }) => tokenId)),
+        textArray(sums.map(({ requestId }) => requestId)),
+        bigintArray(sums.map(({ since }) => since)),
+        bigintArray(sums.map(({ until }) => until)),
+        integerArray(sums.map(({ status }) => status)),
+        textArray(sums.map(({ code }) => code)),
+        textArray(sums.map(({ errors }) => errors)),
+        integerArray(sums.map(({ requests }) => requests)),
+      ])
+      return true
     } catch (error) {
       if (error instanceof StorageUnavailable) return false
       throw error

@@ -103,6 +103,7 @@ function toEntry(row: AcceptedRow): RequestStory {
     remoteAddress: row.remote_address,
     userAgent: row.user_agent,
     tookMs: acceptanceTookMs(row),
+    summed: null,
     body: row.body_deleted_at === null ? row.body : null,
     bodyDeletedAt: row.body_deleted_at,
   }

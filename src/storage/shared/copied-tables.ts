@@ -133,6 +133,8 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
       remote_address: text,
       user_agent: text,
       body_deleted_at: number,
+      summed_requests: number,
+      summed_since: number,
     },
   },
   {

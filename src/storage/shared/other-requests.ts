@@ -1,4 +1,5 @@
-import type { RequestError, RequestStory } from '../../core/ports/administration.ts'
+import type { Instant } from '../../core/ids.ts'
+import type { RequestError, RequestStory, SummedView } from '../../core/ports/administration.ts'
 import { shownState } from './message-view.ts'
 import { newestFirst, type Stretch } from './newest-first.ts'
 import { toMs } from './request-duration.ts'
@@ -38,6 +39,8 @@ function selectOthers({ tables, engine }: Reading, wanted: WantedRequests, stret
       'r.errors',
       'r.body',
       'r.body_deleted_at',
+      'r.summed_requests',
+      'r.summed_since',
       'r.message_id',
       'r.remote_address',
       'r.user_agent',
@@ -89,10 +92,21 @@ function toEntry(row: OtherRow): RequestStory {
     type: written ? written.type : row.type,
     remoteAddress: row.remote_address,
     userAgent: row.user_agent,
-    tookMs: toMs(row.took_us),
+    tookMs: row.summed_requests === null ? toMs(row.took_us) : null,
+    summed: toSummed(row),
     body: row.body,
     bodyDeletedAt: row.body_deleted_at,
   }
+}
+
+/** Null of what is one request. */
+export function toSummed(row: {
+  readonly summed_requests: number | null
+  readonly summed_since: Instant | null
+  readonly received_at: Instant
+}): SummedView | null {
+  const { summed_requests: requests, summed_since: since, received_at: until } = row
+  return requests === null ? null : { requests, since: since ?? until }
 }
 
 export interface WrittenFields {

@@ -120,6 +120,7 @@ describe.each(ENGINES)('the API log, on %s', (engine) => {
         remoteAddress: '203.0.113.9',
         userAgent: 'curl/8',
         tookMs: 1.6,
+        summed: null,
       },
     ])
   })
@@ -162,6 +163,7 @@ describe.each(ENGINES)('the API log, on %s', (engine) => {
         remoteAddress: '203.0.113.9',
         userAgent: 'curl/8',
         tookMs: 0.8,
+        summed: null,
       },
     ])
   })

@@ -92,6 +92,9 @@ export interface Tables {
     remote_address: string | null
     user_agent: string | null
     body_deleted_at: Instant | null
+    /** How many refused requests the row stands for, and when the first of them came; null: it is one request. */
+    summed_requests: number | null
+    summed_since: Instant | null
   }
   worker: {
     id: WorkerId

@@ -6,7 +6,14 @@ import { IDEMPOTENCY_KEPT_MS } from '../../core/message/idempotency.ts'
 import { judgeAcceptance } from '../../core/message/judge-acceptance.ts'
 import type { MessageState } from '../../core/message/message.ts'
 import type { Clock } from '../../core/ports/clock.ts'
-import type { AcceptResult, Candidate, Intake, RefusedRequest, RequestFacts } from '../../core/ports/intake.ts'
+import type {
+  AcceptResult,
+  Candidate,
+  Intake,
+  RefusedRequest,
+  RequestFacts,
+  SummedRefusals,
+} from '../../core/ports/intake.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import type { RefusalCode } from '../../core/refusals.ts'
 import type { Token } from '../../core/token/token.ts'
@@ -48,6 +55,7 @@ export class SqliteIntake implements Intake, Participant {
   readonly #insertMessage: StatementSync
   readonly #insertMedia: StatementSync
   readonly #insertRequest: StatementSync
+  readonly #insertSum: StatementSync
   readonly #insertCommit: StatementSync
   readonly #findKey: StatementSync
   readonly #putKey: StatementSync
@@ -72,6 +80,11 @@ export class SqliteIntake implements Intake, Participant {
     this.#insertRequest = database.prepare(
       `insert into request (account_id, token_id, request_id, received_at, took_us, status, code, errors, body, message_id,
          remote_address, user_agent) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    this.#insertSum = database.prepare(
+      `insert into request (account_id, token_id, request_id, received_at, took_us, status, code, errors, summed_requests,
+         summed_since) select ?, ?, ?, ?, 0, ?, ?, ?, ?, ?
+         where not exists (select 1 from request where account_id = ? and request_id = ?)`,
     )
     this.#insertCommit = database.prepare(
       'insert into accept_commit (last_sequence, first_sequence, took_us) values (?, ?, ?)',
@@ -127,6 +140,18 @@ export class SqliteIntake implements Intake, Participant {
       await this.#parts.commits.submit(() => {
         this.#noteTokenUse(request.tokenId, facts.receivedAt)
         this.#writeRequest(facts, request)
+      })
+      return true
+    } catch (error) {
+      if (error instanceof StorageUnavailable) return false
+      throw error
+    }
+  }
+
+  async logSummed(sums: readonly SummedRefusals[]): Promise<boolean> {
+    try {
+      await this.#parts.commits.submit(() => {
+        for (const sum of sums) this.#writeSum(sum)
       })
       return true
     } catch (error) {
@@ -254,6 +279,12 @@ export class SqliteIntake implements Intake, Participant {
       facts.remoteAddress,
       facts.userAgent,
     )
+  }
+
+  #writeSum({ accountId, tokenId, requestId, until, status, code, errors, requests, since }: SummedRefusals): void {
+    this.#noteTokenUse(tokenId, Math.max(since, this.#usedAt.get(tokenId) ?? 0))
+    const own = [accountId, requestId] as const
+    this.#insertSum.run(accountId, tokenId, requestId, until, status, code, errors, requests, since, ...own)
   }
 
   #noteTokenUse(tokenId: string, now: Instant): void {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { parseAddressRange } from '../../../src/core/media-address/ip-address.ts'
 import type { AcceptResult } from '../../../src/core/ports/intake.ts'
+import { problem } from '../../../src/http/problem.ts'
 import { codesOf, envelopeOf, type RawReply } from './raw-connection.ts'
 import { GOOD_BODY, type ServerUnderTest, withServer } from './server-under-test.ts'
 import { ACCOUNT, FROM } from './stub-intake.ts'
@@ -242,6 +243,48 @@ describe('a refusal', () => {
 
       assert.deepEqual([unlogged?.status, endless?.status, failed?.status], [400, 400, 400])
       assert.equal(server.notLogged, 3)
+    })
+  })
+})
+
+describe('a refusal of an account that is refused too much', () => {
+  it('G11: has the same reply, waits for nothing, and is told to the API log as one of many', async () => {
+    // So little that not one is kept by itself.
+    await withServer({ refusedLogBytesPerHour: 1 }, async (server) => {
+      server.intake.logRefused = () => new Promise(() => {})
+
+      const replies = [await server.ask({ body: '{}' }), await server.ask({ body: '{}' })]
+      const other = await server.ask({ headers: { 'Content-Type': 'text/plain' } })
+      const accepted = await server.ask()
+      await server.stop()
+
+      const errors = [
+        ['from', 'field_required'],
+        ['to', 'field_required'],
+        ['message', 'field_required'],
+      ]
+      const facts = { status: 400, success: false, code: 'HC-2', name: 'bad_request_400', errors }
+      assert.deepEqual(replies.map(replyFacts), [facts, facts])
+      assert.deepEqual([other?.status, accepted?.status, server.notLogged], [400, 200, 0])
+      assert.deepEqual(
+        server.intake.summed.map(({ tokenId, status, requests, errors: told }) => [tokenId, status, requests, told]),
+        [
+          ['token-1', 400, 2, JSON.stringify([problem('field_required')])],
+          ['token-1', 400, 1, JSON.stringify([problem('content_type_unsupported')])],
+        ],
+      )
+      assert.deepEqual(server.counted.slice(0, 2), ['400 field_required', '400 field_required'])
+    })
+  })
+
+  it('is told to the metrics when storage takes no sums until the end', async () => {
+    await withServer({ refusedLogBytesPerHour: 1 }, async (server) => {
+      server.intake.canLog = false
+      await server.ask({ body: '{}' })
+      await server.ask({ body: '{}' })
+      await server.stop()
+
+      assert.equal(server.notLogged, 2)
     })
   })
 })

@@ -50,8 +50,8 @@ export class ServerUnderTest {
         replied: (status, outcome) => this.counted.push(`${status} ${outcome}`),
         consoleReplied: (status) => this.counted.push(`${status} console`),
         callbackReplied: (status) => this.counted.push(`${status} callback`),
-        refusalNotLogged: () => {
-          this.notLogged += 1
+        refusalNotLogged: (count) => {
+          this.notLogged += count
         },
         connectionDropped: () => {
           this.dropped += 1
@@ -61,6 +61,7 @@ export class ServerUnderTest {
       mediaRanges: { allowed: [], refused: [] },
       trustedProxies: [],
       acceptRatePerAccount: 0,
+      refusedLogBytesPerHour: 0,
       metrics: { contentType: 'text/plain', text: async () => 'up 1\n', allowed: [], bearerSecret: null },
       isAccepting: () => this.isAccepting,
       findTroubles: async () => this.troubles,

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { AccountId, ConnectionId, MessageId, TokenId } from '../../../src/core/ids.ts'
 import type { MessageState } from '../../../src/core/message/message.ts'
-import type { AcceptResult, Candidate, Intake, RefusedRequest } from '../../../src/core/ports/intake.ts'
+import type { AcceptResult, Candidate, Intake, RefusedRequest, SummedRefusals } from '../../../src/core/ports/intake.ts'
 import type { Token } from '../../../src/core/token/token.ts'
 import { createToken } from '../../../src/core/token/token-format.ts'
 
@@ -24,6 +24,7 @@ export interface HeldLookUps {
 export class StubIntake implements Intake {
   readonly accepted: Candidate[] = []
   readonly refused: RefusedRequest[] = []
+  readonly summed: SummedRefusals[] = []
   readonly connections = new Map([[FROM, CONNECTION]])
   /** Full lanes by number, and the whole account under its own id. */
   readonly full = new Set<string>()
@@ -107,6 +108,12 @@ export class StubIntake implements Intake {
   async logRefused(request: RefusedRequest): Promise<boolean> {
     await new Promise(setImmediate)
     if (this.canLog) this.refused.push(request)
+    return this.canLog
+  }
+
+  async logSummed(sums: readonly SummedRefusals[]): Promise<boolean> {
+    await new Promise(setImmediate)
+    if (this.canLog) this.summed.push(...sums)
     return this.canLog
   }
 

@@ -11,24 +11,31 @@ interface LoggedRequest {
   readonly errors?: readonly object[] | null
   readonly body?: string | null
   readonly messageId?: MessageId
+  /** So many, and since when. */
+  readonly summed?: { readonly requests: number; readonly since: number }
 }
 
-/** A refused request as the service keeps it; with `messageId` a repeat of that message. */
+/** A refused request as the service keeps it; with `messageId` a repeat of that message, with `summed` many of them. */
 export async function logRequest(world: AdministrationWorld, request: LoggedRequest): Promise<void> {
-  const { messageId = null, body = null, status = messageId ? 200 : 400 } = request
+  const { messageId = null, body = null, status = messageId ? 200 : 400, summed } = request
   const errors = request.errors ?? [{ field: null, code: 'body_missing', message: 'The request has no body.' }]
   await world.run(
     `insert into request (account_id, token_id, request_id, received_at, took_us, status, code, errors, body, message_id,
-       remote_address, user_agent) values (?, ?, ?, ?, 840, ?, ?, ?, ?, ?, '203.0.113.9', 'curl/8')`,
+       remote_address, user_agent, summed_requests, summed_since) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     request.accountId,
     request.tokenId,
     request.requestId,
     request.receivedAt ?? world.now,
+    summed ? 0 : 840,
     status,
     request.code ?? (messageId ? 'HC-1' : 'HC-2'),
     messageId ? null : JSON.stringify(errors),
     body,
     messageId,
+    summed ? null : '203.0.113.9',
+    summed ? null : 'curl/8',
+    summed?.requests ?? null,
+    summed?.since ?? null,
   )
 }
 

@@ -188,6 +188,7 @@ export class ConsoleWorld extends AdministrationWorld {
       mediaRanges: { allowed: [], refused: [] },
       trustedProxies: [],
       acceptRatePerAccount: 0,
+      refusedLogBytesPerHour: 0,
       metrics: { contentType: 'text/plain', text: async () => '', allowed: [], bearerSecret: null },
       isAccepting: () => true,
       findTroubles: async () => [],

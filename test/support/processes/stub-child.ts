@@ -36,6 +36,7 @@ class StubService {
       mediaRanges: { allowed: [], refused: [] },
       trustedProxies: [],
       acceptRatePerAccount: 0,
+      refusedLogBytesPerHour: 0,
       limits: { maxConnections: MAX_CONNECTIONS },
       metrics: {
         contentType: 'text/plain',

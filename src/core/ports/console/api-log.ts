@@ -42,9 +42,9 @@ export const NO_FILTER: LogFilter = {
 
 export interface LogEntryView
   extends Omit<RequestView, 'account' | 'token' | 'requestId' | 'outcome' | 'status' | 'code'> {
-  /** The id of the message where it made one, else that of the request. */
+  /** The id of the message where it made one, else that of the request. A sum has one of its own. */
   readonly id: string
-  /** Null: a person made this message of another. */
+  /** Null: a person made this message of another, or it is a sum. */
   readonly requestId: string | null
   /** Both are null of a message that a person made. */
   readonly status: number | null

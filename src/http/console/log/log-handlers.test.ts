@@ -117,6 +117,25 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
     assert.equal(message, null)
   })
 
+  it('G10: tells of an entry that stands for many how many those were, and shows neither a request nor a reply', async () => {
+    const summed = { requests: 12_345, since: NOON - 30_000 }
+    await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'sum', summed })
+
+    const { entry, request, reply, sentence } = await show('sum')
+    const [listed] = (await list({ view: 'rejected' })).items
+    const csv = (await take({ format: 'csv' })).text.trimEnd().split('\r\n')
+    const ndjson = JSON.parse((await take({ format: 'ndjson' })).text)
+
+    assert.deepEqual([entry.summed, listed?.summed, ndjson.summed], [summed, summed, summed])
+    assert.deepEqual([entry.requestId, entry.tookMs, request, reply], [null, null, null, null])
+    assert.match(
+      sentence,
+      /^12,345 requests were refused like this, and not listed one by one: .* The request has no body\.$/,
+    )
+    assert.match(csv[0] ?? '', /,requests,requests_since$/)
+    assert.match(csv[1] ?? '', /,12345,2026-01-15T11:59:30\.000Z$/)
+  })
+
   it('gives the request as curl that no shell takes for anything else, with the token left out', async () => {
     const body = JSON.stringify({ to: `'; rm -rf / #`, text: '$(id) `id` \\' })
     await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'bad', body })

@@ -87,6 +87,7 @@ const ENTRY: LogEntry = {
   token: { id: 'tok_1', name: '=token' },
   tookMs: 0.8,
   attempts: null,
+  summed: null,
 }
 
 /** By RFC 4180. */

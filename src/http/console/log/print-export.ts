@@ -28,6 +28,9 @@ const COLUMNS: readonly (readonly [name: string, read: (entry: LogEntry) => stri
   ],
   ['message_id', ({ messageId }) => messageId],
   ['request_id', ({ requestId }) => requestId],
+  // More than one: so many were refused alike, from then on and until they were received.
+  ['requests', ({ summed }) => summed?.requests ?? 1],
+  ['requests_since', ({ summed }) => (summed ? new Date(summed.since).toISOString() : null)],
 ]
 
 export const EXPORT_FORMATS = {

@@ -28,6 +28,7 @@ export function tellEntry(entry: LogEntryView, isMasked: boolean): LogEntry {
     token: token && { id: token.id, name: token.name },
     tookMs: entry.tookMs,
     attempts: entry.attempts,
+    summed: entry.summed,
   }
 }
 

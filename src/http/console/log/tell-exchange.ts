@@ -17,9 +17,9 @@ interface How {
   readonly isMasked: boolean
 }
 
-/** The request as it came, as far as it is kept. Null: a person made the message, so there was none. */
+/** The request as it came, as far as it is kept. Null: a person made the message, so there was none; or there were many. */
 export function tellRequest({ entry, body }: LogStory, { publicUrl, isMasked }: How): LogDetail['request'] {
-  if (entry.outcome === 'copied') return null
+  if (entry.outcome === 'copied' || entry.summed) return null
   const url = publicUrl + SEND_PATH
   const shown = body !== null && isMasked ? maskBody(body) : body
   const { token, remoteAddress, userAgent } = entry

@@ -94,8 +94,14 @@ function copiedText({ message }: LogStory): string {
 
 function refusedSentence({ entry }: LogStory, isMasked: boolean): string {
   const [first, ...others] = isMasked ? maskErrors(entry.errors) : entry.errors
+  if (entry.summed) return `${summedText(entry.summed)} ${first?.message ?? ''}`.trim()
   const more = others.length === 0 ? '' : ` And ${others.length} more.`
   return `Refused, so no message was made. ${first?.message ?? ''}${more}`.trim()
+}
+
+function summedText({ requests }: NonNullable<LogStory['entry']['summed']>): string {
+  const which = requests === 1 ? '1 request was' : `${requests.toLocaleString('en')} requests were`
+  return `${which} refused like this, and not listed one by one: the account was refused more within an hour than is kept. What was wrong first:`
 }
 
 /** Why it stands so, is said beside it. */

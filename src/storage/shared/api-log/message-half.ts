@@ -239,6 +239,7 @@ function toEntry(row: MessageEntryRow): FoundEntry {
     remoteAddress: row.remote_address,
     userAgent: row.user_agent,
     tookMs: acceptanceTookMs(row),
+    summed: null,
     attempts: Math.max(row.attempts, row.open_number ?? 0),
     publishedAt: row.published_at,
   }

@@ -5,7 +5,7 @@ import type { RequestError } from '../../../core/ports/administration.ts'
 import type { LogFilter } from '../../../core/ports/console/api-log.ts'
 import { shownState } from '../message-view.ts'
 import type { Stretch } from '../newest-first.ts'
-import { readFields } from '../other-requests.ts'
+import { readFields, toSummed } from '../other-requests.ts'
 import { toMs } from '../request-duration.ts'
 import type { Reading } from '../store.ts'
 import { within } from '../within.ts'
@@ -162,6 +162,8 @@ function withNeighbours(
       'r.errors',
       'r.body',
       'r.body_deleted_at',
+      'r.summed_requests',
+      'r.summed_since',
       'r.message_id',
       'r.remote_address',
       'r.user_agent',
@@ -223,7 +225,7 @@ function toEntry(row: RequestEntryRow): FoundEntry {
   return {
     sequence: row.sequence,
     id: row.request_id,
-    requestId: row.request_id,
+    requestId: row.summed_requests === null ? row.request_id : null,
     token: toToken(row),
     receivedAt: row.received_at,
     status: row.status,
@@ -239,7 +241,8 @@ function toEntry(row: RequestEntryRow): FoundEntry {
     type: written ? written.type : row.type,
     remoteAddress: row.remote_address,
     userAgent: row.user_agent,
-    tookMs: toMs(row.took_us),
+    tookMs: row.summed_requests === null ? toMs(row.took_us) : null,
+    summed: toSummed(row),
     attempts: row.attempts === null ? null : Math.max(row.attempts, row.open_number ?? 0),
     publishedAt: row.published_at,
   }

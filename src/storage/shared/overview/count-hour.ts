@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
+import { countRequests } from '../count-requests.ts'
 import type { Span } from '../engine.ts'
 import type { Reading } from '../store.ts'
 import { findMoment, type LongTable } from './find-moment.ts'
@@ -108,7 +109,7 @@ async function addMessages({ tables }: Reading, { hour, span }: Part, tally: Hou
 async function addRefused({ tables }: Reading, { hour, span }: Part, tally: HourTally): Promise<void> {
   const rows = await tables
     .selectFrom('request')
-    .select(({ fn }) => ['account_id', fn.countAll<number>().as('count')])
+    .select(['account_id', countRequests().as('count')])
     .where('sequence', '>=', span.from)
     .where('sequence', '<', span.before)
     .where('received_at', '>=', hour)

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Instant } from '../../../core/ids.ts'
 import type { Tallies, WantedOverview } from '../../../core/ports/console/overview.ts'
+import { requestsOfRow } from '../count-requests.ts'
 import { readingOf, type Store } from '../store.ts'
 import { type Bars, NONE } from './bars.ts'
 import { findMoment, type LongTable } from './find-moment.ts'
@@ -60,8 +61,9 @@ async function countNewest(store: Store, { table, wanted, from }: Newest): Promi
         ? sql`1 = 1`
         : sql`connection_id = ${wanted.connectionId}`
   const state = table === 'message' ? sql.ref('state') : sql`null`
-  const { rows } = await sql<Counted>`select at, state, count(*) as count
-    from (select ${bar} as at, ${state} as state from ${sql.table(table)}
+  const requests = table === 'message' ? sql`1` : requestsOfRow()
+  const { rows } = await sql<Counted>`select at, state, sum(requests) as count
+    from (select ${bar} as at, ${state} as state, ${requests} as requests from ${sql.table(table)}
       where sequence >= ${start} and account_id = ${wanted.accountId} and ${at} >= ${from} and ${isWanted}) newest
     group by at, state`.execute(store.database)
   return rows

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { AccountId, Instant, TokenId } from '../../../core/ids.ts'
 import type { TokenCaller, TokenDeed, TokenDeeds, TokenUse } from '../../../core/ports/console/tokens.ts'
+import { countRequests, requestsOfRow } from '../count-requests.ts'
 import type { Reader, Reading } from '../store.ts'
 import { type Recent, recentRows } from './recent-rows.ts'
 import { readToken } from './token-rows.ts'
@@ -83,9 +84,10 @@ function otherCallers(looked: Looked) {
       'token_id',
       'remote_address',
       'user_agent',
-      ({ fn }) => fn.countAll<number>().as('requests'),
-      sql<number>`count(case when message_id is null then 1 end)`.as('refused'),
-      ({ fn }) => fn.max('received_at').as('last_at'),
+      countRequests().as('requests'),
+      sql<number>`coalesce(sum(case when message_id is null then ${requestsOfRow()} end), 0)`.as('refused'),
+      // Of a sum only the first moment is certainly one of its requests.
+      sql<Instant>`max(coalesce(summed_since, received_at))`.as('last_at'),
     ])
     .groupBy(['token_id', 'remote_address', 'user_agent'])
 }
@@ -116,7 +118,7 @@ async function acceptedDeeds(looked: Looked): Promise<TokenDeed[]> {
 /** A repeat tells of nothing new: its message is among those accepted. */
 async function otherDeeds(looked: Looked): Promise<TokenDeed[]> {
   const rows = await otherRows(looked)
-    .select(['status', ({ fn }) => fn.countAll<number>().as('count')])
+    .select(['status', countRequests().as('count')])
     .where('message_id', 'is', null)
     .groupBy('status')
     .execute()

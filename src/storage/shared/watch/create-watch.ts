@@ -137,9 +137,10 @@ async function readExpiredUse(
   const endOf = new Map(tokens.map(({ id, expiresAt }) => [id, expiresAt]))
   const found: ExpiredUse[] = []
   for (const accountId of new Set(tokens.map((token) => token.accountId))) {
+    // Of a sum only the first moment is certainly one of its requests.
     const rows = await database.ask(
-      `select token_id, max(received_at) as last_at
-        from (select token_id, received_at from request where account_id = ? order by sequence desc limit ${REQUESTS_BACK}) newest
+      `select token_id, max(coalesce(summed_since, received_at)) as last_at
+        from (select token_id, summed_since, received_at from request where account_id = ? order by sequence desc limit ${REQUESTS_BACK}) newest
         group by token_id`,
       [accountId],
     )

@@ -1,0 +1,11 @@
+import { type RawBuilder, sql } from 'kysely'
+
+/** For how many requests a row of `request` stands: for one, unless it sums up what was refused too often. */
+export function requestsOfRow(): RawBuilder<number> {
+  return sql<number>`coalesce(summed_requests, 1)`
+}
+
+/** The requests of all rows of a group, however they are kept. */
+export function countRequests(): RawBuilder<number> {
+  return sql<number>`sum(${requestsOfRow()})`
+}
