@@ -4,7 +4,7 @@ import type { RefusedRequest } from '../../core/ports/intake.ts'
 
 const HOUR_MS = 3_600_000
 const FORGET_EVERY_MS = 60_000
-// What a row takes beside the texts that are counted: ids, numbers and its entries in four indexes.
+// What a row takes beside the texts that are counted: ids, numbers, indexes. Some 270 bytes on SQLite, 410 on PostgreSQL.
 const ROW_BYTES = 500
 
 interface Bucket {
