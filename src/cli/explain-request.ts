@@ -33,7 +33,8 @@ function explainSum(story: RequestStory, { requests, since }: SummedView): strin
     'the account was refused more within an hour than NUNCIO_REFUSED_LOG_MB_PER_HOUR keeps.',
     `Answered: ${answer(story)}`,
     'What was wrong first:',
-    ...errors.map(errorLine),
+    // Where it was wrong may differ from one to the other.
+    ...errors.map(({ code, message: words }) => printable(`  ${words} (${code})`)),
   ].join('\n')
 }
 

@@ -113,6 +113,7 @@ describe.each(ENGINES)('the API log, on %s', (engine) => {
       '12345 requests were refused like this between 2026-01-15 11:59:30.000 UTC and 2026-01-15 12:00:00.000 UTC, and not listed one by one:',
       'the account was refused more within an hour than NUNCIO_REFUSED_LOG_MB_PER_HOUR keeps.',
     ])
+    assert.match(told.stdout, /\n {2}A number is its country code and digits only\. \(number_malformed\)\n/)
     assert.doesNotMatch(told.stdout, /Body|203\.0\.113\.9/)
   })
 

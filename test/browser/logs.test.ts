@@ -47,7 +47,7 @@ async function takeFile(button: string): Promise<string> {
 
 describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s${skipNote(obstacle)}`, (engine) => {
   beforeEach(async () => {
-    opened = await openConsole({ engine })
+    opened = await openConsole({ engine, environment: { NUNCIO_REFUSED_LOG_MB_PER_HOUR: '1' } })
     page = opened.page
   })
   afterEach(() => opened.close())
@@ -163,6 +163,39 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
       await expect(page.getByText(/^Made by a person to repeat another message\./)).toBeVisible()
       await opened.visit(LIST)
       await expect(row('By hand')).toBeVisible()
+    },
+    LONG_MS,
+  )
+
+  it(
+    'G10: say of requests that are not listed one by one how many were refused, and why',
+    async () => {
+      token = await makeToken()
+      const tooMuch = { type: 'message', message: 'x'.repeat(63_000) }
+      for (let sent = 0; sent < 30; sent++) assert.equal((await send('+1 555', tooMuch)).status, 400)
+      // What was counted is written when its minute is over, or the service stops.
+      await opened.service.stop()
+      await opened.service.start()
+
+      await opened.visit(LIST)
+      const sum = row('not listed one by one').first()
+      await expect(sum).toContainText(/\d+ requests?, not listed one by one/)
+      await expect(sum).toContainText('number_malformed')
+      assert.deepEqual(await opened.axe(), [])
+      await sum.getByRole('link').first().click()
+      await expect(page.getByRole('heading', { level: 1 })).toHaveText(/^\d+ requests?, refused alike$/)
+      await expect(page.getByText(/refused like this, and not listed one by one/).first()).toBeVisible()
+      await expect(page.getByText('First one received')).toBeVisible()
+      await expect(page.getByRole('tab', { name: 'Request' })).toHaveCount(0)
+      await expect(page.getByRole('tab', { name: 'Reply' })).toHaveCount(0)
+      await expect(page.getByRole('tabpanel')).toContainText('"summed"')
+      assert.deepEqual(await opened.axe(), [])
+
+      const sums = await opened.cli.json<{ summed: { requests: number } | null }[]>('log', 'list')
+      assert.equal(
+        sums.reduce((all, { summed }) => all + (summed?.requests ?? 1), 0),
+        30,
+      )
     },
     LONG_MS,
   )

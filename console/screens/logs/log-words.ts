@@ -36,9 +36,11 @@ export function stateOf({ outcome, state }: LogEntry): string {
 }
 
 /** In one line below the state: why. */
-export function whyOf({ outcome, errors, reason }: LogEntry): string | null {
+export function whyOf({ outcome, errors, reason, summed }: LogEntry): string | null {
   if (outcome !== 'refused') return reason?.meaning ?? null
   const [first, ...others] = errors
+  // Where it was wrong may differ from one to the other.
+  if (summed) return first?.code ?? null
   return first
     ? `${first.field ?? 'request'}: ${first.code}${others.length > 0 ? ` and ${others.length} more` : ''}`
     : null

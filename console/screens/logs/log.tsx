@@ -160,7 +160,7 @@ function Reasons({ detail: { entry, message } }: { readonly detail: LogDetail })
         <ReasonNote
           key={`${code} ${field ?? ''} ${words}`}
           code={code}
-          meaning={`${field ?? 'The whole request'}: ${words}`}
+          meaning={entry.summed ? words : `${field ?? 'The whole request'}: ${words}`}
         />
       ))}
       {reason ? (

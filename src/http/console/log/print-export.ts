@@ -24,7 +24,11 @@ const COLUMNS: readonly (readonly [name: string, read: (entry: LogEntry) => stri
   ['attempts', ({ attempts }) => attempts],
   [
     'errors',
-    ({ errors }) => errors.map(({ field, code, message }) => `${field ?? 'request'}: ${message} (${code})`).join('; '),
+    ({ errors, summed }) =>
+      errors
+        // Of many requests it may differ where it was wrong.
+        .map(({ field, code, message }) => `${summed ? '' : `${field ?? 'request'}: `}${message} (${code})`)
+        .join('; '),
   ],
   ['message_id', ({ messageId }) => messageId],
   ['request_id', ({ requestId }) => requestId],
