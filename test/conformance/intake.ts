@@ -101,6 +101,22 @@ export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void 
     await world.close()
   })
 
+  it('G10: does not say that a token was used after its end because others of its sum may have come later', async () => {
+    const world = await newWorld()
+    const { accountId, tokenId } = await addSender(world)
+    const [since, until] = [world.clock.now() - 5_000, world.clock.now()]
+    const sum = { accountId, tokenId, status: 429, code: 'HC-5', errors: '[]', requests: 3, since, until }
+    await world.intake.logSummed([{ ...sum, requestId: 'a' }])
+    const usedAfter = (expiresAt: number) =>
+      world.watch.readExpiredUse([
+        { id: tokenId, accountId, name: 'web', prefix: 'web', expiresAt, lastUsedAt: null, hasSuccessor: false },
+      ])
+
+    assert.deepEqual(await usedAfter(since + 1), [])
+    assert.deepEqual(await usedAfter(since), [{ tokenId, lastAt: since }])
+    await world.close()
+  })
+
   it('G11: says that sums were not kept on a full disk', async () => {
     const world = await newWorld()
     const { accountId, tokenId } = await addSender(world)
