@@ -155,6 +155,7 @@ const RARE = `begin;
     from queued where account_id = 'acc1' order by sequence desc limit 1;
   select announce_messages(array(select max(sequence) from settled where account_id = 'acc1'));
   select announce_notices('[]');
+  select log_summed_requests(500, '{acc1}', '{token}', '{sum}', '{1}', '{1}', '{429}', '{HC-7}', '{[]}', '{5}');
   select settle_found((select max(sequence) from queued where account_id = 'acc1'), 'DELIVERED', null, null, 1, null,
     'receipt-delivered', null, null);
   select settle_orphan(account_id, connection_id, sequence, false, 1)
