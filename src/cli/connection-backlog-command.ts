@@ -1,5 +1,6 @@
 import type { AdministrationSession } from '../app/open-administration.ts'
 import { parseDurationMs } from '../core/duration.ts'
+import type { TakenOut } from '../core/ports/administration.ts'
 import type { OfConnection } from '../core/ports/console/lanes.ts'
 import { Refusal } from '../core/refusals.ts'
 import { ACTOR, type Cli } from './cli.ts'
@@ -7,6 +8,9 @@ import { WHOSE, withConnection } from './connection-argument.ts'
 import { connectionJson } from './json-shapes.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
 import { counted } from './print/counted.ts'
+import { takenOutWords } from './print/taken-out-words.ts'
+
+const NONE: TakenOut = { cancelled: 0, unconfirmed: 0 }
 
 type ConfirmOptions = CommonOptions & { readonly cancelOlderThan?: string }
 
@@ -17,7 +21,7 @@ export function addConnectionBacklogCommand(group: NuncioCommand, cli: Cli): voi
     .argument('<number>', 'the number of the connection')
     .option('--cancel-older-than <time>', 'first cancel what was accepted longer ago than this, such as 6h')
     .withAccount(WHOSE)
-    .withJson('the connection, and how many messages were cancelled')
+    .withJson('the connection, and how many messages were cancelled or became unconfirmed')
     .withExamples(
       'nuncio connection confirm 15550001000',
       'nuncio connection confirm 15550001000 --cancel-older-than 6h',
@@ -29,11 +33,12 @@ export function addConnectionBacklogCommand(group: NuncioCommand, cli: Cli): voi
         if (reason !== 'backlog_confirmation')
           throw new Refusal('lane_not_waiting', 'No backlog of this connection waits for a confirmation.')
         const of = { accountId, id }
-        const cancelled = olderMs === null ? 0 : await cancelBefore(session, of, cli.surroundings.now() - olderMs)
-        await confirm(session, of, cancelled)
+        const taken = olderMs === null ? NONE : await cancelBefore(session, of, cli.surroundings.now() - olderMs)
+        const isAny = taken.cancelled + taken.unconfirmed > 0
+        await confirm(session, of, isAny)
         const connection = await session.administration.findConnection(number, accountId)
-        if (options.json) return cli.json({ ...connectionJson(connection), cancelled })
-        const first = cancelled > 0 ? `${counted(cancelled, 'old message was', 'old messages were')} cancelled. ` : ''
+        if (options.json) return cli.json({ ...connectionJson(connection), ...taken })
+        const first = isAny ? `${takenOutWords(taken)}\n` : ''
         const waiting = counted(connection.waiting, 'message that waits', 'messages that wait')
         await cli.say(`${first}Confirmed: ${waiting} on ${number} will be sent now.`)
       })
@@ -41,23 +46,24 @@ export function addConnectionBacklogCommand(group: NuncioCommand, cli: Cli): voi
 }
 
 /** Where nothing old is left, the lane may have gone on by itself in the meantime: nothing else was wanted. */
-async function confirm({ lanes }: AdministrationSession, of: OfConnection, cancelled: number): Promise<void> {
+async function confirm({ lanes }: AdministrationSession, of: OfConnection, isAnyTaken: boolean): Promise<void> {
   try {
     await lanes.confirmBacklog(of, ACTOR)
   } catch (error) {
-    if (!(cancelled > 0 && error instanceof Refusal && error.code === 'lane_not_waiting')) throw error
+    if (!(isAnyTaken && error instanceof Refusal && error.code === 'lane_not_waiting')) throw error
   }
 }
 
-async function cancelBefore({ lanes }: AdministrationSession, of: OfConnection, before: number): Promise<number> {
-  let cancelled = 0
+async function cancelBefore({ lanes }: AdministrationSession, of: OfConnection, before: number): Promise<TakenOut> {
+  let { cancelled, unconfirmed } = NONE
   let upTo = await lanes.findLastBefore(of, before)
   while (upTo !== null) {
     const part = await lanes.cancelWaiting(of, upTo, ACTOR)
     cancelled += part.cancelled
+    unconfirmed += part.unconfirmed
     upTo = part.upTo
   }
-  return cancelled
+  return { cancelled, unconfirmed }
 }
 
 function parseAge(text: string | undefined): number | null {

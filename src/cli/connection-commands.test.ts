@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
-import { ENGINES, type EngineName } from '../../test/support/administration-world/open-administration-world.ts'
+import { ENGINES, type EngineName, NOON } from '../../test/support/administration-world/open-administration-world.ts'
 import { CliWorld } from '../../test/support/administration-world/run-cli.ts'
 import type { ConnectionId } from '../core/ids.ts'
 
@@ -129,4 +129,45 @@ describe.each(ENGINES)('connections, on %s', (engine) => {
     assert.deepEqual(await world.json('connection', 'list'), [])
     assert.match((await world.cli('connection', 'list')).stdout, /^There is no connection yet\. Add one/)
   })
+
+  it('G5: are confirmed without counting as cancelled what may have arrived before', async () => {
+    const { id } = await world.json<{ id: ConnectionId }>(...ADD)
+    const { sequence } = await world.accept({ connectionId: id })
+    await world.acceptMany(2, id)
+    await world.lane(id, { reason: 'backlog_confirmation', until: NOON + 86_400_000 })
+    await mayHaveArrived(sequence)
+    world.now += 60_000
+    await world.accept({ connectionId: id })
+
+    const { stdout } = await world.cli('connection', 'confirm', '15550001000', '--cancel-older-than', '30s')
+
+    assert.match(stdout, /^2 messages were cancelled\. 1 message is UNCONFIRMED: an earlier attempt may have arrived\./)
+    assert.match(stdout, /\nConfirmed: 1 message that waits on 15550001000/)
+  })
+
+  it('G5: are removed without counting as cancelled what may have arrived before', async () => {
+    const { id } = await world.json<{ id: ConnectionId }>(...ADD)
+    const { sequence } = await world.accept({ connectionId: id })
+    await world.acceptMany(2, id)
+    await mayHaveArrived(sequence)
+
+    const { stdout } = await world.cli('connection', 'remove', '15550001000', '--cancel-waiting')
+
+    assert.equal(
+      stdout,
+      'Removed 15550001000. 2 messages were cancelled. 1 message is UNCONFIRMED: an earlier attempt may have arrived. See: nuncio message list --state UNCONFIRMED\n',
+    )
+    const [entry] = await world.all("select detail from audit where action = 'connection.remove'")
+    assert.deepEqual(JSON.parse(String(entry?.['detail'])), { number: '15550001000', cancelled: 2, unconfirmed: 1 })
+  })
 })
+
+/** As one that waits for its turn again, after an attempt of which nobody knows what became. */
+async function mayHaveArrived(sequence: number): Promise<void> {
+  await world.run(
+    `insert into ${world.database.attempts} (message_sequence, number, started_at, ended_at, outcome) values (?, 1, ?, ?, 'unknown')`,
+    sequence,
+    NOON,
+    NOON,
+  )
+}

@@ -1,4 +1,4 @@
-import type { ConnectionView } from '../core/ports/administration.ts'
+import type { ConnectionView, TakenOut } from '../core/ports/administration.ts'
 import { explainReason } from '../core/reasons.ts'
 import { ACTOR, type Cli } from './cli.ts'
 import { WHOSE, withConnection } from './connection-argument.ts'
@@ -9,6 +9,7 @@ import { connectionJson } from './json-shapes.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
 import { findAccountOrAll } from './parse/find-account.ts'
 import { goesOn } from './print/goes-on.ts'
+import { takenOutWords } from './print/taken-out-words.ts'
 import { relativeTime } from './print/times.ts'
 
 export function addConnectionCommands(program: NuncioCommand, cli: Cli): void {
@@ -96,14 +97,14 @@ function addRemove(group: NuncioCommand, cli: Cli): void {
     .argument('<number>', 'the number of the connection')
     .option('--cancel-waiting', 'cancel the messages that wait on it; without this it is refused while any do')
     .withAccount(WHOSE)
-    .withJson('the connection as it was and how many messages were cancelled')
+    .withJson('the connection as it was, and how many messages were cancelled or became unconfirmed')
     .withExamples('nuncio connection remove 15550001000 --cancel-waiting')
     .action((number: string, options: CommonOptions & { cancelWaiting?: boolean }) =>
       withConnection(cli, { number, options }, async ({ administration }, before) => {
-        const cancelled = await administration.removeConnection(before.id, options.cancelWaiting ?? false, ACTOR)
+        const taken = await administration.removeConnection(before.id, options.cancelWaiting ?? false, ACTOR)
         const nothing = { waiting: 0, oldestWaitingAt: null, reason: null }
-        if (options.json) return cli.json({ ...connectionJson(before), ...nothing, state: 'removed', cancelled })
-        await cli.say(`Removed ${number}. ${cancelledSentence(cancelled)}`)
+        if (options.json) return cli.json({ ...connectionJson(before), ...nothing, state: 'removed', ...taken })
+        await cli.say(`Removed ${number}. ${takenOutSentence(taken)}`)
       }),
     )
 }
@@ -124,7 +125,6 @@ function waitingSentence({ waiting }: ConnectionView): string {
       : `${waiting} messages wait on it.`
 }
 
-function cancelledSentence(cancelled: number): string {
-  if (cancelled === 0) return 'Nothing waited on it.'
-  return cancelled === 1 ? '1 message was cancelled.' : `${cancelled} messages were cancelled.`
+function takenOutSentence(taken: TakenOut): string {
+  return taken.cancelled + taken.unconfirmed === 0 ? 'Nothing waited on it.' : takenOutWords(taken)
 }

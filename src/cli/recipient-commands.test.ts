@@ -172,7 +172,7 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
     const erased = await world.json('recipient', 'erase', PERSON, '--yes')
 
     const left = await everything()
-    assert.deepEqual(erased, { messages: 2, requests: 1, memories: 1, cancelled: 0 })
+    assert.deepEqual(erased, { messages: 2, requests: 1, memories: 1, cancelled: 0, unconfirmed: 0 })
     assert.doesNotMatch(left, /15550100000|555 010-0000|no such user|files\.example/)
     assert.match(left, /15550199999/)
     assert.deepEqual(
@@ -181,7 +181,7 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
     )
     assert.match(left, /recipient\.erase/)
     const again = await world.json('recipient', 'erase', PERSON, '--yes')
-    assert.deepEqual(again, { messages: 0, requests: 0, memories: 0, cancelled: 0 })
+    assert.deepEqual(again, { messages: 0, requests: 0, memories: 0, cancelled: 0, unconfirmed: 0 })
   })
 
   it('is erased with its files, and with no others, whatever path was written', async () => {
@@ -316,6 +316,19 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
     assert.match(refused.stderr, /1 message waits.*--cancel-waiting.*recipient_has_waiting/)
     assert.deepEqual([erased['messages'], erased['cancelled']], [1, 1])
     assert.doesNotMatch(await everything(), /15550100000/)
+  })
+
+  it('G5: is erased without counting as cancelled what may have arrived before', async () => {
+    const { sequence } = await world.accept({ connectionId })
+    await world.accept({ connectionId })
+    await world.run(
+      `insert into ${world.database.attempts} (message_sequence, number, started_at, ended_at, outcome) values (?, 1, 0, 1, 'unknown')`,
+      sequence,
+    )
+
+    const { stdout } = await world.cli('recipient', 'erase', PERSON, '--yes', '--cancel-waiting')
+
+    assert.match(stdout, /1 message was cancelled\. 1 message is UNCONFIRMED: an earlier attempt may have arrived\./)
   })
 
   it('is not sent again once it is erased', async () => {

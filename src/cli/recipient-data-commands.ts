@@ -7,6 +7,7 @@ import { parseNumber } from './parse/argument.ts'
 import { findAccount } from './parse/find-account.ts'
 import { counted } from './print/counted.ts'
 import { forPeople } from './print/for-people.ts'
+import { takenOutWords } from './print/taken-out-words.ts'
 import { isoTime } from './print/times.ts'
 
 const OF = 'the account; needed when there are several'
@@ -36,7 +37,7 @@ export function addRecipientDataCommands(group: NuncioCommand, cli: Cli): void {
     .option('--cancel-waiting', 'cancel what waits for it; without this it is refused while anything does')
     .option('--yes', 'do it without asking: it cannot be undone')
     .withAccount(OF)
-    .withJson('{messages, requests, memories, cancelled}')
+    .withJson('{messages, requests, memories, cancelled, unconfirmed}')
     .withExamples('nuncio recipient erase 15550100000 --cancel-waiting --yes')
     .action((text: string, options: EraseOptions) =>
       withPerson(cli, { text, options }, (given) => erase({ ...given, options })),
@@ -86,9 +87,9 @@ async function erase({ cli, session, account, number, options }: Given & { optio
   const of = { accountId: account.id, number, cancelWaiting, onProgress: progress(cli) }
   const erased = await session.recipientData.erase(of, ACTOR)
   if (options.json) return cli.json(erased)
-  const { messages, requests, memories, cancelled } = erased
+  const { messages, requests, memories } = erased
   await cli.say(
-    `Erased from ${counted(messages, 'message')}, ${counted(requests, 'request')} and ${counted(memories, 'memory', 'memories')} of channels; ${counted(cancelled, 'message was', 'messages were')} cancelled. Backups made before still hold it.`,
+    `Erased from ${counted(messages, 'message')}, ${counted(requests, 'request')} and ${counted(memories, 'memory', 'memories')} of channels. Backups made before still hold it. ${takenOutWords(erased)}`,
   )
 }
 

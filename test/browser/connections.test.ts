@@ -55,10 +55,12 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
 
       await page.getByRole('button', { name: 'Cancel the message at position 2' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Cancel message' }).click()
+      await page.getByText('Cancelled: it will not be sent.').waitFor()
       await expect(rows).toHaveCount(2)
       await page.getByRole('button', { name: 'Cancel all that waits' }).click()
       await page.getByRole('dialog').getByText('2 messages will not be sent').waitFor()
       await page.getByRole('dialog').getByRole('button', { name: 'Cancel all' }).click()
+      await page.getByText(`${NUMBER}: Cancelled 2 messages.`).waitFor()
       await lane.getByText('Nothing waits').waitFor()
 
       await page.getByRole('button', { name: 'Resume' }).click()
@@ -71,6 +73,38 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
       await page.waitForURL(/\/connections$/)
       await page.getByRole('heading', { name: 'Connections' }).waitFor()
       await expect(page.getByRole('link', { name: NUMBER })).toHaveCount(0)
+    })
+
+    it('G5: say what is cancelled and what may have arrived all the same, of one and of many', async () => {
+      await add()
+      await opened.cli.run('connection', 'set', NUMBER, 'on_unconfirmed=resend', 'latency=2s')
+      const rows = page.getByRole('region', { name: 'Lane', exact: true }).locator('tbody tr')
+
+      await pauseWhileHandedOver()
+      await page.getByRole('button', { name: 'Cancel the message at position 1' }).click()
+      await page
+        .getByRole('dialog')
+        .getByText('If an earlier attempt may have arrived, it becomes unconfirmed')
+        .waitFor()
+      await page.getByRole('dialog').getByRole('button', { name: 'Cancel message' }).click()
+      await page
+        .getByText('Taken out of its lane. An earlier attempt may have arrived, so it is unconfirmed.')
+        .waitFor()
+      await expect(rows).toHaveCount(0)
+
+      await page.getByRole('button', { name: 'Resume' }).click()
+      await pauseWhileHandedOver()
+      await send(ANNA)
+      await send(ANNA)
+      await expect(rows).toHaveCount(3)
+      await page.getByRole('button', { name: 'Cancel all that waits' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Cancel all' }).click()
+      await page
+        .getByText(
+          `${NUMBER}: Cancelled 2 messages. 1 message may have arrived by an earlier attempt and is unconfirmed.`,
+        )
+        .waitFor()
+      await expect(rows).toHaveCount(0)
     })
 
     it('say why they wait, are told to try at once, and remember what was set', async () => {
@@ -109,7 +143,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
       await expect(page.getByLabel('Latency')).toHaveValue('200ms')
       await page.getByRole('button', { name: 'Remove' }).click()
       await page.getByLabel(/to confirm/).fill(NUMBER)
-      await page.getByRole('button', { name: 'Cancel 1 message and remove' }).click()
+      await page.getByRole('button', { name: 'Cancel what waits and remove' }).click()
       await page.waitForURL(/\/connections$/)
     })
 
@@ -157,6 +191,14 @@ async function add(): Promise<void> {
   await page.getByLabel('Number').fill(NUMBER)
   await page.getByRole('button', { name: 'Add connection' }).click()
   await page.getByRole('heading', { level: 1, name: NUMBER }).waitFor()
+}
+
+/** What waits afterwards is one message whose only attempt came to nobody knows what. */
+async function pauseWhileHandedOver(): Promise<void> {
+  await send(UNKNOWN_DELIVERED)
+  await page.getByRole('group', { name: 'Being handed over now' }).getByText(UNKNOWN_DELIVERED).waitFor()
+  await page.getByRole('button', { name: 'Pause' }).click()
+  await page.getByRole('button', { name: 'Cancel the message at position 1' }).waitFor()
 }
 
 /** On a lane that stands still meanwhile, for longer than it may, by the clocks of both. */

@@ -2,6 +2,7 @@ import { Text } from '@mantine/core'
 import { useState } from 'react'
 import type { ConnectionView } from '../../../src/contract/console/connections.ts'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
+import { takenOutText } from '../../parts/taken-out-text.ts'
 import { tell } from '../../parts/tell.ts'
 import { messages } from './connection-words.ts'
 import { useCancelWaiting } from './use-cancel-waiting.ts'
@@ -18,9 +19,9 @@ export function CancelAllDialog({ connection, isOpen, onClose }: CancelAllDialog
   const { id, number, waiting } = connection
   const cancel = useCancelWaiting(id)
   const confirm = async () => {
-    const cancelled = await cancel({ olderThanMs: null, onPart: setDone })
+    const taken = await cancel({ olderThanMs: null, onPart: setDone })
     setDone(null)
-    tell(`Cancelled ${messages({ count: cancelled, isMore: false })} of ${number}.`)
+    tell(`${number}: ${takenOutText(taken)}`)
   }
   return (
     <ConfirmDialog
@@ -31,11 +32,12 @@ export function CancelAllDialog({ connection, isOpen, onClose }: CancelAllDialog
       onConfirm={confirm}
     >
       <Text size="sm">
-        {messages(waiting)} will not be sent. What is being handed over right now is brought to its end, and what is
-        accepted from now on stays. You can retry single ones from the API logs.
+        {messages(waiting)} will not be sent, but for one that is being handed over right now: that is brought to its
+        end. What is accepted from now on stays. One whose earlier attempt may have arrived becomes unconfirmed. You can
+        retry single ones from the API logs.
       </Text>
       <Text size="sm" mt="sm" mih={22} role="status">
-        {done === null ? '' : `${done.toLocaleString('en')} cancelled so far. Keep this page open.`}
+        {done === null ? '' : `${done.toLocaleString('en')} taken out so far. Keep this page open.`}
       </Text>
     </ConfirmDialog>
   )

@@ -5,6 +5,7 @@ import { CallProblem } from '../../api/call-problem.ts'
 import { useAct } from '../../api/queries.ts'
 import { useAccount } from '../../parts/account.tsx'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
+import { takenOutText } from '../../parts/taken-out-text.ts'
 import { tell } from '../../parts/tell.ts'
 import { TimeAgo } from '../../parts/time-ago.tsx'
 import { messages } from './connection-words.ts'
@@ -43,7 +44,7 @@ function ConfirmBacklogDialog({ connection, isOpen, onClose }: ConfirmBacklogDia
   const confirm = useAct('confirmBacklog')
   const cancel = useCancelWaiting(id)
   const cancelOld = async () => {
-    if (age.trim() === '') return 0
+    if (age.trim() === '') return { cancelled: 0, unconfirmed: 0 }
     const olderThanMs = parseDuration(age)
     if (!olderThanMs) {
       const message = `“${age}” is not a time. Write one such as 30m or 6h, or nothing.`
@@ -52,13 +53,14 @@ function ConfirmBacklogDialog({ connection, isOpen, onClose }: ConfirmBacklogDia
     return cancel({ olderThanMs, onPart: setDone })
   }
   const act = async () => {
-    const cancelled = await cancelOld()
-    setDone(cancelled)
+    const old = await cancelOld()
+    const taken = old.cancelled + old.unconfirmed
+    setDone(taken)
     // Where nothing old is left, the lane may have gone on by itself in the meantime.
     await confirm.mutateAsync({ params: { account, id } }).catch((error: unknown) => {
-      if (!(cancelled > 0 && error instanceof CallProblem && error.code === 'lane_not_waiting')) throw error
+      if (!(taken > 0 && error instanceof CallProblem && error.code === 'lane_not_waiting')) throw error
     })
-    const first = cancelled > 0 ? `Cancelled ${messages({ count: cancelled, isMore: false })}. ` : ''
+    const first = taken > 0 ? `${takenOutText(old)} ` : ''
     tell(`${first}Confirmed: the lane goes on.`)
     setAge('')
     setDone(null)
@@ -83,7 +85,7 @@ function ConfirmBacklogDialog({ connection, isOpen, onClose }: ConfirmBacklogDia
         autoComplete="off"
       />
       <Text size="sm" mt="sm" mih={22} role="status">
-        {done ? `${messages({ count: done, isMore: false })} of ${messages(waiting)} cancelled so far.` : ''}
+        {done ? `${messages({ count: done, isMore: false })} of ${messages(waiting)} taken out so far.` : ''}
       </Text>
     </ConfirmDialog>
   )

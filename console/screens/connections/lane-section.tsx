@@ -189,7 +189,10 @@ function CancelOneDialog({
       onConfirm={confirm}
     >
       <Text size="sm">
-        It is taken out of the lane and not sent; those behind it move up. You can retry it from the API logs.
+        It is taken out of the lane and not sent{message.attempts > 0 ? ' again' : ''}; those behind it move up.{' '}
+        {message.attempts > 0
+          ? 'If an earlier attempt may have arrived, it becomes unconfirmed. Else you can retry it from the API logs.'
+          : 'You can retry it from the API logs.'}
       </Text>
     </ConfirmDialog>
   )

@@ -6,6 +6,7 @@ import type { ConnectionView } from '../../../src/contract/console/connections.t
 import { useAct } from '../../api/queries.ts'
 import { useAccount } from '../../parts/account.tsx'
 import { TypedDialog } from '../../parts/confirm-dialog.tsx'
+import { takenOutText } from '../../parts/taken-out-text.ts'
 import { tell } from '../../parts/tell.ts'
 import { messages } from './connection-words.ts'
 
@@ -28,15 +29,15 @@ export function RemoveDialog({ connection, isOpen, onClose, onBusy }: RemoveDial
   const removeAll = async () => {
     const ask = { params: { account, id }, body: { cancelWaiting: hasWaiting } }
     let part = await remove.mutateAsync(ask)
-    let cancelled = part.cancelled
+    let { cancelled, unconfirmed } = part
     while (!part.isRemoved) {
-      setDone(cancelled)
+      setDone(cancelled + unconfirmed)
       part = await remove.mutateAsync(ask)
       cancelled += part.cancelled
+      unconfirmed += part.unconfirmed
     }
-    tell(
-      `Removed ${number}. ${cancelled === 0 ? 'Nothing waited on it.' : `${messages({ count: cancelled, isMore: false })} cancelled.`}`,
-    )
+    const isAny = cancelled + unconfirmed > 0
+    tell(`Removed ${number}. ${isAny ? takenOutText({ cancelled, unconfirmed }) : 'Nothing waited on it.'}`)
     await navigate({ to: '/a/$account/connections', params: { account } })
   }
   const confirm = async () => {
@@ -54,7 +55,7 @@ export function RemoveDialog({ connection, isOpen, onClose, onBusy }: RemoveDial
       isOpen={isOpen}
       onClose={onClose}
       title={`Remove ${number}?`}
-      confirmLabel={hasWaiting ? `Cancel ${messages(waiting)} and remove` : 'Remove connection'}
+      confirmLabel={hasWaiting ? 'Cancel what waits and remove' : 'Remove connection'}
       typeToConfirm={number}
       onConfirm={confirm}
     >
@@ -63,10 +64,10 @@ export function RemoveDialog({ connection, isOpen, onClose, onBusy }: RemoveDial
           color="red"
           variant="light"
           icon={<TriangleAlert aria-hidden />}
-          title={`${messages(waiting)} will not be sent`}
+          title={`${messages(waiting)} ${waiting.count === 1 && !waiting.isMore ? 'waits' : 'wait'} on it`}
         >
-          They wait on this connection and are cancelled with it. What is being handed over right now is brought to its
-          end.
+          They are cancelled with it, but for one that is being handed over right now: that is brought to its end. One
+          whose earlier attempt may have arrived becomes unconfirmed.
         </Alert>
       ) : (
         <Text size="sm">Nothing waits on it.</Text>
@@ -76,7 +77,7 @@ export function RemoveDialog({ connection, isOpen, onClose, onBusy }: RemoveDial
         can be added again as a new connection.
       </Text>
       <Text size="sm" mt="sm" mih={22} role="status">
-        {done === null ? '' : `${done.toLocaleString('en')} cancelled so far. Keep this page open.`}
+        {done === null ? '' : `${done.toLocaleString('en')} taken out so far. Keep this page open.`}
       </Text>
     </TypedDialog>
   )

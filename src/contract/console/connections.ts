@@ -47,6 +47,10 @@ export const connectionRow = z.object({
 })
 export type ConnectionRow = z.output<typeof connectionRow>
 
+/** How many were taken out of a lane. `unconfirmed`: handed over before with an unknown fate, so they may have arrived. */
+export const takenOut = z.object({ cancelled: z.int(), unconfirmed: z.int() })
+export type TakenOutView = z.output<typeof takenOut>
+
 /** One setting that a channel has for each of its connections. */
 export const channelSetting = z.object({
   name: z.string(),
@@ -283,7 +287,7 @@ export const connectionRoutes = {
     stepUp: true,
     params: inAccount,
     body: z.object({ cancelWaiting: z.boolean() }),
-    reply: z.object({ isRemoved: z.boolean(), cancelled: z.int() }),
+    reply: takenOut.extend({ isRemoved: z.boolean() }),
   }),
   readLane: consoleRoute({
     method: 'GET',
@@ -325,7 +329,7 @@ export const connectionRoutes = {
     access: 'developer',
     params: inAccount,
     body: z.object({ upTo: z.string().max(64).nullable(), olderThanMs: z.int().positive().optional() }),
-    reply: z.object({ cancelled: z.int(), upTo: z.string().nullable() }),
+    reply: takenOut.extend({ upTo: z.string().nullable() }),
   }),
   /** UNCONFIRMED ones that nobody has resolved, newest first. A page may be short of what there is: go on while `next` is not null. */
   listUnresolved: consoleRoute({

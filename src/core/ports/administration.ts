@@ -248,6 +248,13 @@ export interface HeldLaneView {
   readonly waiting: number
 }
 
+/** How many messages were taken out of a lane, by what became of them. */
+export interface TakenOut {
+  readonly cancelled: number
+  /** Handed over before with an unknown fate: they may have arrived, so nobody says of them that they were cancelled. */
+  readonly unconfirmed: number
+}
+
 /**
  * What people do and look at through the CLI (later also the console). Each change is one transaction that also
  * writes the audit log; a running service notices it at once. Refuses with codes of core/refusals.ts.
@@ -277,8 +284,8 @@ export interface Administration {
   setConnectionState(id: ConnectionId, state: 'active' | 'paused', actor: Actor): Promise<ConnectionView>
   /** What is left out stays as it is. Refuses as `addConnection` does, and with `connection_changed`. */
   changeConnection(id: ConnectionId, change: ConnectionChange, actor: Actor): Promise<ConnectionView>
-  /** Forgets its secrets. Cancels what waits if `cancelWaiting`, else refuses when anything does. The open attempt is let finish. Returns how many were cancelled. */
-  removeConnection(id: ConnectionId, cancelWaiting: boolean, actor: Actor): Promise<number>
+  /** Forgets its secrets. Cancels what waits if `cancelWaiting`, else refuses when anything does. The open attempt is let finish. */
+  removeConnection(id: ConnectionId, cancelWaiting: boolean, actor: Actor): Promise<TakenOut>
 
   createToken(token: NewToken, actor: Actor): Promise<TokenView>
   /** Deleted ones too, newest first. */

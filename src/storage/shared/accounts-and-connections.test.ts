@@ -159,7 +159,7 @@ describe.each(ENGINES)('removing a connection, on %s', (engine) => {
     const waiting = await world.accept({ connectionId: id, type: 'image' })
     await world.openAttempt(id, open.sequence)
 
-    assert.equal(await world.administration.removeConnection(id, true, 'test'), 1)
+    assert.deepEqual(await world.administration.removeConnection(id, true, 'test'), { cancelled: 1, unconfirmed: 0 })
 
     const states = await world.all('select state, reason from message order by sequence')
     assert.deepEqual(states, [
@@ -184,7 +184,10 @@ describe.each(ENGINES)('removing a connection, on %s', (engine) => {
     const id = await world.connection(acme)
     await world.acceptMany(4_500, id)
 
-    assert.equal(await world.administration.removeConnection(id, true, 'test'), 4_500)
+    assert.deepEqual(await world.administration.removeConnection(id, true, 'test'), {
+      cancelled: 4_500,
+      unconfirmed: 0,
+    })
     assert.deepEqual((await world.audit()).slice(-3), [
       'connection.cancel-waiting',
       'connection.cancel-waiting',

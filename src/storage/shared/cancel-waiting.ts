@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { ConnectionId } from '../../core/ids.ts'
 import type { Sequence } from '../../core/message/message.ts'
+import type { TakenOut } from '../../core/ports/administration.ts'
 import { cancelledEnd } from './cancelled-end.ts'
 import { selectUnfinished } from './lane-order.ts'
 import type { Change, Reader } from './store.ts'
@@ -9,6 +10,12 @@ import type { Change, Reader } from './store.ts'
 // About 20 ms of writing on a laptop: the service accepts messages at the same time and must not wait long for its turn.
 export const CANCELLED_AT_ONCE = 2_000
 const GAP_FOR_OTHER_WRITERS_MS = 10
+
+export const NONE_TAKEN_OUT: TakenOut = { cancelled: 0, unconfirmed: 0 }
+
+export function addTakenOut(one: TakenOut, other: TakenOut): TakenOut {
+  return { cancelled: one.cancelled + other.cancelled, unconfirmed: one.unconfirmed + other.unconfirmed }
+}
 
 /** Between two parts of a long cancelling. */
 export function letOthersWrite(): Promise<void> {
@@ -22,10 +29,9 @@ export interface WhatToCancel {
   readonly reason: 'connection_removed' | 'cancelled_by_person'
 }
 
-export interface Cancelled {
+export interface Cancelled extends TakenOut {
   /** True when nothing is left to cancel but what came after. */
   readonly isAll: boolean
-  readonly cancelled: number
   /** The first of them; null when there was none. */
   readonly first: Sequence | null
 }
@@ -50,7 +56,7 @@ export async function cancelSome(making: Change, { id, upTo, reason }: WhatToCan
     .execute()
   const isAll = rows.length < CANCELLED_AT_ONCE
   const first = rows.at(-1)?.sequence ?? null
-  if (rows.length === 0) return { isAll, cancelled: 0, first }
+  if (rows.length === 0) return { ...NONE_TAKEN_OUT, isAll, first }
   const ended = await tables
     .updateTable('message')
     .set({ ...cancelledEnd(reason), settled_at: at })
@@ -60,10 +66,10 @@ export async function cancelSome(making: Change, { id, upTo, reason }: WhatToCan
       rows.map((row) => row.sequence),
     )
     .where('state', '=', sql.lit('QUEUED'))
-    .returning('sequence')
+    .returning(['sequence', 'state'])
     .execute()
   const sequences = ended.map((row) => row.sequence)
-  if (sequences.length === 0) return { isAll, cancelled: 0, first }
+  if (sequences.length === 0) return { ...NONE_TAKEN_OUT, isAll, first }
   // Or each further batch would read past all that the ones before have cancelled.
   await tables.deleteFrom('lane_entry').where('connection_id', '=', id).where('sequence', 'in', sequences).execute()
   await tables
@@ -73,7 +79,8 @@ export async function cancelSome(making: Change, { id, upTo, reason }: WhatToCan
     .where('state', '=', 'pending')
     .execute()
   if (reason === 'cancelled_by_person') await tellEach(making, sequences)
-  return { isAll, cancelled: sequences.length, first }
+  const cancelled = ended.filter(({ state }) => state === 'CANCELLED').length
+  return { isAll, cancelled, unconfirmed: ended.length - cancelled, first }
 }
 
 /** Who did it, in the timeline of each. */

@@ -1,7 +1,7 @@
 import type { AccountId, ConnectionId } from '../../core/ids.ts'
-import type { Actor } from '../../core/ports/administration.ts'
+import type { Actor, TakenOut } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
-import { cancelSome, letOthersWrite, selectCancellable } from './cancel-waiting.ts'
+import { addTakenOut, cancelSome, letOthersWrite, NONE_TAKEN_OUT, selectCancellable } from './cancel-waiting.ts'
 import { withoutSecrets } from './sealed-settings.ts'
 import { type Change, change, type Reader, type Store, touchLane, writeAudit } from './store.ts'
 import { announceConnection } from './webhooks/announce-connection.ts'
@@ -15,12 +15,12 @@ export interface WantedRemoval {
  * A long line is cancelled in several transactions, the last of which removes the connection. Cut off in between, the
  * connection is left paused with fewer messages, and the same command finishes the work.
  */
-export async function removeConnection(store: Store, wanted: WantedRemoval, actor: Actor): Promise<number> {
-  let cancelled = 0
+export async function removeConnection(store: Store, wanted: WantedRemoval, actor: Actor): Promise<TakenOut> {
+  let taken = NONE_TAKEN_OUT
   for (;;) {
     const step = await change(store, actor, (making) => removeStep(making, wanted))
-    cancelled += step.cancelled
-    if (step.removed) return cancelled
+    taken = addTakenOut(taken, step)
+    if (step.removed) return taken
     await letOthersWrite()
   }
 }
@@ -29,7 +29,7 @@ export async function removeConnection(store: Store, wanted: WantedRemoval, acto
 export async function removeStep(
   making: Change,
   { id, cancelWaiting }: WantedRemoval,
-): Promise<{ cancelled: number; removed: boolean }> {
+): Promise<TakenOut & { readonly removed: boolean }> {
   const { tables, engine, at } = making
   // First of all: what is just being accepted would stay behind, on a connection that nobody sends for any more.
   await engine.lockLane(tables, id)
@@ -43,7 +43,7 @@ export async function removeStep(
   if (!cancelWaiting) await refuseWaiting(tables, id)
 
   const what = { id, upTo: Number.MAX_SAFE_INTEGER, reason: 'connection_removed' } as const
-  const { isAll: removed, cancelled } = await cancelSome(making, what)
+  const { isAll: removed, cancelled, unconfirmed } = await cancelSome(making, what)
   await tables
     .updateTable('connection')
     .set(
@@ -55,9 +55,9 @@ export async function removeStep(
     .execute()
   await touchLane(making, id)
   const { number, channel, account_id: accountId } = connection
-  await noteRemoval(making, { id, number, accountId, cancelled, removed })
+  await noteRemoval(making, { id, number, accountId, removed, cancelled, unconfirmed })
   if (removed) await announceConnection(making, { kind: 'connection.removed', accountId, id, number, channel })
-  return { cancelled, removed }
+  return { cancelled, unconfirmed, removed }
 }
 
 async function refuseWaiting(tables: Reader, id: ConnectionId): Promise<void> {
@@ -74,9 +74,9 @@ async function refuseWaiting(tables: Reader, id: ConnectionId): Promise<void> {
 
 async function noteRemoval(
   making: Change,
-  what: { id: ConnectionId; number: string; accountId: AccountId; cancelled: number; removed: boolean },
+  what: TakenOut & { id: ConnectionId; number: string; accountId: AccountId; removed: boolean },
 ): Promise<void> {
-  const { id, number, accountId, cancelled, removed } = what
+  const { id, number, accountId, removed, cancelled, unconfirmed } = what
   const action = removed ? 'connection.remove' : 'connection.cancel-waiting'
-  await writeAudit(making, { action, object: id, accountId, detail: { number, cancelled } })
+  await writeAudit(making, { action, object: id, accountId, detail: { number, cancelled, unconfirmed } })
 }

@@ -1,7 +1,7 @@
 import type { LanePolicy } from '../../connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant, MessageId } from '../../ids.ts'
 import type { MessageType } from '../../message/message.ts'
-import type { Actor, ConnectionChange, MessageView, NetworkLink } from '../administration.ts'
+import type { Actor, ConnectionChange, MessageView, NetworkLink, TakenOut } from '../administration.ts'
 
 /** Exact while it is small. `isMore`: at least so many. */
 export interface BoundedCount {
@@ -127,16 +127,12 @@ export interface LaneViews {
    * Cancels some of what waits, the last first, without what is being handed over. `upTo` null begins: then nothing that
    * is accepted later is touched. Call it again with the `upTo` it returns, until that is null.
    */
-  cancelWaiting(
-    of: OfConnection,
-    upTo: string | null,
-    actor: Actor,
-  ): Promise<{ cancelled: number; upTo: string | null }>
+  cancelWaiting(of: OfConnection, upTo: string | null, actor: Actor): Promise<TakenOut & { upTo: string | null }>
   /**
    * One part of a removal: pauses the connection and cancels some of what waits, until nothing does; then it is removed.
    * Refuses with `connection_has_waiting` when anything waits and `cancelWaiting` is false.
    */
-  removeSome(of: OfConnection, cancelWaiting: boolean, actor: Actor): Promise<{ isRemoved: boolean; cancelled: number }>
+  removeSome(of: OfConnection, cancelWaiting: boolean, actor: Actor): Promise<TakenOut & { isRemoved: boolean }>
 
   /** UNCONFIRMED and not resolved by anybody, newest first, as far back as could be looked quickly. */
   listUnresolved(wanted: {

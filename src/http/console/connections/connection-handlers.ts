@@ -72,7 +72,9 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
       const of = own(params, visit)
       if (upTo !== null || olderThanMs === undefined) return store.lanes.cancelWaiting(of, upTo, visit.actor)
       const last = await store.lanes.findLastBefore(of, visit.now - olderThanMs)
-      return last === null ? { cancelled: 0, upTo: null } : store.lanes.cancelWaiting(of, last, visit.actor)
+      return last === null
+        ? { cancelled: 0, unconfirmed: 0, upTo: null }
+        : store.lanes.cancelWaiting(of, last, visit.actor)
     },
     async listUnresolved({ query }, visit) {
       const connectionId = (query.connection ?? null) as ConnectionId | null

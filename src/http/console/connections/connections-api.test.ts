@@ -184,8 +184,8 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
     assert.deepEqual(
       [none, some],
       [
-        { cancelled: 0, upTo: null },
-        { cancelled: old.length, upTo: null },
+        { cancelled: 0, unconfirmed: 0, upTo: null },
+        { cancelled: old.length, unconfirmed: 0, upTo: null },
       ],
     )
     assert.deepEqual(
@@ -216,8 +216,8 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
     assert.deepEqual([arrived.state, retried.state, cancelled.state], ['PUBLISHED', 'QUEUED', 'CANCELLED'])
     assert.notEqual(retried.id, failed.id)
     assert.equal(refused, '409 connection_has_waiting')
-    assert.deepEqual(emptied, { cancelled: 4, upTo: null })
-    assert.deepEqual(removed, { isRemoved: true, cancelled: 0 })
+    assert.deepEqual(emptied, { cancelled: 4, unconfirmed: 0, upTo: null })
+    assert.deepEqual(removed, { isRemoved: true, cancelled: 0, unconfirmed: 0 })
     assert.equal(await world.refusal('readConnection', { params: of(), as: anna }), '404 connection_unknown')
     const by = await world.all(`select distinct actor from audit where action <> 'account.create' and actor <> 'test'`)
     assert.deepEqual(

@@ -1,8 +1,8 @@
 import type { Sequence } from '../../../core/message/message.ts'
-import type { Actor } from '../../../core/ports/administration.ts'
+import type { Actor, TakenOut } from '../../../core/ports/administration.ts'
 import type { LaneViews, OfConnection } from '../../../core/ports/console/lanes.ts'
 import { Refusal } from '../../../core/refusals.ts'
-import { cancelSome, letOthersWrite, selectCancellable } from '../cancel-waiting.ts'
+import { addTakenOut, cancelSome, letOthersWrite, NONE_TAKEN_OUT, selectCancellable } from '../cancel-waiting.ts'
 import { removeStep } from '../remove-connection.ts'
 import { type Change, change, type Store, touchLane, writeAudit } from '../store.ts'
 import { livingConnection } from './living-connection.ts'
@@ -11,8 +11,7 @@ import { livingConnection } from './living-connection.ts'
 const PARTS_AT_ONCE = 8
 const COUNTED = 10_000
 
-interface Part {
-  readonly cancelled: number
+interface Part extends TakenOut {
   /** Where the next part goes on; null when there is none. */
   readonly upTo: Sequence | null
 }
@@ -22,16 +21,16 @@ export async function cancelWaiting(
   { of, upTo: cursor }: { readonly of: OfConnection; readonly upTo: string | null },
   actor: Actor,
 ): ReturnType<LaneViews['cancelWaiting']> {
-  let cancelled = 0
+  let taken = NONE_TAKEN_OUT
   let upTo: Sequence | null = cursor !== null && /^\d{1,16}$/.test(cursor) ? Number(cursor) : Number.MAX_SAFE_INTEGER
   for (let part = 1; upTo !== null && part <= PARTS_AT_ONCE; part++) {
     if (part > 1) await letOthersWrite()
     const what = { of, upTo, isLast: part === PARTS_AT_ONCE }
     const done: Part = await change(store, actor, (making) => cancelPart(making, what))
-    cancelled += done.cancelled
+    taken = addTakenOut(taken, done)
     upTo = done.upTo
   }
-  return { cancelled, upTo: upTo === null ? null : String(upTo) }
+  return { ...taken, upTo: upTo === null ? null : String(upTo) }
 }
 
 async function cancelPart(
@@ -40,15 +39,15 @@ async function cancelPart(
 ): Promise<Part> {
   const { accountId, id } = of
   const { number } = await livingConnection(making.tables, of)
-  const { isAll, cancelled, first } = await cancelSome(making, { id, upTo, reason: 'cancelled_by_person' })
+  const { isAll, cancelled, unconfirmed, first } = await cancelSome(making, { id, upTo, reason: 'cancelled_by_person' })
   // Told once for several parts: the service counts the lane each time it is told, and what it has loaded is the front
   // of the lane, of which nothing is sent without a look whether it still waits.
   if (isAll || isLast) await touchLane(making, id)
-  if (cancelled > 0) {
-    const detail = { number, cancelled }
+  if (cancelled + unconfirmed > 0) {
+    const detail = { number, cancelled, unconfirmed }
     await writeAudit(making, { action: 'connection.cancel-waiting', object: id, accountId, detail })
   }
-  return { cancelled, upTo: isAll || first === null ? null : first - 1 }
+  return { cancelled, unconfirmed, upTo: isAll || first === null ? null : first - 1 }
 }
 
 export async function removeSome(
@@ -56,7 +55,7 @@ export async function removeSome(
   { of, cancelWaiting: mayCancel }: { readonly of: OfConnection; readonly cancelWaiting: boolean },
   actor: Actor,
 ): ReturnType<LaneViews['removeSome']> {
-  let cancelled = 0
+  let taken = NONE_TAKEN_OUT
   for (let part = 1; part <= PARTS_AT_ONCE; part++) {
     if (part > 1) await letOthersWrite()
     const step = await change(store, actor, async (making) => {
@@ -64,10 +63,10 @@ export async function removeSome(
       if (!mayCancel) await refuseWaiting(making, of)
       return removeStep(making, { id: of.id, cancelWaiting: true })
     })
-    cancelled += step.cancelled
-    if (step.removed) return { isRemoved: true, cancelled }
+    taken = addTakenOut(taken, step)
+    if (step.removed) return { ...taken, isRemoved: true }
   }
-  return { isRemoved: false, cancelled }
+  return { ...taken, isRemoved: false }
 }
 
 /** Not counted to the last one, because nobody may accept meanwhile. */

@@ -202,8 +202,9 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
     assert.equal((await world.audit()).at(-1), 'connection.cancel-waiting')
   })
 
-  it('G5: say UNCONFIRMED, not cancelled, of what may have arrived before', async () => {
+  it('G5: say UNCONFIRMED, not cancelled, of what may have arrived before, and count it apart', async () => {
     const { sequence } = await world.accept({ connectionId: id })
+    await world.acceptMany(2, id)
     await world.run(
       `insert into ${world.database.attempts} (message_sequence, number, started_at, ended_at, outcome) values (?, 1, ?, ?, 'unknown')`,
       sequence,
@@ -211,9 +212,12 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
       NOON,
     )
 
-    await lanes.cancelWaiting({ accountId, id }, null, 'anna')
+    const told = await lanes.cancelWaiting({ accountId, id }, null, 'anna')
 
-    assert.deepEqual(await statesOf(), ['UNCONFIRMED 1'])
+    assert.deepEqual(await statesOf(), ['CANCELLED 2', 'UNCONFIRMED 1'])
+    assert.deepEqual(told, { cancelled: 2, unconfirmed: 1, upTo: null })
+    const [entry] = await world.all("select detail from audit where action = 'connection.cancel-waiting'")
+    assert.deepEqual(JSON.parse(String(entry?.['detail'])), { number: '15550001000', cancelled: 2, unconfirmed: 1 })
   })
 
   it('are removed with what waits only when that is said, and in parts', async () => {

@@ -1,10 +1,10 @@
 import { crc32 } from 'node:zlib'
 import { ERASED, erasedBody, namesNumber } from '../../../core/message/erased.ts'
 import type { Sequence } from '../../../core/message/message.ts'
-import type { Actor } from '../../../core/ports/administration.ts'
+import type { Actor, TakenOut } from '../../../core/ports/administration.ts'
 import { hintOf } from '../../../core/ports/recipients.ts'
 import { Refusal } from '../../../core/refusals.ts'
-import { letOthersWrite } from '../cancel-waiting.ts'
+import { letOthersWrite, NONE_TAKEN_OUT } from '../cancel-waiting.ts'
 import { cancelMessage } from '../change-message.ts'
 import { addMoment, type Change, change, type Store, writeAudit } from '../store.ts'
 import { hideBlock } from './block-lists.ts'
@@ -20,11 +20,10 @@ export interface WantedErasure extends OfRecipient {
   readonly hashedEntry: string
 }
 
-export interface Erased {
+export interface Erased extends TakenOut {
   readonly messages: number
   readonly requests: number
   readonly memories: number
-  readonly cancelled: number
 }
 
 export interface ErasingParts {
@@ -43,7 +42,7 @@ export async function eraseRecipient(
   wanted: WantedErasure,
   { actor, ...parts }: ErasingParts & { readonly actor: Actor },
 ): Promise<Erased> {
-  const cancelled = await endWaiting(store, wanted, actor)
+  const taken = await endWaiting(store, wanted, actor)
   const known = new Set<string>()
   const found: Sequence[] = []
   for await (const sequences of messagesTo(store, wanted, parts.onProgress)) {
@@ -57,7 +56,7 @@ export async function eraseRecipient(
     await change(store, actor, (making) => eraseMessages(making, wanted, found.slice(at, at + AT_ONCE)))
   }
   await eraseNotices(store, wanted, actor)
-  const erased = { messages: found.length, requests, memories, cancelled }
+  const erased = { messages: found.length, requests, memories, ...taken }
   await change(store, actor, async (making) => {
     await hideBlock(making, { ...wanted, entry: wanted.hashedEntry })
     const { accountId, recipient } = wanted
@@ -67,15 +66,19 @@ export async function eraseRecipient(
   return erased
 }
 
-/** Returns how many were cancelled. Refuses while anything waits that may not be, or that is being handed over. */
-async function endWaiting(store: Store, { accountId, recipient, cancelWaiting }: WantedErasure, actor: Actor) {
+/** Refuses while anything waits that may not be, or that is being handed over. */
+async function endWaiting(
+  store: Store,
+  { accountId, recipient, cancelWaiting }: WantedErasure,
+  actor: Actor,
+): Promise<TakenOut> {
   const waiting = await store.database
     .selectFrom('waiting')
     .select('id')
     .where('account_id', '=', accountId)
     .where('recipient', '=', recipient)
     .execute()
-  if (waiting.length === 0) return 0
+  if (waiting.length === 0) return NONE_TAKEN_OUT
   if (!cancelWaiting) {
     const subject = waiting.length === 1 ? '1 message waits' : `${waiting.length} messages wait`
     throw new Refusal(
@@ -83,8 +86,9 @@ async function endWaiting(store: Store, { accountId, recipient, cancelWaiting }:
       `${subject} for this recipient. Say --cancel-waiting to cancel them first.`,
     )
   }
-  for (const { id } of waiting) await cancelMessage(store, id, actor)
-  return waiting.length
+  let cancelled = 0
+  for (const { id } of waiting) if ((await cancelMessage(store, id, actor)).state === 'CANCELLED') cancelled += 1
+  return { cancelled, unconfirmed: waiting.length - cancelled }
 }
 
 async function eraseMemories(
