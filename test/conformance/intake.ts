@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { SummedRefusals } from '../../src/core/ports/intake.ts'
+import { tellReply } from '../../src/http/console/log/tell-exchange.ts'
+import { stateOfReplay } from '../../src/http/state-of-replay.ts'
+import { createApiLog } from '../../src/storage/shared/api-log/api-log.ts'
 import {
   ANNA,
   AS_PUBLISHED,
@@ -14,6 +17,7 @@ import {
   holdLane,
   type NewWorld,
   open,
+  report,
   SENDER,
   type StorageWorld,
   type Suite,
@@ -307,6 +311,43 @@ function idempotencyKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
 
     assert.deepEqual(repeated, { kind: 'replayed', messageId: id, state: 'PUBLISHED' })
     assert.ok((await timelineOf(world, id)).includes('repeated'))
+    await world.close()
+  })
+
+  it('G10: shows later what a repeat was answered, whatever times the network tells of what became of it', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+    const id = await accept(world, sender, { key: 'once' })
+    const about = { connectionId: sender.connectionId, messageId: id }
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    const message = await head(world, sender.connectionId)
+    await open(world, lane, message)
+    await world.lanes.record(
+      step(world, lane, { close: { attempt: attempt(world, message), disposition: AS_PUBLISHED } }),
+    )
+    const publishedAt = world.clock.now()
+    const answers: string[] = []
+    const repeat = async () => {
+      const asked = candidate(world, sender, { key: 'once' })
+      const facts = { ...asked.facts, requestId: `repeat-${answers.length}` }
+      const answer = await world.intake.accept({ ...asked, facts })
+      answers.push(answer.kind === 'replayed' ? stateOfReplay(answer.state) : answer.kind)
+    }
+
+    await world.clock.pass(HOUR)
+    await repeat()
+    await world.lanes.applyReceipt(report(world, { ...about, kind: 'failed', at: publishedAt + 1 }))
+    await repeat()
+    await world.lanes.applyReceipt(report(world, { ...about, kind: 'delivered', at: publishedAt + 2 }))
+    await repeat()
+
+    assert.deepEqual(answers, ['PUBLISHED', 'QUEUED', 'PUBLISHED'])
+    const log = createApiLog(world.store)
+    const shown = answers.map(async (_, n) => {
+      const reply = tellReply(await log.readEntry(sender.accountId, `repeat-${n}`), false)
+      return JSON.parse(reply?.body ?? '').data.state
+    })
+    assert.deepEqual(await Promise.all(shown), answers)
     await world.close()
   })
 

@@ -10,6 +10,7 @@ import type { OverdueWatch, Waiting } from '../overdue-watch.ts'
 import { type Problem, problem } from '../problem.ts'
 import { type BodyBounds, readBody } from '../read-body.ts'
 import { replyOf } from '../refusal-replies.ts'
+import { stateOfReplay } from '../state-of-replay.ts'
 import type { AcceptRate } from './accept-rate.ts'
 import { awaitLookUp } from './await-look-up.ts'
 import { fingerprint } from './fingerprint.ts'
@@ -18,7 +19,7 @@ import { judgeHeaders } from './judge-headers.ts'
 import type { RefusalBudget } from './refusal-budget.ts'
 import type { RefusalSums } from './refusal-sums.ts'
 import type { SourceRanges } from './source-ranges.ts'
-import { replySuccess, stateOfReplay } from './success-reply.ts'
+import { replySuccess } from './success-reply.ts'
 
 // However finely a body is cut into pieces, it is as good as in one.
 const BODY_BOUNDS: BodyBounds = { maxBytes: MAX_BODY_BYTES }

@@ -1,6 +1,5 @@
 import { type SuccessState, successBody } from '../../contract/replies.ts'
 import type { MessageId } from '../../core/ids.ts'
-import type { MessageState } from '../../core/message/message.ts'
 import { type Exchange, JSON_TYPE } from '../exchange.ts'
 
 const BODIES: Record<SuccessState, string> = {
@@ -25,9 +24,4 @@ export function replySuccess(
   const head = ['content-type', JSON_TYPE, 'content-length', LENGTHS[state], 'x-message-id', messageId]
   exchange.reply(200, head, BODIES[state])
   exchange.count(200, outcome)
-}
-
-/** A repeat may say that the message has left. Everything else reads as it did the first time. */
-export function stateOfReplay(state: MessageState): SuccessState {
-  return state === 'PUBLISHED' || state === 'DELIVERED' || state === 'READ' ? 'PUBLISHED' : 'QUEUED'
 }

@@ -135,6 +135,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
       body_deleted_at: number,
       summed_requests: number,
       summed_since: number,
+      message_state: text,
     },
   },
   {

@@ -95,6 +95,7 @@ export interface Tables {
     /** How many refused requests the row stands for, and when the first of them came; null: it is one request. */
     summed_requests: number | null
     summed_since: Instant | null
+    message_state: MessageState | null
   }
   worker: {
     id: WorkerId

@@ -79,7 +79,7 @@ export class SqliteIntake implements Intake, Participant {
     )
     this.#insertRequest = database.prepare(
       `insert into request (account_id, token_id, request_id, received_at, took_us, status, code, errors, body, message_id,
-         remote_address, user_agent) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         message_state, remote_address, user_agent) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#insertSum = database.prepare(
       `insert into request (account_id, token_id, request_id, received_at, took_us, status, code, errors, summed_requests,
@@ -243,7 +243,7 @@ export class SqliteIntake implements Intake, Participant {
       code: 'HC-1',
       errors: null,
       body: candidate.body,
-      messageId: message.id,
+      message,
     })
     return { kind: 'replayed', messageId: message.id, state: message.state }
   }
@@ -262,7 +262,7 @@ export class SqliteIntake implements Intake, Participant {
       code: string
       errors: string | null
       body: string | null
-      messageId?: string
+      message?: { id: MessageId; state: MessageState }
     },
   ): void {
     this.#insertRequest.run(
@@ -275,7 +275,8 @@ export class SqliteIntake implements Intake, Participant {
       row.code,
       row.errors,
       row.body,
-      row.messageId ?? null,
+      row.message?.id ?? null,
+      row.message?.state ?? null,
       facts.remoteAddress,
       facts.userAgent,
     )

@@ -456,7 +456,7 @@ CREATE TABLE request (
   message_id text,
   remote_address text,
   user_agent text
-, body_deleted_at integer, summed_requests integer, summed_since integer) strict;
+, body_deleted_at integer, summed_requests integer, summed_since integer, message_state text) strict;
 
 CREATE TABLE retention_kept (
   account_id text not null,

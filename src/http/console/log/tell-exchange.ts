@@ -7,6 +7,7 @@ import {
   successBody,
 } from '../../../contract/replies.ts'
 import type { LogStory } from '../../../core/ports/console/api-log.ts'
+import { stateOfReplay } from '../../state-of-replay.ts'
 import { maskBody, maskErrors } from './mask.ts'
 
 const SEND_PATH = '/chat/api/v1/public/message/send'
@@ -72,8 +73,13 @@ function replyBody(story: LogStory, code: string, isMasked: boolean): unknown {
   return refusalBody(kind satisfies RefusalReplyKind, errors)
 }
 
-/** A repeat was told PUBLISHED if its message had left by then, and nobody had reported that it failed. */
-function stateThen({ entry: { outcome, state, publishedAt, receivedAt }, message }: LogStory): SuccessState {
+/**
+ * Where an older version did not keep it: a repeat was told PUBLISHED if its message had left by then, and nobody had
+ * reported that it failed. That is a guess, because the times of reports are those of the network.
+ */
+function stateThen({ entry, message }: LogStory): SuccessState {
+  const { outcome, state, publishedAt, receivedAt, stateThen: kept } = entry
+  if (kept !== null) return stateOfReplay(kept)
   if (outcome !== 'repeated' || publishedAt === null || publishedAt > receivedAt) return 'QUEUED'
   const failure =
     state === 'FAILED' || state === 'UNCONFIRMED'

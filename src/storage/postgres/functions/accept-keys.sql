@@ -75,9 +75,10 @@ begin
       ) q on q.sequence = r.sequence
       where coalesce(e.id, q.id) is not null
   loop
-    insert into request (account_id, token_id, request_id, received_at, took_us, status, code, body, message_id, remote_address, user_agent)
+    insert into request (account_id, token_id, request_id, received_at, took_us, status, code, body, message_id,
+        message_state, remote_address, user_agent)
       values (a_repeat.account_id, a_repeat.token_id, request_ids[a_repeat.i], now - took[a_repeat.i] / 1000, took[a_repeat.i],
-        200, 'HC-1', bodies[a_repeat.i], a_repeat.id, addresses[a_repeat.i], agents[a_repeat.i]);
+        200, 'HC-1', bodies[a_repeat.i], a_repeat.id, a_repeat.state, addresses[a_repeat.i], agents[a_repeat.i]);
     verdicts[a_repeat.i] := 'r ' || a_repeat.id || ' ' || a_repeat.state;
   end loop;
 end

@@ -242,6 +242,7 @@ function toEntry(row: MessageEntryRow): FoundEntry {
     summed: null,
     attempts: Math.max(row.attempts, row.open_number ?? 0),
     publishedAt: row.published_at,
+    stateThen: null,
   }
 }
 

@@ -165,6 +165,7 @@ function withNeighbours(
       'r.summed_requests',
       'r.summed_since',
       'r.message_id',
+      'r.message_state',
       'r.remote_address',
       'r.user_agent',
       't.id as token_id',
@@ -245,5 +246,6 @@ function toEntry(row: RequestEntryRow): FoundEntry {
     summed: toSummed(row),
     attempts: row.attempts === null ? null : Math.max(row.attempts, row.open_number ?? 0),
     publishedAt: row.published_at,
+    stateThen: row.message_state,
   }
 }
