@@ -140,6 +140,8 @@ export const REFUSALS = {
   expiry_invalid: 'A token expires after 7, 30, 60 or 90 days, after 1 year, or on a date up to 2 years ahead.',
   webhook_unknown: 'There is no such webhook.',
   webhook_disabled: 'This webhook is disabled, so nothing is posted to it. Enable it first.',
+  webhook_secrets_overlap:
+    'Its secret was replaced a short while ago, and the one before still signs too. Another new one would end that one at once: wait until its time is over, or confirm that it may end.',
   webhook_delivery_unknown: 'There is no such delivery of this webhook. Deliveries are kept for 30 days at most.',
   webhooks_too_many: 'An account has at most 20 webhooks. Remove one first.',
   message_unknown: 'There is no message with this id.',

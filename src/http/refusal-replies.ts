@@ -158,6 +158,7 @@ const REPLY_OF: Record<RefusalCode, Reply | InConsole | null> = {
   key_elsewhere_missing: null,
   webhook_unknown: inConsole(404),
   webhook_disabled: inConsole(409),
+  webhook_secrets_overlap: inConsole(409),
   webhook_delivery_unknown: inConsole(404),
   webhooks_too_many: inConsole(409),
   lanes_held_already: inConsole(409),

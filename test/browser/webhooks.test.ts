@@ -84,6 +84,19 @@ describe.skipIf(obstacle !== null)(`webhooks in the browser${skipNote(obstacle)}
     await expect(page.getByRole('row', { name: /^webhook\.test Delivered HTTP 200 2/ })).toBeVisible()
     await expect(page.getByRole('row', { name: /^Last 24 hours/ })).toContainText('100 % delivered')
     expect(await findBarriersOnPhone(page)).toEqual([])
+
+    const dialog = page.getByRole('dialog', { name: 'Make a new secret?' })
+    const endsEarlier = dialog.getByText('The one before them')
+    for (const isSecond of [false, true]) {
+      await page.getByRole('button', { name: 'Rotate secret' }).click()
+      await dialog.getByText('For 24 hours both').waitFor()
+      await expect(endsEarlier).toHaveCount(isSecond ? 1 : 0)
+      expect(await opened.axe()).toEqual([])
+      await dialog.getByRole('button', { name: 'Make a new secret' }).click()
+      await page.getByRole('button', { name: 'I have taken it' }).click()
+      await page.getByRole('row', { name: /^Old secret signs too/ }).waitFor()
+    }
+
     await page.getByLabel('State').selectOption('Failed')
     await expect(page.getByText('No delivery is of this kind.')).toBeVisible()
     await page.getByRole('link', { name: 'Webhooks' }).first().click()

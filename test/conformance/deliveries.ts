@@ -416,7 +416,8 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
     const of = await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 2)
     await world.work.spread()
-    await world.hooks.rotateWebhookSecret(of, { secret: 'new', oldUntil: world.storage.clock.now() + DAY }, 'test')
+    const oldUntil = world.storage.clock.now() + DAY
+    await world.hooks.rotateWebhookSecret(of, { secret: 'new', oldUntil, endsEarlier: false }, 'test')
 
     const during = await claimOne(world)
     await world.storage.clock.pass(DAY)
@@ -424,6 +425,39 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
 
     assert.deepEqual([during.secrets, after.secrets], [['new', 'sealed'], ['new']])
     assert.equal((await world.hooks.readWebhook(of)).oldSecretUntil, null)
+    await world.close()
+  })
+
+  it('ends no secret before its promised time, unless that is wanted', async () => {
+    const world = await open(newWorld)
+    const of = await hook(world, 'whk_a', ['token.expired'])
+    await announce(world, 3)
+    await world.work.spread()
+    const rotate = (secret: string, endsEarlier = false) => {
+      const oldUntil = world.storage.clock.now() + DAY
+      return world.hooks.rotateWebhookSecret(of, { secret, oldUntil, endsEarlier }, 'test')
+    }
+    const code = 'webhook_secrets_overlap'
+
+    // The other one finds that the secret is no longer the one it was to replace.
+    const both = await Promise.allSettled([rotate('second'), rotate('second')])
+    await assert.rejects(rotate('third'), { code })
+    const kept = await claimOne(world)
+    await rotate('third', true)
+    const ended = await claimOne(world)
+    await world.storage.clock.pass(DAY)
+    await rotate('fourth')
+    const later = await claimOne(world)
+
+    assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+    assert.deepEqual(
+      [kept, ended, later].map(({ secrets }) => secrets),
+      [
+        ['second', 'sealed'],
+        ['third', 'second'],
+        ['fourth', 'third'],
+      ],
+    )
     await world.close()
   })
 
@@ -477,7 +511,7 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
       () => hooks.readWebhook(foreign),
       () => hooks.changeWebhook(foreign, { description: 'mine' }, 'test'),
       () => hooks.setWebhookState(foreign, 'disabled', 'test'),
-      () => hooks.rotateWebhookSecret(foreign, { secret: 'x', oldUntil: 0 }, 'test'),
+      () => hooks.rotateWebhookSecret(foreign, { secret: 'x', oldUntil: 0, endsEarlier: true }, 'test'),
       () => hooks.removeWebhook(foreign, 'test'),
       () => hooks.testWebhook(foreign, 'test'),
       () => hooks.listDeliveries(foreign, ALL),

@@ -61,6 +61,7 @@ const BODIES: Partial<Record<ConsoleRouteName, object>> = {
   cancelWaiting: { upTo: null },
   changeWebhook: { url: 'https://shop.invalid.com/', description: '', kinds: ['message.failed'] },
   setWebhookState: { state: 'disabled' },
+  rotateWebhookSecret: { endsEarlier: false },
   replayFailed: { since: 0 },
   resolveMessage: { as: 'arrived' },
 }

@@ -6,6 +6,7 @@ import type { WebhookReply } from '../../../src/contract/console/webhooks.ts'
 import { useAct } from '../../api/queries.ts'
 import { useAccount } from '../../parts/account.tsx'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
+import { localDateTime } from '../../parts/instants.ts'
 import { tell } from '../../parts/tell.ts'
 import { ShownSecret } from './shown-secret.tsx'
 
@@ -78,6 +79,7 @@ function WebhookDialogs({ webhook, opened, onClose, onSecret }: WebhookDialogsPr
   const rotate = useAct('rotateWebhookSecret')
   const remove = useAct('deleteWebhook')
   const params = { account, id: webhook.id }
+  const endsEarlier = webhook.oldSecretUntil !== null
   return (
     <>
       <ConfirmDialog
@@ -95,10 +97,16 @@ function WebhookDialogs({ webhook, opened, onClose, onSecret }: WebhookDialogsPr
         onClose={onClose}
         title="Make a new secret?"
         confirmLabel="Make a new secret"
-        isDanger={false}
-        onConfirm={() => rotate.mutateAsync({ params }).then((made) => onSecret(made.secret))}
+        isDanger={endsEarlier}
+        onConfirm={() => rotate.mutateAsync({ params, body: { endsEarlier } }).then((made) => onSecret(made.secret))}
       >
-        <Text size="sm">For 24 hours both the new and the old one sign, so that no notice is missed.</Text>
+        <Text size="sm">For 24 hours both the new and the present one sign, so that no notice is missed.</Text>
+        {webhook.oldSecretUntil === null ? null : (
+          <Text size="sm" mt="sm">
+            The one before them, which was to sign until {localDateTime(webhook.oldSecretUntil)}, ends at once: a
+            receiver that still has it will refuse every notice.
+          </Text>
+        )}
       </ConfirmDialog>
       <ConfirmDialog
         isOpen={opened === 'delete'}

@@ -145,13 +145,14 @@ export const webhookRoutes = {
     body: webhookForm,
     reply: webhook,
   }),
-  /** The secret before it signs too for 24 hours. */
+  /** The secret before it signs too for 24 hours. One before that which still signs ends at once: refused unless `endsEarlier`. */
   rotateWebhookSecret: consoleRoute({
     method: 'POST',
     path: '/accounts/:account/webhooks/:id/secret',
     access: 'developer',
     stepUp: true,
     params: inAccount,
+    body: z.object({ endsEarlier: z.boolean() }),
     reply: shownSecret,
   }),
   setWebhookState: consoleRoute({

@@ -91,10 +91,13 @@ export interface Webhooks {
   ): Promise<WebhookView>
   /** Enabled again, what waits is tried anew; while it is disabled, nothing new is kept for it. */
   setWebhookState(of: OfWebhook, state: 'enabled' | 'disabled', actor: Actor): Promise<WebhookView>
-  /** The old secret signs too until the moment given. */
+  /**
+   * The old secret signs too until the moment given. One before it that still signs is ended at once if `endsEarlier`; else
+   * refuses with `webhook_secrets_overlap`, also when somebody else rotates at the same time.
+   */
   rotateWebhookSecret(
     of: OfWebhook,
-    rotation: { readonly secret: string; readonly oldUntil: Instant },
+    rotation: { readonly secret: string; readonly oldUntil: Instant; readonly endsEarlier: boolean },
     actor: Actor,
   ): Promise<WebhookView>
   /** Its deliveries are forgotten a little later. */

@@ -105,10 +105,10 @@ function ofSecrets({
       const { secret, sealed } = draw(of)
       return { secret, details: tellWebhook(await webhooks.addWebhook({ ...wanted, secret: sealed }, actor)) }
     },
-    async rotateWebhookSecret({ params: { id } }, { accountId, actor, now }) {
+    async rotateWebhookSecret({ params: { id }, body: { endsEarlier } }, { accountId, actor, now }) {
       const of: OfWebhook = { accountId, id }
       const { secret, sealed } = draw(of)
-      const rotation = { secret: sealed, oldUntil: now + OVERLAP_MS }
+      const rotation = { secret: sealed, oldUntil: now + OVERLAP_MS, endsEarlier }
       return { secret, details: tellWebhook(await webhooks.rotateWebhookSecret(of, rotation, actor)) }
     },
   }

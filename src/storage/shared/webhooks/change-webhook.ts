@@ -1,4 +1,3 @@
-import type { Instant } from '../../../core/ids.ts'
 import { composePayload } from '../../../core/notices/compose-payload.ts'
 import type { NoticeKind } from '../../../core/notices/notice-kinds.ts'
 import type { Actor } from '../../../core/ports/administration.ts'
@@ -77,12 +76,26 @@ export function setWebhookState(
 
 export function rotateWebhookSecret(
   store: Store,
-  { of, secret, oldUntil }: { readonly of: OfWebhook; readonly secret: string; readonly oldUntil: Instant },
+  {
+    of,
+    rotation: { secret, oldUntil, endsEarlier },
+  }: { readonly of: OfWebhook; readonly rotation: Parameters<Webhooks['rotateWebhookSecret']>[1] },
   actor: Actor,
 ): Promise<WebhookView> {
   return change(store, actor, async (making) => {
-    const before = await findWebhook(making.tables, of)
-    await write(making, of, { secret, old_secret: before.secret, old_secret_until: oldUntil })
+    const { tables, at } = making
+    const before = await findWebhook(tables, of)
+    const isOlderInUse = before.old_secret !== null && (before.old_secret_until ?? 0) > at
+    if (isOlderInUse && !endsEarlier) throw new Refusal('webhook_secrets_overlap')
+    const { numUpdatedRows } = await tables
+      .updateTable('webhook')
+      .set({ secret, old_secret: before.secret, old_secret_until: oldUntil })
+      .where('account_id', '=', of.accountId)
+      .where('id', '=', of.id)
+      // Or a secret that somebody has just been shown would sign nothing.
+      .where('secret', '=', before.secret)
+      .executeTakeFirstOrThrow()
+    if (numUpdatedRows === 0n) throw new Refusal('webhook_secrets_overlap')
     return finish(making, of, { action: 'webhook.rotate', detail: { oldUntil } })
   })
 }

@@ -22,7 +22,7 @@ export function createWebhooks(store: Store): Webhooks {
     addWebhook: (wanted, actor) => addWebhook(store, wanted, actor),
     changeWebhook: (of, changed, actor) => changeWebhook(store, { of, changed }, actor),
     setWebhookState: (of, state, actor) => setWebhookState(store, { of, state }, actor),
-    rotateWebhookSecret: (of, rotation, actor) => rotateWebhookSecret(store, { of, ...rotation }, actor),
+    rotateWebhookSecret: (of, rotation, actor) => rotateWebhookSecret(store, { of, rotation }, actor),
     removeWebhook: (of, actor) => removeWebhook(store, of, actor),
     testWebhook: (of, actor) => testWebhook(store, of, actor),
     listDeliveries: (of, filter) => listDeliveries(store, of, filter),
