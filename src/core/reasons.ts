@@ -141,7 +141,10 @@ export const REASONS = {
     'The content of the file is not of the type the message says.',
     'Send it with the type it has, or as a document.',
   ],
-  media_blocked: ['The media URL leads to an address that is not public.', 'Serve the file from a public address.'],
+  media_blocked: [
+    'The media URL leads to an address that is not public, or that the operator has closed.',
+    'Serve the file from another address on the internet.',
+  ],
   media_truncated: [
     'The media host ended the transfer before the whole file had arrived.',
     'Check the host, then retry the message.',

@@ -52,6 +52,8 @@ export interface RefusedUrl {
   readonly ok: false
   readonly code: Extract<RefusalCode, 'url_malformed' | 'url_has_credentials' | 'url_port_refused' | 'url_not_public'>
   readonly detail: string
+  /** The operator has closed the address: to open it as a private one would not help. For people, not for callers. */
+  readonly isClosed: boolean
 }
 
 /**
@@ -79,7 +81,10 @@ export function judgeMediaUrl(text: string, { allowed, refused } = NO_RANGES): J
 
   if (address) {
     if (isWithin(address, refused))
-      return refuse('url_not_public', 'The URL names an address that this service does not connect to.')
+      return {
+        ...refuse('url_not_public', 'The URL names an address that this service does not connect to.'),
+        isClosed: true,
+      }
     if (isWithin(address, allowed)) return pass(url, { host, isAddress: true, port, isTls, needsAllowedRange: true })
     if (!isPublic(address)) return refuse('url_not_public', 'The URL names an address that is not public.')
     if (!MEDIA_PORTS.includes(port)) return refusePort(port)
@@ -130,7 +135,7 @@ function pass(url: URL, judged: Omit<JudgedUrl, 'ok' | 'url'>): JudgedUrl {
 }
 
 function refuse(code: RefusedUrl['code'], detail: string): RefusedUrl {
-  return { ok: false, code, detail }
+  return { ok: false, code, detail, isClosed: false }
 }
 
 function refusePort(port: number): RefusedUrl {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { parseAddressRange } from '../media-address/ip-address.ts'
 import { readWebhookUrl } from './read-webhook-form.ts'
 
 const NONE = { allowed: [], refused: [] }
@@ -6,6 +7,14 @@ const NONE = { allowed: [], refused: [] }
 describe('the address of a webhook', () => {
   it('tells whoever names a receiver of their own machine which setting opens it', () => {
     expect(() => readWebhookUrl('http://127.0.0.1:9000/hook', NONE)).toThrow(/NUNCIO_WEBHOOK_ALLOWED_PRIVATE/)
+  })
+
+  it('says of what the operator has closed what closes it, and not what would not open it', () => {
+    const ranges = { allowed: [], refused: [parseAddressRange('198.18.5.0/24')].filter((range) => range !== null) }
+    const read = () => readWebhookUrl('https://198.18.5.9/hook', ranges)
+
+    expect(read).toThrow(/NUNCIO_OUTBOUND_REFUSED/)
+    expect(read).toThrow(/^(?!.*NUNCIO_WEBHOOK_ALLOWED_PRIVATE)/)
   })
 
   it('names no setting where none would help', () => {

@@ -21,8 +21,8 @@ export const TRY_CODES = {
     'Store the notice first and answer at once; work on it afterwards.',
   ],
   blocked: [
-    'The URL leads to an address that webhooks are not posted to, such as a private one.',
-    'Use an address on the internet, or have the operator set NUNCIO_WEBHOOK_ALLOWED_PRIVATE.',
+    'The URL leads to an address that webhooks are not posted to: a private one, or one that the operator has closed.',
+    'Use another address on the internet. Or have the operator open it: a private one with NUNCIO_WEBHOOK_ALLOWED_PRIVATE, one that is closed by taking it out of NUNCIO_OUTBOUND_REFUSED.',
   ],
   protocol: ['What the receiver answered is not usable HTTP/1.1.', 'Check what answers at that address.'],
   secret_unreadable: [

@@ -11,6 +11,9 @@ import { ok, skipped, trouble, type Verdict } from '../finding.ts'
 
 const MOST_BYTES = 16 * 1024 * 1024
 
+const TO_OPEN =
+  'Serve the file from another address on the internet. Where it is meant to be fetched: NUNCIO_OUTBOUND_REFUSED closes addresses, NUNCIO_MEDIA_ALLOWED_PRIVATE opens private ones.'
+
 /** Fetches one URL as an attachment is fetched, with the same guards, and throws it away. */
 export async function checkOutbound({ settings, outboundUrl, signal }: Examination): Promise<Verdict> {
   if (outboundUrl === null)
@@ -43,7 +46,8 @@ export function judgeFetched(url: string, result: FetchedMedia | MediaFailure): 
       bytes: result.file.sizeBytes,
       tookMs: result.tookMs,
     })
-  return trouble(`${url} could not be fetched: ${result.words}`, explainReason(result.code).nextStep, {
+  const nextStep = result.code === 'media_blocked' ? TO_OPEN : explainReason(result.code).nextStep
+  return trouble(`${url} could not be fetched: ${result.words}`, nextStep, {
     url,
     code: result.code,
   })
