@@ -8,6 +8,7 @@ import { ENGINES, type OpenConsole, openConsole } from '../support/browser/open-
 import { addPerson, signInAs } from '../support/browser/person.ts'
 
 const obstacle = whyNoBrowser()
+const PAUSED = '15550002222'
 const NEWCOMER = { name: 'Nora New', email: 'nora@example.com', password: 'copper lantern drift bonnet' }
 
 let opened: OpenConsole
@@ -42,13 +43,70 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     assert.equal(await page.locator('[data-step]').count(), 0)
   })
 
+  it('leads from each figure to just what it counts', async () => {
+    const token = await createToken()
+    await cli('connection', 'add', PAUSED, '--channel', 'sandbox')
+    await cli('connection', 'pause', PAUSED)
+    const sent = [
+      ['15550001000', '15551234567', 'once'],
+      ['15550001000', '15551234567', 'once'],
+      ['15550001000', '15550100001', 'refused for ever'],
+      ['15550001000', '15550100001', 'refused for ever'],
+      ['15550001000', '15550100003', 'nobody knows'],
+      [PAUSED, '15551234567', 'waits'],
+      [PAUSED, '15551234567', 'waits'],
+      ['15550001000', 'nobody', 'malformed'],
+    ] as const
+    for (const [from, to, key] of sent) await post(token, from, { to, key })
+    await opened.visit('')
+    await total('published', '1')
+    await total('failed', '1')
+    await total('unconfirmed', '1')
+    const failed = await opened.cli.json<{ id: string }[]>('message', 'list', '--state', 'FAILED')
+    await cli('message', 'retry', failed[0]?.id ?? '')
+    await total('failed', '2')
+
+    const shown: Record<string, readonly [string, number]> = {}
+    for (const label of ['Accepted', 'Published', 'Failed', 'Unconfirmed', 'Refused', 'Waiting now']) {
+      const figure = await page.locator(`[data-tile="${label}"]`).innerText()
+      await page.getByRole('region', { name: 'Figures' }).getByRole('link', { name: label, exact: true }).click()
+      shown[label] = [figure, await rowsOfLog()]
+      await page.goBack()
+    }
+    await page.getByRole('button', { name: 'Show as table' }).click()
+    const bars = page.getByRole('region', { name: /^Results/ }).locator('tbody tr')
+    await bars.first().waitFor()
+    const listed: number[] = []
+    const counted: number[] = []
+    for (const [at, cells] of (await bars.allInnerTexts()).map((text) => text.split('\t').slice(1)).entries()) {
+      const count = cells.reduce((sum, text) => sum + Number(text), 0)
+      if (count === 0) continue
+      counted.push(count)
+      await bars.nth(at).getByRole('link').click()
+      listed.push(await rowsOfLog())
+      await page.goBack()
+      await bars.first().waitFor()
+    }
+
+    expect(shown).toEqual({
+      Accepted: ['5', 5],
+      Published: ['1', 1],
+      Failed: ['2', 2],
+      Unconfirmed: ['1', 1],
+      Refused: ['1', 1],
+      'Waiting now': ['1', 1],
+    })
+    expect(listed).toEqual(counted)
+    expect(counted.reduce((sum, count) => sum + count)).toBe(6)
+  })
+
   it('shows figures, the chart and its table, and what needs attention, without a reload', async () => {
     const token = await createToken()
     await opened.visit('')
-    await post(token, '15550001000', '15551234567')
+    await post(token, '15550001000', { to: '15551234567' })
     // The sandbox refuses this recipient for ever.
-    await post(token, '15550001000', '15550100001')
-    await post(token, '15550001000', 'nobody')
+    await post(token, '15550001000', { to: '15550100001' })
+    await post(token, '15550001000', { to: 'nobody' })
 
     await total('published', '1')
     await total('failed', '1')
@@ -66,7 +124,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     }
     assert.match(page.url(), /range=30d/)
     await page.getByRole('link', { name: /^1 × / }).click()
-    await page.waitForURL(/developer\/logs\?.*state=FAILED/)
+    await page.waitForURL(/developer\/logs\?.*result=failed/)
   })
 })
 
@@ -85,7 +143,7 @@ describe.skipIf(obstacle !== null)(`the overview and its neighbours${skipNote(ob
     await (await signedIn()).goto(`/console/a/${account}`)
     await stepsDone(['connection', 'token'])
 
-    await post(token, '15550002000', '15551234567')
+    await post(token, '15550002000', { to: '15551234567' })
 
     await stepsDone(['connection', 'token', 'message'])
     await page.getByRole('heading', { name: 'Your first message is on its way' }).waitFor()
@@ -124,7 +182,7 @@ describe.skipIf(obstacle !== null)(`the overview and its neighbours${skipNote(ob
   })
 
   it('says what is kept for how long, and keeps less where the account wants less', async () => {
-    await post(await createToken(), '15550001000', '15551234567')
+    await post(await createToken(), '15550001000', { to: '15551234567' })
     await opened.visit('/settings/retention')
 
     await page.getByRole('row', { name: /^Messages 1 / }).waitFor()
@@ -177,6 +235,13 @@ async function sendFromQuickstart(token: string): Promise<void> {
   assert.deepEqual(await opened.axe(page), [])
 }
 
+/** How many the API log lists, once it has looked through all. */
+async function rowsOfLog(): Promise<number> {
+  await page.getByRole('heading', { level: 1, name: 'API logs' }).waitFor()
+  await page.getByRole('table').locator('tbody tr').first().waitFor()
+  return page.getByRole('table').locator('tbody tr').count()
+}
+
 async function cli(...words: string[]): Promise<void> {
   const { code, stderr } = await opened.cli.run(...words)
   assert.equal(code, 0, stderr)
@@ -188,10 +253,11 @@ async function createToken(account?: string): Promise<string> {
   return (await opened.cli.json<{ token: string }>(...words)).token
 }
 
-async function post(token: string, from: string, to: string): Promise<void> {
+async function post(token: string, from: string, { to, key }: { to: string; key?: string }): Promise<void> {
+  const idempotency = key === undefined ? {} : { 'idempotency-key': key }
   await fetch(`${opened.url}/chat/api/v1/public/message/send`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-api-key': token },
+    headers: { 'content-type': 'application/json', 'x-api-key': token, ...idempotency },
     body: JSON.stringify({ from, to, message: { type: 'message', message: 'Hello' } }),
   })
 }

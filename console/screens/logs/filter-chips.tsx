@@ -4,7 +4,7 @@ import { useAsk } from '../../api/queries.ts'
 import { useAccount } from '../../parts/account.tsx'
 import { localDateTime } from '../../parts/instants.ts'
 import { type LogSearch, RANGES } from './log-search.ts'
-import { STATE_WORDS, TYPE_WORDS } from './log-words.ts'
+import { RESULT_WORDS, STATE_WORDS, TYPE_WORDS } from './log-words.ts'
 
 interface ChipsProps {
   readonly search: LogSearch
@@ -50,9 +50,10 @@ interface Chip {
 }
 
 function chipsOf(search: LogSearch, tokenName: string | undefined): readonly Chip[] {
-  const { state, status, connection, type, to, range, since, until, text, id } = search
+  const { state, result, status, connection, type, to, range, since, until, text, id } = search
   const words: Readonly<Record<Exclude<keyof LogSearch, 'view'>, string | null | undefined>> = {
     state: state && `Result: ${STATE_WORDS[state]}`,
+    result: result && `Counted as: ${RESULT_WORDS[result]}`,
     status: status && `HTTP: ${status}`,
     connection: connection && `Connection: ${connection}`,
     token: tokenName && `Token: ${tokenName}`,

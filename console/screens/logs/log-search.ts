@@ -20,6 +20,7 @@ const STEP_MS = 60_000
 export const logSearch = z.object({
   view: z.enum(LOG_VIEWS).catch('all'),
   state: shape.state.catch(undefined),
+  result: shape.result.catch(undefined),
   status: shape.status.catch(undefined),
   connection: shape.connection.catch(undefined),
   token: shape.token.catch(undefined),
@@ -55,6 +56,7 @@ export function logInput(
 /** Everything but the tab: what “Clear filters” takes away. */
 export const NO_FILTERS: Readonly<Record<Exclude<keyof LogSearch, 'view'>, undefined>> = {
   state: undefined,
+  result: undefined,
   status: undefined,
   connection: undefined,
   token: undefined,

@@ -20,6 +20,18 @@ export const STATE_WORDS = {
   CANCELLED: 'Cancelled',
 } as const
 
+export const RESULT_WORDS = {
+  published: 'Published, delivered or read',
+  waiting: 'Waiting',
+  failed: 'Failed',
+  unconfirmed: 'Unconfirmed',
+  expired: 'Expired',
+  cancelled: 'Cancelled',
+  refused: 'Refused',
+  accepted: 'Accepted',
+  all: 'Accepted or refused',
+} as const
+
 export const STATUS_WORDS = {
   '200': '200 Accepted',
   '4xx': '4xx Any refusal of what was sent',

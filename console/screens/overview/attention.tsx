@@ -112,6 +112,7 @@ type ReasonGroup = OverviewReply['attention']['groups'][number]
 
 /** Finds just these in the log. */
 function searchOf({ state, reason }: ReasonGroup, since: number): Readonly<Record<string, unknown>> {
-  const which = state === 'UNCONFIRMED' ? { view: 'attention' } : { state }
+  // Without the repeats of a request, which would show the same message once more.
+  const which = state === 'UNCONFIRMED' ? { view: 'attention' } : { result: state.toLowerCase() }
   return { ...which, text: reason ?? undefined, since }
 }

@@ -46,7 +46,7 @@ export function barName(at: number, { range, barMs }: Pick<OverviewReply, 'range
 /** What of the log a bar counts: up to the next bar, because a day on which the clocks are set is not as long as others. */
 export function logOf(at: number, { bars, barMs }: Pick<OverviewReply, 'bars' | 'barMs'>) {
   const next = bars.find((bar) => bar.at > at)
-  return { since: at, until: (next?.at ?? at + barMs) - 1 }
+  return { result: 'all', since: at, until: (next?.at ?? at + barMs) - 1 }
 }
 
 export function numberText(count: number): string {

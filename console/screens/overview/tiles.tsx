@@ -20,25 +20,25 @@ export function Tiles({ seen }: { readonly seen: OverviewReply }) {
   const since = { since: from }
   return (
     <SimpleGrid cols={{ base: 2, xs: 3, md: 4 }} spacing="sm" component="section" aria-label="Figures">
-      <Tile label="Accepted" value={numberText(totals.accepted)} search={{ ...since, status: '200' }} />
-      <Tile label="Published" value={numberText(totals.published)} search={{ ...since, status: '200' }} />
+      <Tile label="Accepted" value={numberText(totals.accepted)} search={{ ...since, result: 'accepted' }} />
+      <Tile label="Published" value={numberText(totals.published)} search={{ ...since, result: 'published' }} />
       <Tile
         label="Failed"
         value={numberText(totals.failed + totals.expired)}
         note={totals.expired > 0 ? `${numberText(totals.expired)} of them expired` : undefined}
         search={{ ...since, view: 'failed' }}
       />
-      <Tile label="Unconfirmed" value={numberText(totals.unconfirmed)} search={{ ...since, state: 'UNCONFIRMED' }} />
+      <Tile label="Unconfirmed" value={numberText(totals.unconfirmed)} search={{ ...since, result: 'unconfirmed' }} />
       <Tile label="Refused" value={numberText(totals.refused)} search={{ ...since, view: 'rejected' }} />
       <Tile
         label="Waiting now"
         value={`${waiting.isMore ? 'about ' : ''}${numberText(waiting.count)}`}
-        search={{ state: 'QUEUED' }}
+        search={{ result: 'waiting' }}
       />
       <Tile
         label="Longest wait now"
         value={waiting.oldestAt === null ? 'Nothing waits' : durationText(Math.max(0, seen.now - waiting.oldestAt))}
-        search={{ state: 'QUEUED' }}
+        search={{ result: 'waiting' }}
       />
       <Tile
         label="Until published, half of them"
@@ -48,7 +48,7 @@ export function Tiles({ seen }: { readonly seen: OverviewReply }) {
             ? undefined
             : `19 of 20 within ${durationText(latency.p95Ms)}, of the last ${numberText(latency.messages)}`
         }
-        search={{ state: 'PUBLISHED' }}
+        search={{ result: 'published' }}
       />
     </SimpleGrid>
   )

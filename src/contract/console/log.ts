@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { consoleRoute, RAW } from './route.ts'
 import { inAccount, instant, ofAccount, page } from './shapes.ts'
+import { TALLIED } from './tallied.ts'
 
 /** What may have become of a message. */
 export const LOG_STATES = [
@@ -22,10 +23,17 @@ export const LOG_TYPES = ['message', 'image', 'document', 'video', 'audio'] as c
  */
 export const LOG_VIEWS = ['all', 'attention', 'failed', 'rejected'] as const
 
+/**
+ * What the overview counts as one figure, each message and each refused request once: a repeat of a request is in none.
+ * `accepted` is every message, `all` also what was refused.
+ */
+export const LOG_RESULTS = [...TALLIED, 'accepted', 'all'] as const
+
 /** What is looked for in the API log. What is left out filters nothing. */
 export const logFilter = z.object({
   view: z.enum(LOG_VIEWS).default('all'),
   state: z.enum(LOG_STATES).optional(),
+  result: z.enum(LOG_RESULTS).optional(),
   status: z
     .string()
     .regex(/^[1-5](xx|[0-9][0-9])$/, 'Give an HTTP status such as 400, or a class such as 4xx.')

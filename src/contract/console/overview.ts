@@ -5,13 +5,6 @@ import { instant, ofAccount } from './shapes.ts'
 export const OVERVIEW_RANGES = ['1h', '24h', '7d', '30d'] as const
 export type OverviewRange = (typeof OVERVIEW_RANGES)[number]
 
-/**
- * What became of what was asked for, as far as the overview tells it apart. `published` is also what was delivered or
- * read since, `waiting` also what is being sent. `refused` are requests that made no message.
- */
-export const TALLIED = ['published', 'waiting', 'failed', 'unconfirmed', 'expired', 'cancelled', 'refused'] as const
-export type Tallied = (typeof TALLIED)[number]
-
 const tallies = z.object({
   published: z.int(),
   waiting: z.int(),

@@ -1,11 +1,14 @@
 import type { AccountId, ConnectionId, Instant, TokenId } from '../../ids.ts'
 import type { MessageState, MessageType } from '../../message/message.ts'
 import type { Actor, ConnectionState, MessageStory, RequestView } from '../administration.ts'
+import type { Tallies } from './overview.ts'
 
 /** A null filters nothing. */
 export interface LogFilter {
   readonly view: 'all' | 'attention' | 'failed' | 'rejected'
   readonly state: MessageState | null
+  /** What one figure of the overview counts: repeats of a request belong to none. `accepted`: every message. */
+  readonly result: keyof Tallies | 'accepted' | 'all' | null
   /** Both ends belong to it. */
   readonly statuses: { readonly from: number; readonly to: number } | null
   /** The sender number, also one that is no connection: such requests were refused. */
@@ -29,6 +32,7 @@ export interface LogFilter {
 export const NO_FILTER: LogFilter = {
   view: 'all',
   state: null,
+  result: null,
   statuses: null,
   connection: null,
   tokenId: null,

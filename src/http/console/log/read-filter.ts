@@ -7,10 +7,22 @@ import { Refusal } from '../../../core/refusals.ts'
 const SHOWN_DIGITS = 4
 
 export function readFilter(given: LogFilterOutput, isMasked: boolean): LogFilter {
-  const { view, state = null, status, connection = null, token = null, type = null, to, text, id = null } = given
+  const {
+    view,
+    state = null,
+    result = null,
+    status,
+    connection = null,
+    token = null,
+    type = null,
+    to,
+    text,
+    id = null,
+  } = given
   return {
     view,
     state,
+    result,
     statuses: status === undefined ? null : readStatus(status),
     connection,
     tokenId: token as TokenId | null,

@@ -10,6 +10,7 @@ import {
 import type { AccountId, ConnectionId, MessageId, TokenId } from '../../../core/ids.ts'
 import { type ApiLog, type LogEntryView, type LogFilter, NO_FILTER } from '../../../core/ports/console/api-log.ts'
 import { Refusal } from '../../../core/refusals.ts'
+import { createOverview } from '../overview/overview.ts'
 import { createApiLog } from './api-log.ts'
 
 let world: AdministrationWorld
@@ -250,6 +251,35 @@ describe.each(ENGINES)('the API log of the console, on %s', (engine) => {
     assert.deepEqual(await codes('number_malformed'), ['bad'])
     assert.deepEqual(await codes('15550100000'), [])
     assert.deepEqual(await codes('131026'), [])
+  })
+
+  it('finds just what each figure of the overview counts', async () => {
+    const unknown = { state: 'UNCONFIRMED', reason: 'fate_unknown' } as const
+    const failed = await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
+    for (const state of ['PUBLISHED', 'DELIVERED', 'READ'] as const) await world.accept({ connectionId, state })
+    await world.accept({ connectionId, ...unknown })
+    await world.accept({ connectionId, state: 'EXPIRED', reason: 'expired' })
+    await world.accept({ connectionId, state: 'CANCELLED', reason: 'cancelled_by_person' })
+    const open = await world.accept({ connectionId })
+    await world.openAttempt(connectionId, open.sequence)
+    await world.accept({ connectionId })
+    await world.administration.retryMessage(failed.id, 'test')
+    await refused('again', { messageId: failed.id })
+    await refused('bad', {})
+    const overview = createOverview(world.store)
+    const asked = { accountId: acme, connectionId: null, range: '1h', timeZone: null, offsetMinutes: 0 } as const
+
+    const { totals, from, waiting } = await overview.readOverview(asked)
+
+    const { accepted, ...tallies } = totals
+    const figures = { ...totals, all: accepted + totals.refused }
+    for (const result of Object.keys(figures) as (keyof typeof figures)[])
+      assert.equal((await ids({ result, since: from })).length, figures[result], result)
+    assert.equal((await ids({ result: 'waiting' })).length, waiting.count)
+    assert.deepEqual(
+      { accepted, ...tallies },
+      { accepted: 10, published: 3, waiting: 3, failed: 1, unconfirmed: 1, expired: 1, cancelled: 1, refused: 1 },
+    )
   })
 
   it('looks through a part of a long log at a time and goes on from there', async () => {

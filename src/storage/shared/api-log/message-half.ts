@@ -1,10 +1,11 @@
 import { type Expression, sql } from 'kysely'
 import type { AccountId, ConnectionId } from '../../../core/ids.ts'
-import type { Sequence } from '../../../core/message/message.ts'
+import { MESSAGE_STATES, type MessageState, type Sequence } from '../../../core/message/message.ts'
 import type { LogEntryView, LogFilter } from '../../../core/ports/console/api-log.ts'
 import { REASONS } from '../../../core/reasons.ts'
 import { HAS_ENDED_BADLY, shownState } from '../message-view.ts'
 import type { Stretch } from '../newest-first.ts'
+import { talliedAs } from '../overview/hour-tally.ts'
 import { acceptanceTookMs, commitUsOfM, toMs } from '../request-duration.ts'
 import type { Reader } from '../store.ts'
 import type { TimedHalf } from './find-time.ts'
@@ -92,7 +93,7 @@ function selectOnly(rows: SelectOf, only: WantedEntries['only']): SelectOf {
 }
 
 /** As much of the filter as an index answers alone. */
-function selectBase(tables: Reader, accountId: AccountId, { view, state }: LogFilter): SelectOf {
+function selectBase(tables: Reader, accountId: AccountId, { view, state, result }: LogFilter): SelectOf {
   const all = selectOf(tables, accountId)
   if (view === 'attention')
     return all.where(HAS_ENDED_BADLY).where('state', '=', sql.lit('UNCONFIRMED')).where('resolved_at', 'is', null)
@@ -106,9 +107,16 @@ function selectBase(tables: Reader, accountId: AccountId, { view, state }: LogFi
         .where('c.account_id', '=', accountId),
     )
   }
-  return state !== null && UNSENT_STATES.has(state)
-    ? all.where(HAS_ENDED_BADLY).where('state', '=', sql.lit(state))
+  const [only, ...others] = result === null ? [] : statesOf(result)
+  const one = state ?? (others.length === 0 ? only : undefined)
+  return one !== undefined && UNSENT_STATES.has(one)
+    ? all.where(HAS_ENDED_BADLY).where(sql<boolean>`state = ${sql.lit(one)}`)
     : all
+}
+
+/** As rows have them: of what is being handed over the row says QUEUED too. None for what does not go by the state. */
+function statesOf(result: NonNullable<LogFilter['result']>): readonly MessageState[] {
+  return MESSAGE_STATES.filter((state) => state !== 'SENDING' && talliedAs(state) === result)
 }
 
 /** Counts what a query returns, and tells the last of it. */
@@ -123,12 +131,14 @@ export async function countRows(
 }
 
 function conditions(filter: LogFilter) {
-  const { state, tokenId, type, recipient, since, until, id, text } = filter
+  const { state, result, tokenId, type, recipient, since, until, id, text } = filter
   const wanted = []
   if (state === 'QUEUED') {
     wanted.push(sql<boolean>`state = 'QUEUED' and sequence not in (select message_sequence from open_attempt)`)
   } else if (state === 'SENDING') wanted.push(sql<boolean>`state = 'QUEUED'`)
   else if (state !== null) wanted.push(sql<boolean>`state = ${sql.lit(state)}`)
+  const states = result === null ? [] : statesOf(result)
+  if (states.length > 0) wanted.push(sql<boolean>`state in (${sql.join(states.map((one) => sql.lit(one)))})`)
   // What a person made came with no request.
   if (filter.statuses !== null) wanted.push(sql<boolean>`request_id is not null`)
   if (tokenId !== null) wanted.push(sql<boolean>`token_id = ${tokenId}`)

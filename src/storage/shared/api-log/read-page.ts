@@ -65,11 +65,14 @@ async function placesOf(store: Store, accountId: AccountId, id: string | null): 
   return { messages: requests.length > 0 ? [] : null, requests }
 }
 
-function hasMessages({ view, statuses }: LogFilter): boolean {
-  return view !== 'rejected' && (statuses === null || (statuses.from <= 200 && statuses.to >= 200))
+function hasMessages({ view, result, statuses }: LogFilter): boolean {
+  return (
+    view !== 'rejected' && result !== 'refused' && (statuses === null || (statuses.from <= 200 && statuses.to >= 200))
+  )
 }
 
-function hasRequests({ view, state }: LogFilter): boolean {
+function hasRequests({ view, state, result }: LogFilter): boolean {
+  if (result !== null && result !== 'refused' && result !== 'all') return false
   return view !== 'attention' && view !== 'failed' && (view !== 'rejected' || state === null)
 }
 

@@ -94,9 +94,9 @@ function selectBase(reading: Reading, accountId: AccountId, { state }: LogFilter
  * What the database can say of the filter. What callers wrote stands in the body only: there the database looks for the
  * plain text, and `fits` looks at what is left.
  */
-function conditions({ view, statuses, tokenId, type, recipient, connection, since, until, text }: LogFilter) {
+function conditions({ view, result, statuses, tokenId, type, recipient, connection, since, until, text }: LogFilter) {
   const wanted = []
-  if (view === 'rejected') wanted.push(sql<boolean>`message_id is null`)
+  if (view === 'rejected' || result !== null) wanted.push(sql<boolean>`message_id is null`)
   if (statuses) wanted.push(sql<boolean>`status between ${statuses.from} and ${statuses.to}`)
   if (tokenId !== null) wanted.push(sql<boolean>`token_id = ${tokenId}`)
   if (since !== null) wanted.push(sql<boolean>`received_at >= ${since}`)
