@@ -28,7 +28,7 @@ describe.each(ENGINES)('nuncio hold, on %s', (engine) => {
 
     assert.equal(
       stdout,
-      'All lanes are held: restored the backup of Monday (3 minutes ago, at 2026-01-15 12:00:00.000 UTC). New messages are accepted and wait. Look at what was sent, cancel what must not go out again, then: nuncio hold --release\n',
+      'All lanes are held: restored the backup of Monday (3 minutes ago, at 2026-01-15 12:00:00.000 UTC). No attempt begins until they are released; one that had begun is brought to its end. New messages are accepted and wait. Look at what was sent, cancel what must not go out again, then: nuncio hold --release\n',
     )
     assert.deepEqual(await world.json('hold'), {
       held: true,
@@ -43,7 +43,10 @@ describe.each(ENGINES)('nuncio hold, on %s', (engine) => {
     const released = await world.cli('hold', '--release')
     const again = await world.cli('hold', '--release')
 
-    assert.deepEqual([released.code, released.stdout], [0, 'The lanes are released: they move again at once.\n'])
+    assert.deepEqual(
+      [released.code, released.stdout],
+      [0, 'The lanes are released: while a service runs, those that wait for nothing else move again at once.\n'],
+    )
     assert.deepEqual(
       [again.code, again.stderr],
       [1, 'nuncio: The lanes are not held, so there is nothing to release. (lanes_not_held)\n'],

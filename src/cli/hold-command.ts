@@ -14,7 +14,7 @@ export function addHoldCommand(program: NuncioCommand, cli: Cli): void {
   program
     .command('hold')
     .description(
-      'show whether all lanes are held: messages are accepted, and nothing is sent. That happens by itself when the database is found older than it had been',
+      'show whether all lanes are held, hold them, or release them: while they are held, messages are accepted, and no attempt begins. They are held by themselves when the database is found older than it had been',
     )
     .addOption(
       new Option('--because <why>', 'hold all lanes, such as before you start on a restored backup').conflicts(
@@ -29,7 +29,9 @@ export function addHoldCommand(program: NuncioCommand, cli: Cli): void {
         if (options.release) {
           const released = await administration.releaseHold(ACTOR)
           if (options.json) return cli.json({ held: false, since: isoTime(released.since), reason: released.reason })
-          return cli.say('The lanes are released: they move again at once.')
+          return cli.say(
+            'The lanes are released: while a service runs, those that wait for nothing else move again at once.',
+          )
         }
         const hold =
           options.because === undefined
@@ -50,5 +52,5 @@ function parseReason(text: string): string {
 
 /** Also for those who look at what wants them. */
 export function holdInWords({ since, reason }: HoldView, now: number): string {
-  return `All lanes are held: ${printable(reason)} (${relativeTime(since, now)}, at ${plainTime(since)}). New messages are accepted and wait. Look at what was sent, cancel what must not go out again, then: nuncio hold --release`
+  return `All lanes are held: ${printable(reason)} (${relativeTime(since, now)}, at ${plainTime(since)}). No attempt begins until they are released; one that had begun is brought to its end. New messages are accepted and wait. Look at what was sent, cancel what must not go out again, then: nuncio hold --release`
 }

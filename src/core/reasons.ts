@@ -40,7 +40,7 @@ export const REASONS = {
   ],
   paused: ['The connection is paused.', 'Resume it: nuncio connection resume NUMBER'],
   database_went_back: [
-    'All lanes are held, because the database is or may be older than it had been: what was sent since might be sent again.',
+    'All lanes are held until a person releases them. If the database is older than it had been, what was sent since might be sent again.',
     'Look at what was sent meanwhile, cancel what must not go out again, then: nuncio hold --release',
   ],
   service_stopped: ['No service is running on this data, so nothing is sent.', 'Start it: npm start'],

@@ -20,12 +20,13 @@ export function HoldBanner({ hold }: Pick<OverviewReply, 'hold'>) {
     >
       <Stack gap="xs">
         <Text size="sm" component="div">
-          Since <TimeAgo at={hold.since} />, nothing is sent on any connection: {hold.reason}. Messages are still
-          accepted, and wait in their order.
+          Since <TimeAgo at={hold.since} />, no attempt begins on any connection: {hold.reason}. One that had begun was
+          brought to its end. Messages are still accepted, and wait in their order.
         </Text>
         <Text size="sm" component="div">
-          What was sent before this may be sent once more. So look at what arrived meanwhile, cancel what must not go
-          out again, and then let whoever runs the service type <Code>nuncio hold --release</Code>.
+          If the database has gone back, such as to a backup, what was sent since may be sent once more. So look at what
+          arrived meanwhile, cancel what must not go out again, and then let whoever runs the service type{' '}
+          <Code>nuncio hold --release</Code>.
         </Text>
       </Stack>
     </Alert>
