@@ -66,6 +66,9 @@ export function ResultChart({ seen, isTable, onTable }: ResultChartProps) {
   )
 }
 
+/** Hours become final after eight days; only what people do is noted in older ones. */
+const LATE = ' Reports of a network that come more than eight days after a message are in the API logs alone.'
+
 function CountedAt({ seen: { countedAt, isComplete, range } }: { readonly seen: OverviewReply }) {
   if (countedAt === null) {
     return (
@@ -79,6 +82,7 @@ function CountedAt({ seen: { countedAt, isComplete, range } }: { readonly seen: 
       {range === '1h' && isComplete ? 'As of ' : 'Counted '}
       <TimeAgo at={countedAt} />
       {isComplete ? '' : '. Older hours are still being counted, so figures go on growing'}.
+      {range === '30d' ? LATE : ''}
     </Text>
   )
 }
