@@ -40,7 +40,7 @@ export function addConnectionBacklogCommand(group: NuncioCommand, cli: Cli): voi
         if (options.json) return cli.json({ ...connectionJson(connection), ...taken })
         const first = isAny ? `${takenOutWords(taken)}\n` : ''
         const waiting = counted(connection.waiting, 'message that waits', 'messages that wait')
-        await cli.say(`${first}Confirmed: ${waiting} on ${number} will be sent now.`)
+        await cli.say(`${first}Confirmed: ${waiting} on ${number} may go out now.`)
       })
     })
 }

@@ -93,6 +93,9 @@ describe.each(ENGINES)('cancelling what may have arrived, on %s', (engine) => {
 
     assert.match(stdout, /^Took the message message-1 to 15550100000 out of its lane\. It is UNCONFIRMED/)
     assert.match(stdout, /nuncio message resolve message-1 --arrived or --send-again/)
+    const story = (await world.cli('message', 'explain', id)).stdout
+    assert.match(story, /Taken out of its lane by a person/)
+    assert.doesNotMatch(story, /cancelled/i)
   })
 })
 

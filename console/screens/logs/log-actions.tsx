@@ -19,10 +19,10 @@ interface Asking {
 }
 
 /** What a person may do about a message as it stands. Each says first what it will do. */
-export function LogActions({ message }: { readonly message: Message }) {
+export function LogActions({ message, detail }: { readonly message: Message; readonly detail: LogDetail }) {
   const [asking, setAsking] = useState<Asking | null>(null)
   const [isOpen, setOpen] = useState(false)
-  const deeds = useDeeds(message)
+  const deeds = useDeeds(message, detail)
   const ask = (what: Asking) => {
     setAsking(what)
     setOpen(true)
@@ -51,13 +51,17 @@ export function LogActions({ message }: { readonly message: Message }) {
   )
 }
 
-function useDeeds({ id, actions, connection }: Message): readonly { label: string; asking: Asking }[] {
+function useDeeds(
+  { id, actions, connection }: Message,
+  { entry, timeline }: LogDetail,
+): readonly { label: string; asking: Asking }[] {
   const { id: account } = useAccount()
   const navigate = useNavigate()
   const cancel = useAct('cancelMessage')
   const retry = useAct('retryMessage')
   const resolve = useAct('resolveMessage')
   const params = { account, id }
+  const isContradicted = timeline.some(({ kind }) => kind === 'receipt-contrary')
   const openNew = async (made: Promise<{ id: string }>) => {
     const message = await made
     tell('A new message waits at the end of the lane.')
@@ -65,7 +69,10 @@ function useDeeds({ id, actions, connection }: Message): readonly { label: strin
   }
   const cancelling: Asking = {
     title: 'Cancel this message?',
-    text: `It is taken out of the lane of ${connection.number} and not sent. You can retry it later.`,
+    text:
+      (entry.attempts ?? 0) > 0
+        ? `It is taken out of the lane of ${connection.number} and not sent again. If an earlier attempt may have arrived, it becomes unconfirmed. Else you can retry it later.`
+        : `It is taken out of the lane of ${connection.number} and not sent. You can retry it later.`,
     confirmLabel: 'Cancel message',
     isDanger: true,
     act: async () => {
@@ -74,9 +81,9 @@ function useDeeds({ id, actions, connection }: Message): readonly { label: strin
   }
   const retrying: Asking = {
     title: 'Send this message again?',
-    text: `This one certainly did not arrive. A new message with the same content goes to the end of the lane of ${connection.number}.`,
+    text: `${isContradicted ? 'A report of the network contradicts that this one did not arrive: see its story. If it did, the recipient gets the same message twice.' : 'This one did not arrive.'} A new message with the same content goes to the end of the lane of ${connection.number}.`,
     confirmLabel: 'Retry',
-    isDanger: false,
+    isDanger: isContradicted,
     act: () => openNew(retry.mutateAsync({ params })),
   }
   const arrived: Asking = {

@@ -110,7 +110,7 @@ function Detail({ detail }: { readonly detail: LogDetail }) {
         <Reasons detail={detail} />
         {message ? (
           <Group gap="xs">
-            <LogActions message={message} />
+            <LogActions message={message} detail={detail} />
             <BlockButton number={entry.to} />
           </Group>
         ) : null}

@@ -37,7 +37,7 @@ export async function assertIsToldTo(cli: Cli, why: RegExp): Promise<void> {
   assert.match(hold.stdout, why)
   assert.match(hold.stdout, / then: nuncio hold --release\n$/)
   assert.match(attention.stdout, why)
-  assert.match(story.stdout, /All lanes are held, because the database is or may be older/)
+  assert.match(story.stdout, /All lanes are held until a person releases them\. If the database is older/)
   assert.match(story.stdout, /What to do: .*nuncio hold --release/)
 }
 
