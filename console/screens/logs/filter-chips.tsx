@@ -50,10 +50,11 @@ interface Chip {
 }
 
 function chipsOf(search: LogSearch, tokenName: string | undefined): readonly Chip[] {
-  const { state, result, status, connection, type, to, range, since, until, text, id } = search
+  const { state, result, open, status, connection, type, to, range, since, until, text, id } = search
   const words: Readonly<Record<Exclude<keyof LogSearch, 'view'>, string | null | undefined>> = {
     state: state && `Result: ${STATE_WORDS[state]}`,
     result: result && `Counted as: ${RESULT_WORDS[result]}`,
+    open: open && 'Nobody has dealt with it',
     status: status && `HTTP: ${status}`,
     connection: connection && `Connection: ${connection}`,
     token: tokenName && `Token: ${tokenName}`,

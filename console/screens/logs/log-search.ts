@@ -21,6 +21,7 @@ export const logSearch = z.object({
   view: z.enum(LOG_VIEWS).catch('all'),
   state: shape.state.catch(undefined),
   result: shape.result.catch(undefined),
+  open: shape.open.catch(undefined),
   status: shape.status.catch(undefined),
   connection: shape.connection.catch(undefined),
   token: shape.token.catch(undefined),
@@ -57,6 +58,7 @@ export function logInput(
 export const NO_FILTERS: Readonly<Record<Exclude<keyof LogSearch, 'view'>, undefined>> = {
   state: undefined,
   result: undefined,
+  open: undefined,
   status: undefined,
   connection: undefined,
   token: undefined,

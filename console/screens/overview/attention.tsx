@@ -113,7 +113,7 @@ type ReasonGroup = OverviewReply['attention']['groups'][number]
 
 /** Finds just these in the log. */
 function searchOf({ state, reason }: ReasonGroup, since: number): Readonly<Record<string, unknown>> {
-  // Without the repeats of a request, which would show the same message once more.
-  const which = state === 'UNCONFIRMED' ? { view: 'attention' } : { result: state.toLowerCase() }
+  // As it is counted: without what somebody has dealt with, and without the repeats of a request.
+  const which = state === 'UNCONFIRMED' ? { view: 'attention' } : { result: state.toLowerCase(), open: 'yes' }
   return { ...which, text: reason ?? undefined, since }
 }

@@ -34,6 +34,8 @@ export const logFilter = z.object({
   view: z.enum(LOG_VIEWS).default('all'),
   state: z.enum(LOG_STATES).optional(),
   result: z.enum(LOG_RESULTS).optional(),
+  /** `yes`: only messages that nobody has resolved or sent again. */
+  open: z.literal('yes').optional(),
   status: z
     .string()
     .regex(/^[1-5](xx|[0-9][0-9])$/, 'Give an HTTP status such as 400, or a class such as 4xx.')

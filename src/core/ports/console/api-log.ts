@@ -9,6 +9,8 @@ export interface LogFilter {
   readonly state: MessageState | null
   /** What one figure of the overview counts: repeats of a request belong to none. `accepted`: every message. */
   readonly result: keyof Tallies | 'accepted' | 'all' | null
+  /** Only messages that nobody has resolved or sent again. */
+  readonly isOpen: boolean
   /** Both ends belong to it. */
   readonly statuses: { readonly from: number; readonly to: number } | null
   /** The sender number, also one that is no connection: such requests were refused. */
@@ -33,6 +35,7 @@ export const NO_FILTER: LogFilter = {
   view: 'all',
   state: null,
   result: null,
+  isOpen: false,
   statuses: null,
   connection: null,
   tokenId: null,

@@ -23,6 +23,7 @@ export function readFilter(given: LogFilterOutput, isMasked: boolean): LogFilter
     view,
     state,
     result,
+    isOpen: given.open === 'yes',
     statuses: status === undefined ? null : readStatus(status),
     connection,
     tokenId: token as TokenId | null,

@@ -269,6 +269,8 @@ describe.each(ENGINES)('the API log of the console, on %s', (engine) => {
     const overview = createOverview(world.store)
     const asked = { accountId: acme, connectionId: null, range: '1h', timeZone: null, offsetMinutes: 0 } as const
 
+    const stillFailed = await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
+
     const { totals, from, waiting } = await overview.readOverview(asked)
 
     const { accepted, ...tallies } = totals
@@ -276,9 +278,10 @@ describe.each(ENGINES)('the API log of the console, on %s', (engine) => {
     for (const result of Object.keys(figures) as (keyof typeof figures)[])
       assert.equal((await ids({ result, since: from })).length, figures[result], result)
     assert.equal((await ids({ result: 'waiting' })).length, waiting.count)
+    assert.deepEqual(await ids({ result: 'failed', isOpen: true }), [stillFailed.id])
     assert.deepEqual(
       { accepted, ...tallies },
-      { accepted: 10, published: 3, waiting: 3, failed: 1, unconfirmed: 1, expired: 1, cancelled: 1, refused: 1 },
+      { accepted: 11, published: 3, waiting: 3, failed: 2, unconfirmed: 1, expired: 1, cancelled: 1, refused: 1 },
     )
   })
 

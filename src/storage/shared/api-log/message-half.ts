@@ -131,7 +131,7 @@ export async function countRows(
 }
 
 function conditions(filter: LogFilter) {
-  const { state, result, tokenId, type, recipient, since, until, id, text } = filter
+  const { state, result, isOpen, tokenId, type, recipient, since, until, id, text } = filter
   const wanted = []
   if (state === 'QUEUED') {
     wanted.push(sql<boolean>`state = 'QUEUED' and sequence not in (select message_sequence from open_attempt)`)
@@ -139,6 +139,7 @@ function conditions(filter: LogFilter) {
   else if (state !== null) wanted.push(sql<boolean>`state = ${sql.lit(state)}`)
   const states = result === null ? [] : statesOf(result)
   if (states.length > 0) wanted.push(sql<boolean>`state in (${sql.join(states.map((one) => sql.lit(one)))})`)
+  if (isOpen) wanted.push(sql<boolean>`resent_as is null and resolved_at is null`)
   // What a person made came with no request.
   if (filter.statuses !== null) wanted.push(sql<boolean>`request_id is not null`)
   if (tokenId !== null) wanted.push(sql<boolean>`token_id = ${tokenId}`)
