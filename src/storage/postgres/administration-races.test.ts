@@ -131,7 +131,7 @@ describe('removing a connection while a message is being accepted for it', () =>
     await somebodyWaits()
     await service.query('commit')
 
-    assert.equal(await removing, 1)
+    assert.deepEqual(await removing, { cancelled: 1, unconfirmed: 0 })
     assert.equal(await stateOf(id), 'CANCELLED')
   })
 
@@ -156,7 +156,7 @@ describe('removing a connection while a message is being accepted for it', () =>
     await somebodyWaits()
     await service.query('commit')
 
-    assert.equal(await removing, 0)
+    assert.deepEqual(await removing, { cancelled: 0, unconfirmed: 0 })
     assert.equal(await stateOf(id), 'QUEUED')
   })
 })
@@ -173,7 +173,7 @@ describe('removing a connection while its lane moves on', () => {
     await somebodyWaits()
     await service.query('commit')
 
-    assert.equal(await removing, 1)
+    assert.deepEqual(await removing, { cancelled: 1, unconfirmed: 0 })
     assert.equal(await stateOf(id), 'CANCELLED')
   })
 
@@ -190,7 +190,7 @@ describe('removing a connection while its lane moves on', () => {
     await settle(first.sequence, 'PUBLISHED', service)
     await service.query('commit')
 
-    assert.equal(await removing, 1)
+    assert.deepEqual(await removing, { cancelled: 1, unconfirmed: 0 })
     assert.deepEqual(await Promise.all([first, second, third].map(({ id }) => stateOf(id))), [
       'PUBLISHED',
       'SENDING',
