@@ -14,7 +14,7 @@ export function wakeOnAccept(
     namesMessage: (accountId, key) => intake.namesMessage(accountId, key),
     isBacklogFull: (accountId, from) => intake.isBacklogFull(accountId, from),
     logRefused: (request) => intake.logRefused(request),
-    logSummed: (sums) => intake.logSummed(sums),
+    logSummed: (sum) => intake.logSummed(sum),
     accept: async (candidate) => {
       const result = await intake.accept(candidate)
       if (result.kind === 'accepted') onAccepted(toQueued(candidate, result, clock.now()))

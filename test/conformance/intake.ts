@@ -89,8 +89,10 @@ export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void 
       ...{ requestId, accountId, tokenId, status: 429, code: 'HC-5', errors: '[]', requests, since, until },
     })
 
-    assert.equal(await world.intake.logSummed([sum('a', 3), sum('b', 70_000)]), true)
-    assert.equal(await world.intake.logSummed([sum('b', 70_000), sum('c', 1)]), true)
+    const keep = (...sums: SummedRefusals[]) => Promise.all(sums.map((one) => world.intake.logSummed(one)))
+
+    assert.deepEqual(await keep(sum('a', 3), sum('b', 70_000)), [true, true])
+    assert.deepEqual(await keep(sum('b', 70_000), sum('c', 1)), [true, true])
 
     const span = 'cast(received_at - summed_since as integer) as span'
     const columns = `request_id, status, ${span}, summed_requests, body, remote_address, user_agent`
@@ -110,7 +112,7 @@ export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void 
     const { accountId, tokenId } = await addSender(world)
     const [since, until] = [world.clock.now() - 5_000, world.clock.now()]
     const sum = { accountId, tokenId, status: 429, code: 'HC-5', errors: '[]', requests: 3, since, until }
-    await world.intake.logSummed([{ ...sum, requestId: 'a' }])
+    await world.intake.logSummed({ ...sum, requestId: 'a' })
     const usedAfter = (expiresAt: number) =>
       world.watch.readExpiredUse([
         { id: tokenId, accountId, name: 'web', prefix: 'web', expiresAt, lastUsedAt: null, hasSuccessor: false },
@@ -129,9 +131,9 @@ export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void 
     const errors = 'x'.repeat(60_000)
     const sum = { accountId, tokenId, status: 429, code: 'HC-5', errors, requests: 3, since: now, until: now }
 
-    assert.equal(await world.intake.logSummed([{ ...sum, requestId: 'a' }]), false)
+    assert.equal(await world.intake.logSummed({ ...sum, requestId: 'a' }), false)
     await makeRoom()
-    assert.equal(await world.intake.logSummed([{ ...sum, requestId: 'a' }]), true)
+    assert.equal(await world.intake.logSummed({ ...sum, requestId: 'a' }), true)
     await world.close()
   })
 

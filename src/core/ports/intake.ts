@@ -115,8 +115,8 @@ export interface Intake {
   logRefused(request: RefusedRequest): Promise<boolean>
 
   /**
-   * Keeps in the API log how many were refused. Resolves once committed; false when that failed, or may have: trying the
-   * same ones again counts nothing twice.
+   * Keeps in the API log how many were refused. Resolves once committed; false when that failed, or may have: trying it
+   * again counts nothing twice. Those of one turn of the event loop are written together.
    */
-  logSummed(sums: readonly SummedRefusals[]): Promise<boolean>
+  logSummed(sum: SummedRefusals): Promise<boolean>
 }

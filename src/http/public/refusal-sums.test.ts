@@ -13,9 +13,10 @@ function sumsThat(answers: readonly (boolean | null)[] = []) {
   const clock = new HandMovedClock()
   const begun = clock.now()
   const left = [...answers]
-  const asked: (readonly SummedRefusals[])[] = []
+  const asked: SummedRefusals[] = []
   const kept = new Map<string, SummedRefusals>()
   const faults: unknown[] = []
+  const damaged = new Set<string>()
   let notLogged = 0
   let ids = 0
   const server = {
@@ -29,11 +30,12 @@ function sumsThat(answers: readonly (boolean | null)[] = []) {
     nextRequestId: () => `sum-${++ids}`,
   }
   const sums = new RefusalSums(server as never, {
-    logSummed: async (some) => {
-      asked.push(some)
+    logSummed: async (sum) => {
+      asked.push(sum)
+      if (damaged.has(sum.tokenId)) return false
       const answer = left.length > 0 ? left.shift() : true
       if (answer == null) throw new Error('a fault')
-      if (answer) for (const sum of some) kept.set(sum.requestId, sum)
+      if (answer) kept.set(sum.requestId, sum)
       return answer
     },
   })
@@ -41,7 +43,7 @@ function sumsThat(answers: readonly (boolean | null)[] = []) {
     for (let at = 0; at < count; at++) sums.add(refused(clock.now(), tokenId as TokenId), reason)
   }
   return {
-    ...{ clock, sums, refuse, asked, faults },
+    ...{ clock, sums, refuse, asked, faults, damaged },
     at: (sum: SummedRefusals) => [sum.since - begun, sum.until - begun],
     kept: () => [...kept.values()],
     counts: () => [...kept.values()].map(({ requests }) => requests),
@@ -76,24 +78,25 @@ describe('refused requests that are not kept one by one', () => {
         ['token-1', 'text_empty', 1, 30_000, MINUTE_MS - 1],
       ],
     )
-    assert.equal(asked.length, 1)
+    assert.equal(asked.length, 3)
     assert.equal(clock.waiting, 0)
   })
 
   it('are counted in the minute in which they were refused, also before a timer has noticed that it is over', async () => {
-    const { clock, refuse, counts, kept, at, sums } = sumsThat()
+    const { clock, refuse, counts, kept, at, asked } = sumsThat()
+    const after = clock.after.bind(clock)
     // Of a busy process: the time has come, and a request comes first.
-    clock.after = () => () => {}
+    clock.after = (delayMs, call) => after(delayMs + 1, call)
     refuse(5)
     await clock.move(MINUTE_MS)
     refuse(1)
-    await clock.move(5_000)
-    await sums.stop()
+    await clock.move(MINUTE_MS + 1)
 
     assert.deepEqual(counts(), [5, 1])
+    assert.equal(asked.length, 2)
     assert.deepEqual(kept().map(at), [
       [0, MINUTE_MS - 1],
-      [MINUTE_MS, MINUTE_MS + 5_000],
+      [MINUTE_MS, 2 * MINUTE_MS - 1],
     ])
   })
 
@@ -105,9 +108,14 @@ describe('refused requests that are not kept one by one', () => {
     await clock.move(10_000)
     await clock.move(10_000)
 
-    assert.equal(asked.length, 3)
-    assert.deepEqual(asked[1], asked[0])
-    assert.deepEqual(asked[2], asked[0])
+    assert.deepEqual(
+      asked.map(({ requestId, requests }) => [requestId, requests]),
+      [
+        ['sum-1', 5],
+        ['sum-1', 5],
+        ['sum-1', 5],
+      ],
+    )
     assert.deepEqual(counts(), [5])
     assert.equal(faults.length, 1)
     await clock.move(MINUTE_MS - 20_000)
@@ -118,20 +126,38 @@ describe('refused requests that are not kept one by one', () => {
     ])
   })
 
+  it('G8: hold back nothing of others where one row cannot be written', async () => {
+    const { clock, refuse, kept, sums, damaged } = sumsThat()
+    damaged.add('token-1')
+    for (let minute = 0; minute < 3; minute++) {
+      refuse(5)
+      refuse(1, 'token-2')
+      await clock.move(MINUTE_MS)
+    }
+    damaged.clear()
+    await sums.stop()
+
+    assert.deepEqual(
+      kept().map(({ tokenId, requests }) => `${tokenId} ${requests}`),
+      ['token-2 1', 'token-2 1', 'token-2 1', 'token-1 5', 'token-1 10'],
+    )
+  })
+
   it('G11: take no more memory however long storage is away, and none of them is lost', async () => {
     const { clock, refuse, counts, asked, kept, at } = sumsThat(Array.from({ length: 60 }, () => false))
     for (let minute = 0; minute < 10; minute++) {
       refuse(100)
       for (let tenth = 0; tenth < 6; tenth++) await clock.move(10_000)
     }
-    assert.ok(asked.every((rows) => rows.length === 1))
+    assert.equal(new Set(asked.map(({ requestId }) => requestId)).size, 1)
     for (let tenth = 0; tenth < 18; tenth++) await clock.move(10_000)
 
     assert.deepEqual(counts(), [100, 900])
-    // Told of the time at which it was written, because rows lie in the order of their times.
-    const [, late] = kept().map(at)
-    assert.equal(late?.[0], MINUTE_MS)
-    assert.ok((late?.[1] ?? 0) >= 10 * MINUTE_MS)
+    // Told of the time at which they were written, because rows lie in the order of their times.
+    const [first, late] = kept().map(at)
+    assert.deepEqual([first?.[0], late?.[0]], [0, MINUTE_MS])
+    assert.ok((first?.[1] ?? 0) >= 9 * MINUTE_MS)
+    assert.ok((late?.[1] ?? 0) >= 9 * MINUTE_MS)
   })
 
   it('are written when the service stops, and what then cannot be is told to the metrics', async () => {

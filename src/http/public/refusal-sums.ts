@@ -6,25 +6,25 @@ import type { ServerState } from '../server-state.ts'
 
 const MINUTE_MS = 60_000
 const TRY_AGAIN_AFTER_MS = 10_000
-const MOST_AT_ONCE = 500
 
 type Sum = Pick<SummedRefusals, 'accountId' | 'tokenId' | 'status' | 'code' | 'errors'> & {
   requests: number
   since: number
+  latest: number
 }
 
 /**
  * Counts refused requests that are not kept one by one, and puts one row for each token and reason into the API log when
  * a minute of the clock is over. So what is counted by the hour is counted within its own hour.
  *
- *   EMPTY ── a refusal ──▶ COUNTING ── the minute is over ──▶ WRITING ── written ──▶ EMPTY, or COUNTING what came meanwhile
- *                                                              │   ▲
- *                                                  not written └───┘ the same rows again, some seconds later
+ *   COUNTING ── the minute is over ──▶ UNWRITTEN ── written ──▶ gone
+ *                                        │   ▲
+ *                            not written └───┘ the same row again, some seconds later
  *
  * - Nobody who is refused waits for any of it.
- * - Rows that are being written never change: whether a failed commit took them is unknown, and by their ids they are
- *   not written twice. Meanwhile the next ones are counted, over several minutes if need be.
- * - There are never more of either than tokens times reasons, however long storage is away.
+ * - What an unwritten row counts never changes: whether a failed commit took it is unknown, and by its id it is not
+ *   written twice. Meanwhile the next one is counted, over several minutes if need be.
+ * - There are never more of either than tokens times reasons, however long storage is away, and no row waits for another.
  * - What a killed process had counted of its minute is lost.
  */
 export class RefusalSums {
@@ -32,8 +32,8 @@ export class RefusalSums {
   readonly #intake: Pick<Intake, 'logSummed'>
   #counting = new Map<string, Sum>()
   #minuteUntil = 0
-  #unwritten: readonly SummedRefusals[] = []
-  #writing: Promise<void> | null = null
+  readonly #unwritten = new Map<string, SummedRefusals>()
+  #writing: Promise<unknown> | null = null
   #cancelTimer: (() => void) | null = null
   #isStopped = false
 
@@ -46,24 +46,29 @@ export class RefusalSums {
   }
 
   /** Counts a request. `reason` is what was found wrong with it first. */
-  add({ facts, accountId, tokenId, status, code }: RefusedRequest, reason: RefusalCode): void {
+  add({ facts: { receivedAt }, accountId, tokenId, status, code }: RefusedRequest, reason: RefusalCode): void {
     if (this.#isStopped) {
       this.#server.observer.refusalNotLogged(1)
       return
     }
-    this.#endMinute()
+    if (this.#counting.size > 0 && this.#isMinuteOver()) this.#wake()
     const key = keyOf(tokenId, reason)
     const sum = this.#counting.get(key)
     if (sum) {
       sum.requests += 1
-      sum.since = Math.min(sum.since, facts.receivedAt)
+      sum.since = Math.min(sum.since, receivedAt)
+      sum.latest = Math.max(sum.latest, receivedAt)
       return
     }
-    const isFirst = this.#counting.size === 0
     // Without fields and details: they may differ from request to request, or be what a caller wrote.
     const errors = JSON.stringify([problem(reason)])
-    this.#counting.set(key, { accountId, tokenId, status, code, errors, requests: 1, since: facts.receivedAt })
-    if (isFirst) this.#beginMinute()
+    const times = { since: receivedAt, latest: receivedAt }
+    const isFirst = this.#counting.size === 0
+    this.#counting.set(key, { accountId, tokenId, status, code, errors, requests: 1, ...times })
+    if (!isFirst) return
+    this.#beginMinute()
+    // Else whoever writes plans what comes next.
+    if (!this.#writing) this.#plan()
   }
 
   /** Writes what was counted, and tries once more what could not be written. Harmless twice. */
@@ -72,34 +77,40 @@ export class RefusalSums {
     this.#isStopped = true
     this.#cancelTimer?.()
     await this.#writing
+    this.#closeMinute()
     if (await this.#write()) {
+      // What had to wait for its row of before.
       this.#closeMinute()
       await this.#write()
     }
     let lost = 0
-    for (const { requests } of [...this.#unwritten, ...this.#counting.values()]) lost += requests
+    for (const { requests } of [...this.#unwritten.values(), ...this.#counting.values()]) lost += requests
     if (lost > 0) this.#server.observer.refusalNotLogged(lost)
   }
 
   #beginMinute(): void {
     const now = this.#server.clock.now()
     this.#minuteUntil = now - (now % MINUTE_MS) + MINUTE_MS
-    // Else whoever writes plans what comes next.
-    if (this.#unwritten.length === 0) this.#plan()
   }
 
-  /** What is still to be written from before comes first: until then it goes on being counted. */
-  #endMinute(): void {
-    if (this.#counting.size === 0 || this.#unwritten.length > 0) return
+  #isMinuteOver(): boolean {
     const now = this.#server.clock.now()
     // A clock that was set back must not keep it open for long.
-    const isOver = now >= this.#minuteUntil || now < this.#minuteUntil - MINUTE_MS
-    if (!isOver) return
-    this.#closeMinute()
-    this.#writeAside()
+    return now >= this.#minuteUntil || now < this.#minuteUntil - MINUTE_MS
   }
 
-  #writeAside(): void {
+  /** Closes the minute if it is over, and writes what there is. */
+  #wake(): void {
+    if (this.#counting.size > 0 && this.#isMinuteOver()) {
+      this.#closeMinute()
+      this.#beginMinute()
+    }
+    if (this.#writing) return
+    if (this.#unwritten.size === 0) {
+      this.#plan()
+      return
+    }
+    this.#cancelTimer?.()
     this.#writing = this.#write().then(() => {
       this.#writing = null
       this.#plan()
@@ -108,55 +119,56 @@ export class RefusalSums {
 
   #plan(): void {
     if (this.#isStopped) return
-    if (this.#unwritten.length > 0) this.#wakeAfter(TRY_AGAIN_AFTER_MS)
-    else if (this.#counting.size > 0) this.#wakeAfter(Math.max(0, this.#minuteUntil - this.#server.clock.now()))
-  }
-
-  #wakeAfter(delayMs: number): void {
+    const waits = [
+      ...(this.#unwritten.size > 0 ? [TRY_AGAIN_AFTER_MS] : []),
+      ...(this.#counting.size > 0 ? [Math.max(0, this.#minuteUntil - this.#server.clock.now())] : []),
+    ]
     this.#cancelTimer?.()
-    this.#cancelTimer = this.#server.clock.after(Math.min(delayMs, MINUTE_MS), () => {
-      if (this.#unwritten.length > 0) return this.#writeAside()
-      this.#endMinute()
-      // It woke too early.
-      if (this.#unwritten.length === 0) this.#plan()
-    })
+    if (waits.length > 0)
+      this.#cancelTimer = this.#server.clock.after(Math.min(...waits, MINUTE_MS), () => this.#wake())
   }
 
   #closeMinute(): void {
-    const { clock, nextRequestId } = this.#server
-    const now = clock.now()
-    // Of the minute that was counted, or of now when that was long ago: rows lie in the order of their times, and who
-    // looks for a time relies on it to the minute.
-    const isLate = now >= this.#minuteUntil + MINUTE_MS
-    const until = isLate ? now : Math.min(now, this.#minuteUntil - 1)
-    this.#unwritten = [...this.#counting.values()].map((sum) => ({
-      ...sum,
-      requestId: nextRequestId(),
-      since: Math.min(sum.since, until),
-      until,
-    }))
-    this.#counting = new Map()
+    const now = this.#server.clock.now()
+    for (const [key, { latest, ...sum }] of this.#counting) {
+      if (this.#unwritten.has(key)) continue
+      const until = timeOfRow(Math.min(latest, now), now)
+      const requestId = this.#server.nextRequestId()
+      this.#unwritten.set(key, { ...sum, requestId, since: Math.min(sum.since, until), until })
+      this.#counting.delete(key)
+    }
   }
 
   /** True when nothing is left to be written. Never rejects. */
   async #write(): Promise<boolean> {
-    while (this.#unwritten.length > 0) {
-      const some = this.#unwritten.slice(0, MOST_AT_ONCE)
-      if (!(await this.#isKept(some))) return false
-      this.#unwritten = this.#unwritten.slice(some.length)
-    }
-    return true
+    const now = this.#server.clock.now()
+    const tries = [...this.#unwritten].map(async ([key, sum]) => {
+      const row = { ...sum, until: timeOfRow(sum.until, now) }
+      this.#unwritten.set(key, row)
+      if (await this.#isKept(row)) this.#unwritten.delete(key)
+    })
+    await Promise.all(tries)
+    return this.#unwritten.size === 0
   }
 
-  async #isKept(sums: readonly SummedRefusals[]): Promise<boolean> {
+  async #isKept(sum: SummedRefusals): Promise<boolean> {
     try {
-      return await this.#intake.logSummed(sums)
+      return await this.#intake.logSummed(sum)
     } catch (error) {
-      const requestId = sums[0]?.requestId ?? ''
+      const { requestId } = sum
       this.#server.log.error({ requestId, err: error }, 'refused requests that were summed up could not be logged')
       return false
     }
   }
+}
+
+/**
+ * The end of the minute in which the last of them came: so it is of the same hour. Or now when that was long ago, because rows lie
+ * in the order of their times, and whoever looks for a time relies on it to the minute.
+ */
+function timeOfRow(latest: number, now: number): number {
+  const end = Math.min(latest - (latest % MINUTE_MS) + MINUTE_MS - 1, now)
+  return now - end < MINUTE_MS ? end : now
 }
 
 function keyOf(tokenId: TokenId, reason: RefusalCode): string {

@@ -67,6 +67,39 @@ describe('what PostgreSQL keeps of requests besides messages', () => {
     await world.close()
   })
 
+  it('G10: counts refused requests once, also where a first try has neither failed nor come through', async () => {
+    const world = await newPostgresWorld()
+    const { accountId, tokenId } = await addSender(world)
+    const now = world.clock.now()
+    const sum = {
+      requestId: 'sum',
+      accountId,
+      tokenId,
+      status: 429,
+      code: 'HC-5',
+      errors: '[]',
+      requests: 3,
+      since: now,
+      until: now,
+    }
+    // Such as one that waits for its standby, and whose connection was given up meanwhile.
+    const first = await world.session()
+    await first.query('begin')
+    await first.query(
+      `select log_summed_requests(500, array[$1], array[$2], '{sum}', array[$3::bigint], array[$3::bigint], '{429}', '{HC-5}', '{[]}', '{3}')`,
+      [accountId, tokenId, now],
+    )
+
+    const meanwhile = await world.intake.logSummed(sum)
+    await first.query('commit')
+    const after = await world.intake.logSummed(sum)
+
+    assert.deepEqual([meanwhile, after], [false, true])
+    const { rows } = await first.query('select summed_requests from request')
+    assert.deepEqual(rows, [{ summed_requests: 3 }])
+    await world.close()
+  })
+
   it('keeps refused requests of one turn, whatever their bodies hold', async () => {
     const world = await newPostgresWorld()
     const sender = await addSender(world)

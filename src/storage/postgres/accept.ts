@@ -59,7 +59,7 @@ export class PostgresIntake implements Intake {
       run: (candidates, how) => this.#acceptBatch(candidates, how),
       onTrouble: () => this.#noteTrouble(),
     })
-    this.#log = new RequestLog(clock, background)
+    this.#log = new RequestLog({ clock, link: background, onTrouble: () => this.#noteTrouble() })
     this.#notes = new AcceptanceNotes(background)
     this.#channels = new KnownChannels(parts.refusedByChannel)
   }
@@ -97,14 +97,12 @@ export class PostgresIntake implements Intake {
   async logRefused(request: RefusedRequest): Promise<boolean> {
     const isKept = await this.#log.keep(request)
     if (isKept) this.#notes.used(request.tokenId, request.facts.receivedAt)
-    else this.#noteTrouble()
     return isKept
   }
 
-  async logSummed(sums: readonly SummedRefusals[]): Promise<boolean> {
-    const isKept = await this.#log.keepSums(sums)
-    if (!isKept) this.#noteTrouble()
-    else for (const { tokenId, since } of sums) this.#notes.used(tokenId, since)
+  async logSummed(sum: SummedRefusals): Promise<boolean> {
+    const isKept = await this.#log.keepSum(sum)
+    if (isKept) this.#notes.used(sum.tokenId, sum.since)
     return isKept
   }
 

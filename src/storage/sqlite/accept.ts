@@ -148,11 +148,9 @@ export class SqliteIntake implements Intake, Participant {
     }
   }
 
-  async logSummed(sums: readonly SummedRefusals[]): Promise<boolean> {
+  async logSummed(sum: SummedRefusals): Promise<boolean> {
     try {
-      await this.#parts.commits.submit(() => {
-        for (const sum of sums) this.#writeSum(sum)
-      })
+      await this.#parts.commits.submit(() => this.#writeSum(sum))
       return true
     } catch (error) {
       if (error instanceof StorageUnavailable) return false

@@ -111,9 +111,9 @@ export class StubIntake implements Intake {
     return this.canLog
   }
 
-  async logSummed(sums: readonly SummedRefusals[]): Promise<boolean> {
+  async logSummed(sum: SummedRefusals): Promise<boolean> {
     await new Promise(setImmediate)
-    if (this.canLog) this.summed.push(...sums)
+    if (this.canLog) this.summed.push(sum)
     return this.canLog
   }
 

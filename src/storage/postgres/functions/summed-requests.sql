@@ -1,5 +1,6 @@
 -- How many requests were refused that are not kept one by one. Whoever does not know whether it was written tries it again,
--- and what has its id already is left alone.
+-- and what has its id already is left alone. The lock is let go of once the commit can be seen: so a first try that still waits for
+-- the disk, or for a standby, is not overlooked.
 create or replace function log_summed_requests(
   lock_ms integer, account_ids text[], token_ids text[], request_ids text[], since bigint[], until bigint[], statuses integer[],
   codes text[], faults text[], counts integer[]
@@ -7,6 +8,7 @@ create or replace function log_summed_requests(
 as $$
 begin
   perform make_durable(lock_ms);
+  perform pg_advisory_xact_lock(8, 0);
   insert into request (account_id, token_id, request_id, received_at, took_us, status, code, errors, summed_requests, summed_since)
     select s.account_id, s.token_id, s.request_id, s.until, 0, s.status, s.code, s.faults, s.requests, s.since
       from unnest(account_ids, token_ids, request_ids, since, until, statuses, codes, faults, counts)
