@@ -187,7 +187,11 @@ export class AcceptQueue {
       return this.#carry(this.#stillWanted(jobs), { ...how, isPatient: false, lockMs: IMPATIENT_LOCK_MS })
     }
     if (jobs.length === 1) {
-      if (kind !== 'contended') return this.#turnAway(jobs, error)
+      if (kind === 'data') return this.#turnAway(jobs, error)
+      if (kind === 'damaged') {
+        for (const job of jobs) job.resolve({ kind: 'unavailable', code: 'not_accepted' })
+        return
+      }
       for (const { candidate } of jobs) this.#taken.note(candidate, 'lane', performance.now())
       return this.#standBack(jobs)
     }

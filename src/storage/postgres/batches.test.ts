@@ -94,6 +94,17 @@ describe('batches', () => {
     )
   })
 
+  it('G11: ask for each alone no longer once it is clear that all meet the damage', async () => {
+    let asked = 0
+    const run = failing(() => ++asked > 0, new StorageDamaged(new Error()))
+    const { batches } = newBatches({ run })
+
+    const results = await Promise.allSettled(Array.from({ length: 64 }, (_, at) => batches.submit(at)))
+
+    assert.ok(results.every(({ status }) => status === 'rejected'))
+    assert.ok(asked < 30, `${asked} statements for 64`)
+  })
+
   it('ask again where somebody else held a lock, and say at last that storage is not available', async () => {
     const contended = new StatementRefused('contended', new Error())
     let asked = 0

@@ -23,6 +23,7 @@ export interface BatchesOptions<Given, Result> {
 }
 
 const CONTENDED_RETRIES = 3
+const MOST_DAMAGED_ALONE = 8
 
 /**
  * Lets all who ask in one turn of the event loop share one statement, and whoever comes while all ways are taken share
@@ -109,26 +110,43 @@ export class Batches<Given, Result> {
     return Math.min(mostPerBatch, ways > 1 ? Math.ceil(this.#queue.length / ways) : this.#queue.length)
   }
 
-  async #carry(jobs: readonly Job<Given, Result>[], way: number, retries = CONTENDED_RETRIES): Promise<void> {
+  async #carry(jobs: readonly Job<Given, Result>[], way: number, trial: Trial = newTrial()): Promise<void> {
     try {
       const results = await this.#options.run(
         jobs.map((job) => job.given),
         way,
       )
+      trial.damage.isAnyWhole = true
       for (const [at, job] of jobs.entries()) job.resolve(results[at] as Result)
     } catch (error) {
-      const isOfOne = error instanceof StorageDamaged || (error instanceof StatementRefused && error.kind === 'data')
       if (error instanceof StatementRefused && error.kind === 'contended') {
-        if (retries > 0) return this.#carry(jobs, way, retries - 1)
+        if (trial.retries > 0) return this.#carry(jobs, way, { ...trial, retries: trial.retries - 1 })
         return rejectAll(jobs, new StorageUnavailable('somebody else holds a lock', false, { cause: error }))
       }
-      if (!isOfOne || jobs.length === 1) return rejectAll(jobs, error)
+      if (jobs.length === 1 && error instanceof StorageDamaged) trial.damage.alone += 1
+      if (jobs.length === 1 || !isOfOne(error, trial)) return rejectAll(jobs, error)
       // One bad row never fails the others.
       const middle = jobs.length >> 1
-      await this.#carry(jobs.slice(0, middle), way)
-      await this.#carry(jobs.slice(middle), way)
+      await this.#carry(jobs.slice(0, middle), way, trial)
+      await this.#carry(jobs.slice(middle), way, trial)
     }
   }
+}
+
+interface Trial {
+  readonly retries: number
+  /** Of all parts of the batch: how many alone met something damaged, and whether any part met nothing. */
+  readonly damage: { alone: number; isAnyWhole: boolean }
+}
+
+function newTrial(): Trial {
+  return { retries: CONTENDED_RETRIES, damage: { alone: 0, isAnyWhole: false } }
+}
+
+/** Whether others of the batch may be written. What so many met, one after the other, everybody meets. */
+function isOfOne(error: unknown, { damage }: Trial): boolean {
+  if (error instanceof StorageDamaged) return damage.isAnyWhole || damage.alone < MOST_DAMAGED_ALONE
+  return error instanceof StatementRefused && error.kind === 'data'
 }
 
 function rejectAll(jobs: readonly Job<unknown, never>[] | readonly Job<never, never>[], error: unknown): void {

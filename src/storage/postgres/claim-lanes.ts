@@ -1,7 +1,15 @@
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../core/connection/lane-policy.ts'
 import { CLAIM_LASTS_MS } from '../../core/dispatch/worker-claim.ts'
 import type { ConnectionId, WorkerId } from '../../core/ids.ts'
-import type { ClaimedLane, HeadMemory, LaneMemory, Lanes, OpenAttempt, TroubleMemory } from '../../core/ports/lanes.ts'
+import {
+  type ClaimedLane,
+  type HeadMemory,
+  type LaneMemory,
+  type Lanes,
+  type OpenAttempt,
+  StorageUnavailable,
+  type TroubleMemory,
+} from '../../core/ports/lanes.ts'
 import { Batches } from './batches.ts'
 import { bigintArray, textArray } from './binary-arrays.ts'
 import type { DatabaseClock } from './database-clock.ts'
@@ -51,23 +59,27 @@ export class LaneClaims {
     const wanted = only?.filter((id) => !held.has(id)) ?? null
     if (wanted?.length === 0) return []
     const claimed = new Map<ConnectionId, ClaimedLane>()
-    const damaged: StorageDamaged[] = []
-    // Some may have been taken by others since the look, so there may be room for more of what it found.
-    for await (const free of this.#looks(worker, wanted)) {
-      while (claimed.size < limit) {
-        const chosen: ConnectionId[] = []
-        for (let id = free.pop(); id !== undefined; id = free.pop()) {
-          if (!held.has(id) && !claimed.has(id) && !leave(id)) chosen.push(id)
-          if (chosen.length + claimed.size === limit) break
+    let failure: StorageUnavailable | null = null
+    try {
+      // Some may have been taken by others since the look, so there may be room for more of what it found.
+      for await (const free of this.#looks(worker, wanted)) {
+        while (claimed.size < limit) {
+          const chosen: ConnectionId[] = []
+          for (let id = free.pop(); id !== undefined; id = free.pop()) {
+            if (!held.has(id) && !claimed.has(id) && !leave(id)) chosen.push(id)
+            if (chosen.length + claimed.size === limit) break
+          }
+          if (chosen.length === 0) break
+          failure = (await this.#takeInto(claimed, worker, chosen)) ?? failure
         }
-        if (chosen.length === 0) break
-        for (const lane of await this.#takeReadable(worker, { ids: chosen, damaged }))
-          claimed.set(lane.connectionId, lane)
+        if (claimed.size === limit) break
       }
-      if (claimed.size === limit) break
+    } catch (error) {
+      if (!(error instanceof StorageUnavailable)) throw error
+      failure = error
     }
-    // Told when nothing else was claimed: what was claimed must reach whoever asked for it.
-    if (claimed.size === 0 && damaged[0]) throw damaged[0]
+    // What was claimed must reach whoever asked for it: a lane that nobody here knows of would count as a crash of its attempt.
+    if (claimed.size === 0 && failure) throw failure
     return [...claimed.values()]
   }
 
@@ -103,22 +115,21 @@ export class LaneClaims {
     return free === '' ? [] : (free.split(',') as ConnectionId[]).reverse()
   }
 
-  /** A lane that cannot be read keeps no other from being claimed. */
-  async #takeReadable(
+  /** A lane that cannot be read keeps no other from being claimed: returned is what was met there, or null. */
+  async #takeInto(
+    claimed: Map<ConnectionId, ClaimedLane>,
     worker: WorkerId,
-    { ids, damaged }: { ids: readonly ConnectionId[]; damaged: StorageDamaged[] },
-  ): Promise<readonly ClaimedLane[]> {
+    ids: readonly ConnectionId[],
+  ): Promise<StorageDamaged | null> {
     try {
-      return await this.#take(worker, ids)
+      for (const lane of await this.#take(worker, ids)) claimed.set(lane.connectionId, lane)
+      return null
     } catch (error) {
       if (!(error instanceof StorageDamaged)) throw error
-      if (ids.length === 1) {
-        damaged.push(error)
-        return []
-      }
+      if (ids.length === 1) return error
       const middle = ids.length >> 1
-      const first = await this.#takeReadable(worker, { ids: ids.slice(0, middle), damaged })
-      return [...first, ...(await this.#takeReadable(worker, { ids: ids.slice(middle), damaged }))]
+      const first = await this.#takeInto(claimed, worker, ids.slice(0, middle))
+      return (await this.#takeInto(claimed, worker, ids.slice(middle))) ?? first
     }
   }
 

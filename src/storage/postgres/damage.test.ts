@@ -41,6 +41,7 @@ describe('damage that one lane meets', () => {
 
     const kinds = results.map((result) => (result.kind === 'unavailable' ? result.code : result.kind))
     assert.deepEqual(kinds, ['accepted', 'accepted', 'not_accepted', 'accepted', 'accepted'])
+    assert.equal(await world.storage.isWritable(), true)
   })
 
   it('G8 G11: lets all others be claimed, and is told of once these are held', async () => {

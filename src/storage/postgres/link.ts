@@ -28,6 +28,7 @@ const NAMES_REFUSED = ['26000', '42P05', '0A000']
 
 const WHY_NOTHING_WAS_WRITTEN: Readonly<Partial<Record<Kind, string>>> = {
   full: 'the database has no room',
+  'used-up': 'the database has used up its transactions and must be vacuumed',
   denied: 'the database denies its user a right',
   'not-there': 'the tables of the database have changed',
 }

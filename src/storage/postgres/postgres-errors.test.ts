@@ -49,8 +49,8 @@ describe('what an error leaves behind', () => {
     ['not-there', serverSays('42P01')],
     ['not-there', serverSays('42703')],
     ['not-there', serverSays('42883')],
-    ['full', Object.assign(serverSays('54000'), { routine: 'GetNewTransactionId' })],
-    ['full', Object.assign(serverSays('54000'), { routine: 'GetNewMultiXactId' })],
+    ['used-up', Object.assign(serverSays('54000'), { routine: 'GetNewTransactionId' })],
+    ['used-up', Object.assign(serverSays('54000'), { routine: 'GetNewMultiXactId' })],
     ['unknown', serverSays('57P01', 'FATAL')],
     ['unknown', serverSays('57P02', 'FATAL')],
     ['unknown', serverSays('57P05', 'FATAL')],
@@ -262,6 +262,11 @@ describe('what people are told whose change failed', () => {
   it.each([
     [serverSays('55P03'), 'database_busy', /Nothing was changed: try again/],
     [serverSays('53100'), 'database_unavailable', /db\.example:5432 is out of room \(words\)\. Nothing was changed/],
+    [
+      Object.assign(serverSays('54000'), { routine: 'GetNewTransactionId' }),
+      'database_unavailable',
+      /has used up its transactions \(words\)\. Nothing was changed: .*vacuumdb/,
+    ],
     [serverSays('25006'), 'database_unavailable', /takes no writes.*name the primary/],
     [serverSays('42501'), 'database_unavailable', /denies its user a right \(words\)\. Nothing was changed: grant it/],
     [

@@ -10,7 +10,8 @@ import { Refusal } from '../../core/refusals.ts'
  * Of all others nothing was written:
  *
  * - `contended`: somebody else held a lock for too long, or both waited for each other. The same may succeed now.
- * - `full`: the server is out of room, memory, connections or numbers for transactions.
+ * - `full`: the server is out of room, memory or connections.
+ * - `used-up`: so are its numbers for transactions, until it has been vacuumed.
  * - `read-only`: a standby, or a server that was told to take no writes.
  * - `unjudged`: the connection leads to another server than before, at which nobody has looked yet.
  * - `denied`: the role lacks a right that it had, or will be given.
@@ -25,6 +26,7 @@ export type Kind =
   | 'not-written'
   | 'unknown'
   | 'full'
+  | 'used-up'
   | 'contended'
   | 'read-only'
   | 'unjudged'
@@ -102,7 +104,7 @@ export function classify(error: unknown): Kind {
 }
 
 function kindOf({ code = '', severity, routine = '' }: DatabaseError): Kind {
-  if (NUMBERS_OF_TRANSACTIONS.test(routine)) return 'full'
+  if (NUMBERS_OF_TRANSACTIONS.test(routine)) return 'used-up'
   const kind = KINDS[code] ?? KINDS[code.slice(0, 2)]
   if (kind) return kind
   // An ERROR rolls back. Anything worse ends the connection, and may have come after a commit. A server that speaks
@@ -211,6 +213,10 @@ export function translateStatementError(error: unknown, url: string): unknown {
     case 'full':
       return unavailable(
         `PostgreSQL at ${describeServer(url)} is out of room (${wordsOf(error)}). Nothing was changed: make room and try again.`,
+      )
+    case 'used-up':
+      return unavailable(
+        `PostgreSQL at ${describeServer(url)} has used up its transactions (${wordsOf(error)}). Nothing was changed: end what keeps it from vacuuming, run vacuumdb --all --freeze, and try again.`,
       )
     case 'read-only':
       return unavailable(

@@ -17,6 +17,8 @@ export interface ServerSurvey {
   readonly connections: number
   /** How many transactions it can still make if nothing is vacuumed; then it writes no more. */
   readonly transactionsLeft: number
+  /** How many more it has made than it was told to make before it vacuums in any case; below 0: so many fewer. */
+  readonly transactionsOverdue: number
   readonly isSuperuser: boolean
   /** Something between us and the server answers for it, such as a pooler. */
   readonly isThroughPooler: boolean
@@ -37,7 +39,8 @@ const LOOK = `select current_setting('server_version') as version, current_setti
     pg_backend_pid() as pid,
     current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as connections,
     (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used,
-    (select max(age(datfrozenxid)) from pg_database) as transactions`
+    (select max(age(datfrozenxid)) from pg_database) as transactions,
+    current_setting('autovacuum_freeze_max_age')::bigint as vacuums_after`
 
 /** Refuses, as the service does, a server that it could not trust, and tables that are not for it. */
 export async function surveyServer(url: string, now: () => number): Promise<ServerSurvey> {
@@ -57,6 +60,7 @@ export async function surveyServer(url: string, now: () => number): Promise<Serv
       connections: Number(found['connections']),
       connectionsLeft: Number(found['connections']) - Number(found['used']),
       transactionsLeft: MOST_TRANSACTIONS - Number(found['transactions']),
+      transactionsOverdue: Number(found['transactions']) - Number(found['vacuums_after']),
       isSuperuser: found['is_superuser'] === true,
       isThroughPooler: processOf(client) !== Number(found['pid']),
       ...(await compareClocks(ask, now)),

@@ -18,7 +18,7 @@ export function judgeAttention({ hold, unconfirmed, standing, tokens }: Attentio
   if (hold)
     found.push(
       warning(
-        `All lanes are held, and nothing is sent: ${hold.reason}`,
+        `All lanes are held, and no attempt begins: ${hold.reason}`,
         'When what it says is settled: nuncio hold --release',
         { since: new Date(hold.since).toISOString() },
       ),

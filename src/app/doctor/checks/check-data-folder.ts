@@ -1,5 +1,4 @@
 import { accessSync, constants, lstatSync, type Stats, statSync } from 'node:fs'
-import { userInfo } from 'node:os'
 import type { Examination } from '../examination.ts'
 import { ok, skipped, trouble, type Verdict, warning } from '../finding.ts'
 import { nearestFolder } from '../machine/nearest-folder.ts'
@@ -57,7 +56,8 @@ export function judgeFolder({ path, found, mayUse, ownUid, above }: FolderLook):
 
 function lookAt(path: string): FolderLook {
   const above = nearestFolder(path)
-  const ownUid = userInfo().uid
+  // On Windows users have no numbers.
+  const ownUid = process.geteuid?.() ?? -1
   return { path, found: statOf(path), mayUse: mayUse(above), ownUid, above }
 }
 

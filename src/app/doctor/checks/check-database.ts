@@ -10,8 +10,9 @@ const SYNCHRONOUS_FULL = 2
 const LARGE_WAL_BYTES = 1024 * MB
 // What one process may need at once.
 const CONNECTIONS_OF_A_PROCESS = 12
-// Vacuuming keeps some 1,900 million ready. With fewer than this it has been kept from it for long.
+// With fewer than this a server should have vacuumed long ago, unless it was told to wait for longer.
 const FEW_TRANSACTIONS = 1_000_000_000
+const LATE_BY_TRANSACTIONS = 100_000_000
 
 export async function checkDatabase({ settings, now }: Examination): Promise<readonly Verdict[]> {
   if (!settings) return [skipped('The settings are wrong, so that nobody knows which database is meant.')]
@@ -69,7 +70,7 @@ export function judgeServer(
   { database, processes }: Pick<Settings, 'database' | 'processes'>,
 ): readonly Verdict[] {
   const { server, version, connections, connectionsLeft, synchronousStandbys, isThroughPooler } = survey
-  const { fsync, fullPageWrites, synchronousCommit, isSuperuser, transactionsLeft } = survey
+  const { fsync, fullPageWrites, synchronousCommit, isSuperuser, transactionsLeft, transactionsOverdue } = survey
   const facts = { server, version, fsync, fullPageWrites, synchronousCommit, synchronousStandbys }
   const more = { ...facts, connections, connectionsLeft, isSuperuser, isThroughPooler }
   const standbys = synchronousStandbys === '' ? 'no standby has it when it is answered' : 'a standby has it, too'
@@ -86,7 +87,8 @@ export function judgeServer(
         { connections, connectionsLeft },
       ),
     )
-  if (transactionsLeft < FEW_TRANSACTIONS)
+  const isLate = transactionsOverdue > LATE_BY_TRANSACTIONS || transactionsLeft < LATE_BY_TRANSACTIONS
+  if (transactionsLeft < FEW_TRANSACTIONS && isLate)
     found.push(
       warning(
         `The server has ${Math.max(0, Math.floor(transactionsLeft / 1_000_000))} million transactions left, and then writes no more: something keeps it from vacuuming.`,

@@ -141,6 +141,7 @@ describe('the judge of databases', () => {
       connectionsLeft: 90,
       connections: 97,
       transactionsLeft: 1_900_000_000,
+      transactionsOverdue: -100_000_000,
       isSuperuser: false,
       isThroughPooler: false,
       clockAheadMs: 0,
@@ -158,8 +159,9 @@ describe('the judge of databases', () => {
 
     assert.deepEqual(standings({}), ['ok'])
     assert.deepEqual(standings({ connectionsLeft: 4 }), ['ok', 'warning'])
-    assert.deepEqual(standings({ transactionsLeft: 500_000_000 }), ['ok', 'warning'])
-    assert.deepEqual(standings({ transactionsLeft: -5 }), ['ok', 'warning'])
+    assert.deepEqual(standings({ transactionsLeft: 500_000_000, transactionsOverdue: 900_000_000 }), ['ok', 'warning'])
+    assert.deepEqual(standings({ transactionsLeft: 500_000_000, transactionsOverdue: -100_000_000 }), ['ok'])
+    assert.deepEqual(standings({ transactionsLeft: -5, transactionsOverdue: 0 }), ['ok', 'warning'])
     assert.deepEqual(standings({ isSuperuser: true }), ['ok', 'warning'])
     assert.deepEqual(standings({ isThroughPooler: true, connectionsLeft: 0 }), ['ok', 'warning'])
   })
