@@ -7,7 +7,7 @@ import { APPLICATION_ID } from './migrate.ts'
 import { isThere } from './open-database.ts'
 import { pragma } from './pragma.ts'
 import { readBackupFacts } from './read-backup-facts.ts'
-import { damaged, storageTrouble, translateOpenError } from './sqlite-errors.ts'
+import { damaged, isOfWriting, translateOpenError } from './sqlite-errors.ts'
 
 // A mebibyte: some milliseconds of a disk, and then others have it.
 const PAGES_AT_ONCE = 256
@@ -31,8 +31,8 @@ export interface OnlineCopy {
  * builds all trees anew, without a rest and without saying how far it is.
  */
 export async function copyOnline({ path, target, onProgress }: OnlineCopy): Promise<BackupFacts> {
-  // Until the copying begins only the log beside the source takes room, and from then on the copy does.
-  let takesRoom = path
+  // Until the copying begins only the log beside the source is written, and from then on the copy is.
+  let written = path
   try {
     if (!isThere(path))
       throw new Refusal('database_unavailable', `There is no database at ${path}, so there is nothing to back up.`)
@@ -42,13 +42,13 @@ export async function copyOnline({ path, target, onProgress }: OnlineCopy): Prom
       source.exec('begin')
       // The snapshot begins with the first read.
       source.prepare('select mark from remembrance').get()
-      takesRoom = target
+      written = target
       await copyPages({ source, path, target, onProgress })
     } finally {
       source.close()
     }
   } catch (error) {
-    throw translateOpenError(error, storageTrouble(error) === 'full' ? takesRoom : path)
+    throw translateOpenError(error, isOfWriting(error) ? written : path)
   }
   return finishCopy(target, path, onProgress)
 }
@@ -94,8 +94,7 @@ async function finishCopy(target: string, path: string, onProgress: OnlineCopy['
     onProgress({ doing: 'checking', done: size, of: size })
     return readBackupFacts(copy)
   } catch (error) {
-    // It is the copy that takes room.
-    throw translateOpenError(error, storageTrouble(error) === 'full' ? target : path)
+    throw translateOpenError(error, isOfWriting(error) ? target : path)
   } finally {
     copy.close()
   }

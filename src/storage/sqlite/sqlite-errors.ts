@@ -15,6 +15,8 @@ const CODES = {
 /** Making room for the shared-memory index failed: a full disk reports itself so. */
 const IO_ERROR_SHM_SIZE = 4874
 
+const WRITING: readonly number[] = [CODES.readOnly, CODES.cantOpen]
+
 /** The same, of files that are no database. */
 const NO_ROOM = ['ENOSPC', 'EDQUOT']
 
@@ -48,6 +50,12 @@ export function storageTrouble(error: unknown): StorageTrouble | null {
     default:
       return null
   }
+}
+
+/** Whether it is about what was being written, where one file is read into another: no room, or no right. */
+export function isOfWriting(error: unknown): boolean {
+  const code = resultCode(error)
+  return storageTrouble(error) === 'full' || (code !== null && WRITING.includes(code & 0xff))
 }
 
 /** Whether SQLite refused the statement itself, as it would again. */

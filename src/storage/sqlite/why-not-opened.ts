@@ -1,5 +1,4 @@
 import { accessSync, constants, type Stats, statSync } from 'node:fs'
-import { userInfo } from 'node:os'
 import { dirname } from 'node:path'
 
 const { R_OK, W_OK, X_OK } = constants
@@ -44,7 +43,7 @@ function whyNotUsed(place: string, found: Stats): string | null {
     const code = error instanceof Error && 'code' in error ? error.code : null
     return code === 'EROFS'
       ? `The disk of ${place} is mounted read-only. Mount it so that it can be written, or point NUNCIO_DATA_DIR at another folder.`
-      : `This user (${userInfo().uid}) may not write to ${place}, which belongs to the user ${found.uid} (mode ${(found.mode & 0o777).toString(8)}). Run it as the user that runs Nuncio; if that is this one, give it the right with chown or chmod.`
+      : `This user (${String(process.geteuid?.())}) may not write to ${place}, which belongs to the user ${found.uid} (mode ${(found.mode & 0o777).toString(8)}). Run it as the user that runs Nuncio; if that is this one, give it the right with chown or chmod.`
   }
 }
 
