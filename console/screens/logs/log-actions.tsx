@@ -81,7 +81,7 @@ function useDeeds(
   }
   const retrying: Asking = {
     title: 'Send this message again?',
-    text: `${isContradicted ? 'A report of the network contradicts that this one did not arrive: see its story. If it did, the recipient gets the same message twice.' : 'This one did not arrive.'} A new message with the same content goes to the end of the lane of ${connection.number}.`,
+    text: `${isContradicted ? 'A report of the network does not fit what is known of this one: see its story. If it did arrive, the recipient gets the same message twice.' : 'This one did not arrive.'} A new message with the same content goes to the end of the lane of ${connection.number}.`,
     confirmLabel: 'Retry',
     isDanger: isContradicted,
     act: () => openNew(retry.mutateAsync({ params })),

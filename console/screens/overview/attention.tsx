@@ -20,7 +20,7 @@ export function HoldBanner({ hold }: Pick<OverviewReply, 'hold'>) {
     >
       <Stack gap="xs">
         <Text size="sm" component="div">
-          Since <TimeAgo at={hold.since} />, no attempt begins on any connection: {hold.reason}. One that had begun was
+          Since <TimeAgo at={hold.since} />, no attempt begins on any connection: {hold.reason}. One that had begun is
           brought to its end. Messages are still accepted, and wait in their order.
         </Text>
         <Text size="sm" component="div">

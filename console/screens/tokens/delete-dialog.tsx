@@ -56,10 +56,12 @@ function WhoUsedIt({ use }: { readonly use: TokenUseReply }) {
     )
   }
   const addresses = byAddress(use.callers)
+  const withoutAddress = requests - addresses.reduce((sum, [, count]) => sum + count, 0)
   return (
     <>
       <Text size="sm" mt="sm" fw={600}>
-        It was used {counted(requests, 'time')} {since}, by {counted(addresses.length, 'address', 'addresses')}:
+        It was used {counted(requests, 'time')} {since}
+        {addresses.length > 0 ? `, by ${counted(addresses.length, 'address', 'addresses')}` : ''}:
       </Text>
       <List size="sm" mt={4}>
         {addresses.slice(0, MOST_ADDRESSES).map(([address, count]) => (
@@ -68,6 +70,9 @@ function WhoUsedIt({ use }: { readonly use: TokenUseReply }) {
           </List.Item>
         ))}
         {addresses.length > MOST_ADDRESSES ? <List.Item>{addresses.length - MOST_ADDRESSES} more</List.Item> : null}
+        {withoutAddress > 0 ? (
+          <List.Item>Refused, and not listed one by one: {counted(withoutAddress, 'request')}</List.Item>
+        ) : null}
       </List>
     </>
   )
@@ -75,9 +80,7 @@ function WhoUsedIt({ use }: { readonly use: TokenUseReply }) {
 
 function byAddress(callers: TokenUseReply['callers']): (readonly [string, number])[] {
   const sums = new Map<string, number>()
-  for (const { address, requests } of callers) {
-    const name = address ?? 'Address not kept'
-    sums.set(name, (sums.get(name) ?? 0) + requests)
-  }
+  for (const { address, requests } of callers)
+    if (address !== null) sums.set(address, (sums.get(address) ?? 0) + requests)
   return [...sums].sort(([, one], [, other]) => other - one)
 }

@@ -1,4 +1,5 @@
 import type { RequestView } from '../../core/ports/administration.ts'
+import { counted } from './counted.ts'
 import { shorten } from './printable.ts'
 import { relativeTime } from './times.ts'
 
@@ -25,7 +26,7 @@ export function requestRow(request: RequestView, now: number): readonly string[]
     requestId,
     relativeTime(receivedAt, now),
     String(status),
-    request.summed ? `${outcome} ${request.summed.requests} times` : outcome,
+    request.summed ? `${outcome} ${counted(request.summed.requests, 'time')}` : outcome,
     request.state ?? shorten(request.errors.map(({ code }) => code).join(', '), LONGEST_ERRORS),
     shorten(connection ?? '–', LONGEST_NUMBER),
     shorten(to ?? '–', LONGEST_NUMBER),

@@ -24,7 +24,7 @@ export const ALARM_KINDS = {
   lanes_held: {
     of: 'installation',
     severity: 'critical',
-    means: 'All lanes are held, so nothing is sent on any connection until a person releases them (G12).',
+    means: 'All lanes are held, so no attempt begins on any connection until a person releases them (G12).',
     nextStep: 'Look at what was sent meanwhile, cancel what must not go out again, then: nuncio hold --release',
     raisedAfterMs: 0,
     clearedAfterMs: 0,

@@ -70,7 +70,7 @@ class Facts {
 }
 
 const CAUSES: Readonly<Record<AlarmKind, (facts: Facts) => string>> = {
-  lanes_held: (facts) => `All lanes have been held for ${facts.since}: ${facts.text('reason')}. Nothing is sent.`,
+  lanes_held: (facts) => `All lanes have been held for ${facts.since}: ${facts.text('reason')}. No attempt begins.`,
   no_worker: (facts) =>
     facts.has('lastAt')
       ? `No process dispatches: the last that did was heard of ${facts.age('lastAt')} ago. Nothing is sent.`

@@ -240,7 +240,7 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
 
     assert.equal(
       sentence,
-      'It was cancelled and not sent. But a report of the network contradicts this: see the story.',
+      'It was cancelled and not sent. But a report of the network does not fit this: see the story.',
     )
   })
 

@@ -32,8 +32,8 @@ const COLUMNS: readonly (readonly [name: string, read: (entry: LogEntry) => stri
   ],
   ['message_id', ({ messageId }) => messageId],
   ['request_id', ({ requestId }) => requestId],
-  // More than one: so many were refused alike, from then on and until they were received.
-  ['requests', ({ summed }) => summed?.requests ?? 1],
+  // More than one: so many were refused alike, from then on and until they were received. A message that a person made had none.
+  ['requests', ({ summed, outcome }) => summed?.requests ?? (outcome === 'copied' ? null : 1)],
   ['requests_since', ({ summed }) => (summed ? new Date(summed.since).toISOString() : null)],
 ]
 

@@ -107,7 +107,7 @@ function summedText({ requests }: NonNullable<LogStory['entry']['summed']>): str
 /** Why it stands so, is said beside it. */
 function stateSentence(story: NonNullable<LogStory['message']>): string {
   const isContradicted = story.timeline.some(({ kind }) => kind === 'receipt-contrary')
-  return `${becameSentence(story)}${isContradicted ? ' But a report of the network contradicts this: see the story.' : ''}`
+  return `${becameSentence(story)}${isContradicted ? ' But a report of the network does not fit this: see the story.' : ''}`
 }
 
 function becameSentence({ message, timeline, position }: NonNullable<LogStory['message']>): string {

@@ -98,10 +98,12 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
     await world.accept({ connectionId, acceptedAt: NOON - 1 })
     await refuse(account, NOON - 1)
 
-    const { totals, bars, barMs, countedAt } = await read('1h')
+    const { totals, bars, barMs, countedAt, attention } = await read('1h')
 
     assert.deepEqual([totals.accepted, totals.failed, totals.waiting, totals.refused], [2, 1, 1, 1])
     assert.deepEqual([bars.length, barMs, countedAt], [12, 5 * MINUTE_MS, NOON])
+    // By whole hours, and so from before the first bar on: whoever looks for these must look from there.
+    assert.equal(attention.from, NOON - HOUR_MS)
   })
 
   it('shows the last hours as they were counted where there is too much to look at', async () => {

@@ -4,6 +4,7 @@ import { readHold } from '../hold.ts'
 import type { Store } from '../store.ts'
 import { readAttention, readEndingTokens } from './attention.ts'
 import { readFirstSteps } from './first-steps.ts'
+import { hourOf } from './hours.ts'
 import { readLatency } from './latency.ts'
 import { readBars, totalsOf } from './read-bars.ts'
 import { readRetention } from './retention.ts'
@@ -41,7 +42,8 @@ async function readOverview(store: Store, wanted: WantedOverview): Promise<Overv
     totals: totalsOf(bars),
     latency,
     ...waiting,
-    attention: { from, groups },
+    // Counted by whole hours, which may begin before the first bar.
+    attention: { from: hourOf(from), groups },
     ...others,
   }
 }
