@@ -22,7 +22,7 @@ const TRIES = 10
 const PAUSE_BEFORE_AGAIN_MS = 1_000
 
 // The same migration would be refused again.
-const REFUSED_FOR_GOOD: readonly Kind[] = ['data', 'denied', 'not-there', 'not-written']
+const REFUSED_FOR_GOOD: readonly Kind[] = ['data', 'denied', 'not-there', 'damaged', 'not-written']
 
 // The migration that brought the hosts of workers, and `lives`.
 const WORKERS_SINCE = 2
