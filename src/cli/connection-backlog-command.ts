@@ -1,5 +1,6 @@
 import type { AdministrationSession } from '../app/open-administration.ts'
 import { parseDurationMs } from '../core/duration.ts'
+import { addTakenOut, NONE_TAKEN_OUT } from '../core/message/taken-out.ts'
 import type { TakenOut } from '../core/ports/administration.ts'
 import type { OfConnection } from '../core/ports/console/lanes.ts'
 import { Refusal } from '../core/refusals.ts'
@@ -9,8 +10,6 @@ import { connectionJson } from './json-shapes.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
 import { counted } from './print/counted.ts'
 import { takenOutWords } from './print/taken-out-words.ts'
-
-const NONE: TakenOut = { cancelled: 0, unconfirmed: 0 }
 
 type ConfirmOptions = CommonOptions & { readonly cancelOlderThan?: string }
 
@@ -33,7 +32,8 @@ export function addConnectionBacklogCommand(group: NuncioCommand, cli: Cli): voi
         if (reason !== 'backlog_confirmation')
           throw new Refusal('lane_not_waiting', 'No backlog of this connection waits for a confirmation.')
         const of = { accountId, id }
-        const taken = olderMs === null ? NONE : await cancelBefore(session, of, cli.surroundings.now() - olderMs)
+        const taken =
+          olderMs === null ? NONE_TAKEN_OUT : await cancelBefore(session, of, cli.surroundings.now() - olderMs)
         const isAny = taken.cancelled + taken.unconfirmed > 0
         await confirm(session, of, isAny)
         const connection = await session.administration.findConnection(number, accountId)
@@ -55,15 +55,14 @@ async function confirm({ lanes }: AdministrationSession, of: OfConnection, isAny
 }
 
 async function cancelBefore({ lanes }: AdministrationSession, of: OfConnection, before: number): Promise<TakenOut> {
-  let { cancelled, unconfirmed } = NONE
+  let taken = NONE_TAKEN_OUT
   let upTo = await lanes.findLastBefore(of, before)
   while (upTo !== null) {
     const part = await lanes.cancelWaiting(of, upTo, ACTOR)
-    cancelled += part.cancelled
-    unconfirmed += part.unconfirmed
+    taken = addTakenOut(taken, part)
     upTo = part.upTo
   }
-  return { cancelled, unconfirmed }
+  return taken
 }
 
 function parseAge(text: string | undefined): number | null {

@@ -1,5 +1,6 @@
 import { REPLIES } from '../contract/replies.ts'
 import type { RequestError, RequestStory, SummedView } from '../core/ports/administration.ts'
+import { counted } from './print/counted.ts'
 import { deletedInWords } from './print/deleted-in-words.ts'
 import { printable } from './print/printable.ts'
 import { plainTime, relativeTime } from './print/times.ts'
@@ -24,12 +25,11 @@ export function explainRequest(story: RequestStory, now: number): string {
 
 function explainSum(story: RequestStory, { requests, since }: SummedView): string {
   const { requestId, account, token, receivedAt, errors } = story
-  const which = requests === 1 ? '1 request was' : `${requests} requests were`
   return [
     `Entry ${requestId}`,
     `of the account “${printable(account)}”${token === null ? '' : printable(`, with the token “${token}”`)}`,
     '',
-    `${which} refused like this between ${plainTime(since)} and ${plainTime(receivedAt)}, and not listed one by one:`,
+    `${counted(requests, 'request was', 'requests were')} refused like this between ${plainTime(since)} and ${plainTime(receivedAt)}, and not listed one by one:`,
     'the account was refused more within an hour than NUNCIO_REFUSED_LOG_MB_PER_HOUR keeps.',
     `Answered: ${answer(story)}`,
     'What was wrong first:',

@@ -30,7 +30,7 @@ type Sum = Pick<SummedRefusals, 'accountId' | 'tokenId' | 'status' | 'code' | 'e
 export class RefusalSums {
   readonly #server: Pick<ServerState, 'clock' | 'observer' | 'log' | 'nextRequestId'>
   readonly #intake: Pick<Intake, 'logSummed'>
-  #counting = new Map<string, Sum>()
+  readonly #counting = new Map<string, Sum>()
   #minuteUntil = 0
   readonly #unwritten = new Map<string, SummedRefusals>()
   #writing: Promise<unknown> | null = null

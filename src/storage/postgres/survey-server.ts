@@ -30,7 +30,7 @@ export interface ServerSurvey {
   readonly known: number
 }
 
-// Half of all numbers of transactions are in use at a time, and of these it keeps as many back for whoever mends it.
+// Half of all numbers of transactions can be in use at a time, and of these a server keeps three million back.
 const MOST_TRANSACTIONS = 2 ** 31 - 3_000_000
 
 const LOOK = `select current_setting('server_version') as version, current_setting('fsync') as fsync,

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { ConnectionId } from '../../core/ids.ts'
 import type { Sequence } from '../../core/message/message.ts'
+import { NONE_TAKEN_OUT } from '../../core/message/taken-out.ts'
 import type { TakenOut } from '../../core/ports/administration.ts'
 import { cancelledEnd } from './cancelled-end.ts'
 import { selectUnfinished } from './lane-order.ts'
@@ -10,12 +11,6 @@ import type { Change, Reader } from './store.ts'
 // About 20 ms of writing on a laptop: the service accepts messages at the same time and must not wait long for its turn.
 export const CANCELLED_AT_ONCE = 2_000
 const GAP_FOR_OTHER_WRITERS_MS = 10
-
-export const NONE_TAKEN_OUT: TakenOut = { cancelled: 0, unconfirmed: 0 }
-
-export function addTakenOut(one: TakenOut, other: TakenOut): TakenOut {
-  return { cancelled: one.cancelled + other.cancelled, unconfirmed: one.unconfirmed + other.unconfirmed }
-}
 
 /** Between two parts of a long cancelling. */
 export function letOthersWrite(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { connectionRoutes } from '../../../contract/console/connections.ts'
 import type { ConnectionId } from '../../../core/ids.ts'
+import { NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import type { AccountVisit, Handlers } from '../handling.ts'
 import { maskNumber } from '../log/mask.ts'
@@ -72,9 +73,7 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
       const of = own(params, visit)
       if (upTo !== null || olderThanMs === undefined) return store.lanes.cancelWaiting(of, upTo, visit.actor)
       const last = await store.lanes.findLastBefore(of, visit.now - olderThanMs)
-      return last === null
-        ? { cancelled: 0, unconfirmed: 0, upTo: null }
-        : store.lanes.cancelWaiting(of, last, visit.actor)
+      return last === null ? { ...NONE_TAKEN_OUT, upTo: null } : store.lanes.cancelWaiting(of, last, visit.actor)
     },
     async listUnresolved({ query }, visit) {
       const connectionId = (query.connection ?? null) as ConnectionId | null
