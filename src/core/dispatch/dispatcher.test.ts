@@ -154,15 +154,21 @@ describe('a dispatcher', () => {
     }
     const anna = await world.startWorker(ANNA, { pollEveryMs: 10 * MINUTE, lanes: overrideLanes(lanes, { claim }) })
 
-    for (let i = 0; i < 90; i++) {
-      anna.dispatcher.wake(annas.connectionId)
-      await world.pass(1)
+    const wakeFor = async (ms: number) => {
+      const before = asked
+      for (let i = 0; i < ms; i++) {
+        anna.dispatcher.wake(annas.connectionId)
+        await world.pass(1)
+      }
+      return asked - before
     }
-    const askedInVain = asked
+    const atFirst = await wakeFor(90)
+    const later = await wakeFor(4_000)
     isFree = true
-    await world.pass(60)
+    await wakeFor(420)
 
-    assert.ok(askedInVain <= 4, `asked ${askedInVain} times`)
+    assert.ok(atFirst >= 2 && atFirst <= 4, `asked ${atFirst} times within 90 ms`)
+    assert.ok(later >= 10 && later <= 14, `asked ${later} times within 4 s`)
     assert.deepEqual(world.told, ['anna: for anna'])
     await world.close()
   })

@@ -3,9 +3,18 @@ import type { Clock } from '../ports/clock.ts'
 
 // So short that nobody notices it where a lane was missed by chance.
 const ASKED_EVERY_MS = 50
+// One that is missed again and again is asked for in each second round, then in each fourth, at last in each eighth:
+// asking for a thousand takes the server two milliseconds. All that are asked for seldom have their turn together.
+const LONGEST_PAUSE_ROUNDS = 8
 // A lane that is paused for long is told of when it goes on, so this is only for the memory that it takes.
 const FORGOTTEN_AFTER_ROUNDS = 100
-const WANTED = -1
+
+interface MissedLane {
+  /** A power of two. */
+  pauseRounds: number
+  isWanted: boolean
+  unwantedRounds: number
+}
 
 /**
  * Lanes that were asked for and not to be had: paused, or held by another worker. Each message that is accepted for one
@@ -15,8 +24,8 @@ const WANTED = -1
 export class MissedLanes {
   readonly #clock: Clock
   readonly #ask: (id: ConnectionId) => void
-  /** Since how many rounds nobody has wanted it; `WANTED` when somebody has since the last one. */
-  readonly #lanes = new Map<ConnectionId, number>()
+  readonly #lanes = new Map<ConnectionId, MissedLane>()
+  #rounds = 0
   #cancel: (() => void) | null = null
 
   constructor(clock: Clock, ask: (id: ConnectionId) => void) {
@@ -25,14 +34,20 @@ export class MissedLanes {
   }
 
   add(ids: readonly ConnectionId[]): void {
-    for (const id of ids) this.#lanes.set(id, this.#lanes.get(id) ?? 0)
+    for (const id of ids) {
+      const lane = this.#lanes.get(id)
+      if (lane) lane.pauseRounds = Math.min(lane.pauseRounds * 2, LONGEST_PAUSE_ROUNDS)
+      else this.#lanes.set(id, { pauseRounds: 1, isWanted: false, unwantedRounds: 0 })
+    }
     this.#plan()
   }
 
   /** True when it is one of these: then it will be asked for with the others. */
   want(id: ConnectionId): boolean {
-    if (!this.#lanes.has(id)) return false
-    this.#lanes.set(id, WANTED)
+    const lane = this.#lanes.get(id)
+    if (!lane) return false
+    lane.isWanted = true
+    lane.unwantedRounds = 0
     return true
   }
 
@@ -54,10 +69,15 @@ export class MissedLanes {
 
   #askForWanted(): void {
     this.#cancel = null
-    for (const [id, rounds] of this.#lanes) {
-      if (rounds === FORGOTTEN_AFTER_ROUNDS) this.#lanes.delete(id)
-      else this.#lanes.set(id, rounds + 1)
-      if (rounds === WANTED) this.#ask(id)
+    this.#rounds += 1
+    for (const [id, lane] of this.#lanes) {
+      if (!lane.isWanted) {
+        if (lane.unwantedRounds === FORGOTTEN_AFTER_ROUNDS) this.#lanes.delete(id)
+        else lane.unwantedRounds += 1
+      } else if (this.#rounds % lane.pauseRounds === 0) {
+        lane.isWanted = false
+        this.#ask(id)
+      }
     }
     this.#plan()
   }
