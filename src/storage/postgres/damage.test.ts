@@ -56,6 +56,34 @@ describe('damage that one lane meets', () => {
     assert.ok(thrown instanceof StorageUnavailable && !thrown.unknown)
   })
 
+  it('G3: keeps what was claimed of them when the connection breaks before the rest', async () => {
+    for (const sender of senders.slice(0, 2)) await accept(world, sender)
+    const session = await world.session()
+    // The first look at both meets it, so each is claimed by itself: one is, and the connection ends at the other.
+    await session.query(
+      `create sequence claims;
+       create function meet_twice() returns trigger language plpgsql as $$ begin
+         case nextval('claims')
+           when 1 then raise 'invalid page in block 7 of relation base/1/2' using errcode = 'data_corrupted';
+           when 2 then return new;
+           else perform pg_terminate_backend(pg_backend_pid());
+         end case;
+         return new;
+       end $$;
+       create trigger meet_twice before update on lane for each row execute function meet_twice()`,
+    )
+    await beat(world, ANNA)
+
+    const lanes = await claim(world, ANNA)
+
+    const { rows } = await session.query('select connection_id, epoch::integer from lane where owner = $1', [ANNA])
+    assert.deepEqual(
+      lanes.map(({ connectionId, epoch }) => ({ connection_id: connectionId, epoch })),
+      rows,
+    )
+    assert.equal(lanes.length, 1)
+  })
+
   it('G8 G11: lets all others move on, and keeps what it was to write for later', async () => {
     for (const sender of senders) await accept(world, sender)
     await beat(world, ANNA)
