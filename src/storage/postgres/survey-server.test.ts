@@ -34,6 +34,15 @@ describe('a look at a server', () => {
     assert.deepEqual([nothing, ours, await surveyVersion()], [null, NEWEST, NEWEST + 1])
   })
 
+  it('counts what the server has left of its numbers, of which a new one has nearly all', async () => {
+    const { transactions, multixacts } = await surveyServer(database.url, Date.now)
+
+    for (const { left, overdue } of [transactions, multixacts]) {
+      assert.ok(left > 2_000_000_000 && left < 2 ** 31, `${left} are left`)
+      assert.ok(overdue < -100_000_000, `${overdue} are overdue`)
+    }
+  })
+
   it('refuses tables of another program, as the start does', async () => {
     await change('create table recipe (name text)')
 

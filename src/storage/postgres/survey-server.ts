@@ -15,10 +15,9 @@ export interface ServerSurvey {
   /** Connections that others may still make, and how many there may be in all. */
   readonly connectionsLeft: number
   readonly connections: number
-  /** How many transactions it can still make if nothing is vacuumed; then it writes no more. */
-  readonly transactionsLeft: number
-  /** How many more it has made than it was told to make before it vacuums in any case; below 0: so many fewer. */
-  readonly transactionsOverdue: number
+  readonly transactions: NumberSupply
+  /** Numbers of another kind, for rows that several transactions hold at once. */
+  readonly multixacts: NumberSupply
   readonly isSuperuser: boolean
   /** Something between us and the server answers for it, such as a pooler. */
   readonly isThroughPooler: boolean
@@ -30,8 +29,15 @@ export interface ServerSurvey {
   readonly known: number
 }
 
-// Half of all numbers of transactions can be in use at a time, and of these a server keeps three million back.
-const MOST_TRANSACTIONS = 2 ** 31 - 3_000_000
+export interface NumberSupply {
+  /** How many the server can still give out if nothing is vacuumed; then it writes no more. */
+  readonly left: number
+  /** How many more it has given out than it was told to before it vacuums in any case; below 0: so many fewer. */
+  readonly overdue: number
+}
+
+// Half of all numbers of transactions, or of multixacts, can be in use at a time, and of these a server keeps three million back.
+const MOST_NUMBERS = 2 ** 31 - 3_000_000
 
 const LOOK = `select current_setting('server_version') as version, current_setting('fsync') as fsync,
     current_setting('full_page_writes') as full_page_writes, current_setting('synchronous_commit') as synchronous_commit,
@@ -40,7 +46,9 @@ const LOOK = `select current_setting('server_version') as version, current_setti
     current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as connections,
     (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used,
     (select max(age(datfrozenxid)) from pg_database) as transactions,
-    current_setting('autovacuum_freeze_max_age')::bigint as vacuums_after`
+    current_setting('autovacuum_freeze_max_age')::bigint as most_transactions,
+    (select max(mxid_age(datminmxid)) from pg_database) as multixacts,
+    current_setting('autovacuum_multixact_freeze_max_age')::bigint as most_multixacts`
 
 /** Refuses, as the service does, a server that it could not trust, and tables that are not for it. */
 export async function surveyServer(url: string, now: () => number): Promise<ServerSurvey> {
@@ -59,8 +67,8 @@ export async function surveyServer(url: string, now: () => number): Promise<Serv
       synchronousStandbys: String(found['synchronous_standbys']),
       connections: Number(found['connections']),
       connectionsLeft: Number(found['connections']) - Number(found['used']),
-      transactionsLeft: MOST_TRANSACTIONS - Number(found['transactions']),
-      transactionsOverdue: Number(found['transactions']) - Number(found['vacuums_after']),
+      transactions: supplyOf(Number(found['transactions']), Number(found['most_transactions'])),
+      multixacts: supplyOf(Number(found['multixacts']), Number(found['most_multixacts'])),
       isSuperuser: found['is_superuser'] === true,
       isThroughPooler: processOf(client) !== Number(found['pid']),
       ...(await compareClocks(ask, now)),
@@ -72,6 +80,10 @@ export async function surveyServer(url: string, now: () => number): Promise<Serv
   } finally {
     await client.end().catch(() => {})
   }
+}
+
+function supplyOf(inUse: number, vacuumsAfter: number): NumberSupply {
+  return { left: MOST_NUMBERS - inUse, overdue: inUse - vacuumsAfter }
 }
 
 /** What the other end of the connection called itself. A pooler makes a number up. */

@@ -1,5 +1,5 @@
 import type { Settings } from '../../../config/read-settings.ts'
-import type { ServerSurvey } from '../../../storage/postgres/survey-server.ts'
+import type { NumberSupply, ServerSurvey } from '../../../storage/postgres/survey-server.ts'
 import type { DatabaseSurvey } from '../../../storage/sqlite/survey-database.ts'
 import type { Examination } from '../examination.ts'
 import { ok, skipped, trouble, type Verdict, warning } from '../finding.ts'
@@ -10,9 +10,9 @@ const SYNCHRONOUS_FULL = 2
 const LARGE_WAL_BYTES = 1024 * MB
 // What one process may need at once.
 const CONNECTIONS_OF_A_PROCESS = 12
-// With fewer than this a server should have vacuumed long ago, unless it was told to wait for longer.
-const FEW_TRANSACTIONS = 1_000_000_000
-const LATE_BY_TRANSACTIONS = 100_000_000
+// With fewer numbers of transactions, or of multixacts, than this a server should have vacuumed long ago, unless it was told to wait for longer.
+const FEW_NUMBERS = 1_000_000_000
+const LATE_BY_NUMBERS = 100_000_000
 
 export async function checkDatabase({ settings, now }: Examination): Promise<readonly Verdict[]> {
   if (!settings) return [skipped('The settings are wrong, so that nobody knows which database is meant.')]
@@ -70,7 +70,7 @@ export function judgeServer(
   { database, processes }: Pick<Settings, 'database' | 'processes'>,
 ): readonly Verdict[] {
   const { server, version, connections, connectionsLeft, synchronousStandbys, isThroughPooler } = survey
-  const { fsync, fullPageWrites, synchronousCommit, isSuperuser, transactionsLeft, transactionsOverdue } = survey
+  const { fsync, fullPageWrites, synchronousCommit, isSuperuser, transactions, multixacts } = survey
   const facts = { server, version, fsync, fullPageWrites, synchronousCommit, synchronousStandbys }
   const more = { ...facts, connections, connectionsLeft, isSuperuser, isThroughPooler }
   const standbys = synchronousStandbys === '' ? 'no standby has it when it is answered' : 'a standby has it, too'
@@ -87,15 +87,7 @@ export function judgeServer(
         { connections, connectionsLeft },
       ),
     )
-  const isLate = transactionsOverdue > LATE_BY_TRANSACTIONS || transactionsLeft < LATE_BY_TRANSACTIONS
-  if (transactionsLeft < FEW_TRANSACTIONS && isLate)
-    found.push(
-      warning(
-        `The server has ${Math.max(0, Math.floor(transactionsLeft / 1_000_000))} million transactions left, and then writes no more: something keeps it from vacuuming.`,
-        'Look for old entries in pg_replication_slots, pg_prepared_xacts and pg_stat_activity (backend_xmin), end them, and run vacuumdb --all --freeze.',
-        { transactionsLeft },
-      ),
-    )
+  found.push(...judgeSupply('transactions', transactions), ...judgeSupply('multixacts', multixacts))
   if (isSuperuser)
     found.push(
       warning(
@@ -113,6 +105,17 @@ export function judgeServer(
       ),
     )
   return found
+}
+
+function judgeSupply(kind: 'transactions' | 'multixacts', { left, overdue }: NumberSupply): readonly Verdict[] {
+  if (left >= FEW_NUMBERS || (overdue <= LATE_BY_NUMBERS && left >= LATE_BY_NUMBERS)) return []
+  return [
+    warning(
+      `The server has ${Math.max(0, Math.floor(left / 1_000_000))} million ${kind} left, and then writes no more: something keeps it from vacuuming.`,
+      'Look for old entries in pg_replication_slots, pg_prepared_xacts and pg_stat_activity (backend_xmin), end them, and run vacuumdb --all --freeze.',
+      { [`${kind}Left`]: left },
+    ),
+  ]
 }
 
 /** Pure. `version`: null when there are no tables yet. */

@@ -140,8 +140,8 @@ describe('the judge of databases', () => {
       synchronousStandbys: '',
       connectionsLeft: 90,
       connections: 97,
-      transactionsLeft: 1_900_000_000,
-      transactionsOverdue: -100_000_000,
+      transactions: { left: 1_900_000_000, overdue: -100_000_000 },
+      multixacts: { left: 1_900_000_000, overdue: -300_000_000 },
       isSuperuser: false,
       isThroughPooler: false,
       clockAheadMs: 0,
@@ -159,9 +159,11 @@ describe('the judge of databases', () => {
 
     assert.deepEqual(standings({}), ['ok'])
     assert.deepEqual(standings({ connectionsLeft: 4 }), ['ok', 'warning'])
-    assert.deepEqual(standings({ transactionsLeft: 500_000_000, transactionsOverdue: 900_000_000 }), ['ok', 'warning'])
-    assert.deepEqual(standings({ transactionsLeft: 500_000_000, transactionsOverdue: -100_000_000 }), ['ok'])
-    assert.deepEqual(standings({ transactionsLeft: -5, transactionsOverdue: 0 }), ['ok', 'warning'])
+    for (const kind of ['transactions', 'multixacts'] as const) {
+      assert.deepEqual(standings({ [kind]: { left: 500_000_000, overdue: 900_000_000 } }), ['ok', 'warning'])
+      assert.deepEqual(standings({ [kind]: { left: 500_000_000, overdue: -100_000_000 } }), ['ok'])
+      assert.deepEqual(standings({ [kind]: { left: -5, overdue: 0 } }), ['ok', 'warning'])
+    }
     assert.deepEqual(standings({ isSuperuser: true }), ['ok', 'warning'])
     assert.deepEqual(standings({ isThroughPooler: true, connectionsLeft: 0 }), ['ok', 'warning'])
   })
