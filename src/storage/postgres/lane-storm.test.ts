@@ -50,14 +50,13 @@ async function storm(world: PostgresWorld): Promise<{ violations: readonly strin
     await lanes.heartbeat(worker, LASTS_MS)
     const claimed = await lanes.claim({ worker, only: null, held: NONE, leave: () => false, limit: 100 })
     wake()
-    const sleep = new Promise<void>((resolve) => {
-      wake = resolve
-    })
+    const sleep = Promise.withResolvers<void>()
+    wake = sleep.resolve
     for (const [i, lane] of claimed.entries()) {
       referee.claimed(lane)
       // One of them stands still from now until the next one has taken its lane: so somebody is late, however the
       // machine deals out its time.
-      const until = turn < TAKEOVERS && i === turn % claimed.length ? sleep : null
+      const until = turn < TAKEOVERS && i === turn % claimed.length ? sleep.promise : null
       running.push(drive(world, lanes, { lane, referee, until }))
     }
     // The next one comes while these are in the middle of it.

@@ -36,7 +36,8 @@ export interface NumberSupply {
   readonly overdue: number
 }
 
-// Half of all numbers of transactions, or of multixacts, can be in use at a time, and of these a server keeps three million back.
+// Half of all numbers of transactions, or of multixacts, can be in use at a time, and of these a server keeps three
+// million back.
 const MOST_NUMBERS = 2 ** 31 - 3_000_000
 
 const LOOK = `select current_setting('server_version') as version, current_setting('fsync') as fsync,

@@ -10,7 +10,8 @@ const SYNCHRONOUS_FULL = 2
 const LARGE_WAL_BYTES = 1024 * MB
 // What one process may need at once.
 const CONNECTIONS_OF_A_PROCESS = 12
-// With fewer numbers of transactions, or of multixacts, than this a server should have vacuumed long ago, unless it was told to wait for longer.
+// With fewer numbers of transactions, or of multixacts, than this a server should have vacuumed long ago, unless it was
+// told to wait for longer.
 const FEW_NUMBERS = 1_000_000_000
 const LATE_BY_NUMBERS = 100_000_000
 
@@ -108,7 +109,8 @@ export function judgeServer(
 }
 
 function judgeSupply(kind: 'transactions' | 'multixacts', { left, overdue }: NumberSupply): readonly Verdict[] {
-  if (left >= FEW_NUMBERS || (overdue <= LATE_BY_NUMBERS && left >= LATE_BY_NUMBERS)) return []
+  const isLate = overdue > LATE_BY_NUMBERS || left < LATE_BY_NUMBERS
+  if (left >= FEW_NUMBERS || !isLate) return []
   return [
     warning(
       `The server has ${Math.max(0, Math.floor(left / 1_000_000))} million ${kind} left, and then writes no more: something keeps it from vacuuming.`,

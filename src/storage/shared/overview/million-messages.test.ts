@@ -19,7 +19,8 @@ const LONGEST_MS = 50
 const MOST_TRIES = 60
 const TIMES_AN_EMPTY_ONE = 5
 
-// By the best of as many tries as it takes, and beside an account without a message: this machine may have other things to do.
+// By the best of as many tries as it takes, and beside an account without a message: this machine may have other things
+// to do.
 describe.each(ENGINES)('the overview over a million messages, a fifth of which wait, on %s', (engine) => {
   const world = new AdministrationWorld()
   // SQLite works in this process, so it need not be counted what others do meanwhile.
