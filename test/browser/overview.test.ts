@@ -125,6 +125,8 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     assert.match(page.url(), /range=30d/)
     await page.getByRole('link', { name: /^1 × / }).click()
     await page.waitForURL(/developer\/logs\?.*result=failed/)
+    await page.getByRole('button', { name: 'Remove the filter: Reason: recipient_refused' }).waitFor()
+    assert.equal(await rowsOfLog(), 1)
   })
 })
 

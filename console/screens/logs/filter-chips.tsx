@@ -50,7 +50,7 @@ interface Chip {
 }
 
 function chipsOf(search: LogSearch, tokenName: string | undefined): readonly Chip[] {
-  const { state, result, open, status, connection, type, to, range, since, until, text, id } = search
+  const { state, result, open, status, connection, type, to, range, since, until, reason, text, id } = search
   const words: Readonly<Record<Exclude<keyof LogSearch, 'view'>, string | null | undefined>> = {
     state: state && `Result: ${STATE_WORDS[state]}`,
     result: result && `Counted as: ${RESULT_WORDS[result]}`,
@@ -63,6 +63,7 @@ function chipsOf(search: LogSearch, tokenName: string | undefined): readonly Chi
     range: range && RANGES[range],
     since: since === undefined ? null : `Since ${localDateTime(since)}`,
     until: until === undefined ? null : `Until ${localDateTime(until)}`,
+    reason: reason && `Reason: ${reason}`,
     text: text && `Error says “${text}”`,
     id: id && `Id: ${id}`,
   }

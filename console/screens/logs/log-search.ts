@@ -30,6 +30,7 @@ export const logSearch = z.object({
   range: z.enum(['1h', '24h', '7d', '30d']).optional().catch(undefined),
   since: shape.since.catch(undefined),
   until: shape.until.catch(undefined),
+  reason: shape.reason.catch(undefined),
   text: shape.text.catch(undefined),
   id: shape.id.catch(undefined),
 })
@@ -67,6 +68,7 @@ export const NO_FILTERS: Readonly<Record<Exclude<keyof LogSearch, 'view'>, undef
   range: undefined,
   since: undefined,
   until: undefined,
+  reason: undefined,
   text: undefined,
   id: undefined,
 }

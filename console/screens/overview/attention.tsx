@@ -115,5 +115,5 @@ type ReasonGroup = OverviewReply['attention']['groups'][number]
 function searchOf({ state, reason }: ReasonGroup, since: number): Readonly<Record<string, unknown>> {
   // As it is counted: without what somebody has dealt with, and without the repeats of a request.
   const which = state === 'UNCONFIRMED' ? { view: 'attention' } : { result: state.toLowerCase(), open: 'yes' }
-  return { ...which, text: reason ?? undefined, since }
+  return { ...which, reason: reason ?? undefined, since }
 }

@@ -52,6 +52,8 @@ export const logFilter = z.object({
   /** Both ends belong to it. */
   since: z.coerce.number().int().nonnegative().optional(),
   until: z.coerce.number().int().nonnegative().optional(),
+  /** The code of the reason for which a message ended as it did, all of it. */
+  reason: z.string().trim().min(1).max(100).optional(),
   /** Stands in what was wrong: in a code, in what the caller was told, or in the network's words. */
   text: z.string().trim().min(1).max(200).optional(),
   /** The id of a message or of a request. */

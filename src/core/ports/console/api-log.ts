@@ -22,6 +22,8 @@ export interface LogFilter {
   /** Both ends belong to it. */
   readonly since: Instant | null
   readonly until: Instant | null
+  /** Why a message ended as it did, the whole code. Only messages are found by it: a refused request has no reason. */
+  readonly reason: string | null
   /**
    * In any case of letters. `codes`: only in codes, for who may not read the words, which may name a recipient.
    */
@@ -43,6 +45,7 @@ export const NO_FILTER: LogFilter = {
   recipient: null,
   since: null,
   until: null,
+  reason: null,
   text: null,
   id: null,
 }

@@ -16,6 +16,7 @@ export function readFilter(given: LogFilterOutput, isMasked: boolean): LogFilter
     token = null,
     type = null,
     to,
+    reason = null,
     text,
     id = null,
   } = given
@@ -31,6 +32,7 @@ export function readFilter(given: LogFilterOutput, isMasked: boolean): LogFilter
     recipient: to === undefined ? null : readRecipient(to, isMasked),
     since: given.since ?? null,
     until: given.until ?? null,
+    reason,
     text: text === undefined ? null : { words: text, in: isMasked ? 'codes' : 'codes and words' },
     id,
   }

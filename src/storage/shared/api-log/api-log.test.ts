@@ -253,6 +253,17 @@ describe.each(ENGINES)('the API log of the console, on %s', (engine) => {
     assert.deepEqual(await codes('131026'), [])
   })
 
+  it('finds by the whole code of a reason, and nothing but messages', async () => {
+    const one = await world.accept({ connectionId, state: 'FAILED', reason: 'whatsapp_1' })
+    await world.accept({ connectionId, state: 'FAILED', reason: 'whatsapp_10' })
+    await refused('again', { messageId: one.id })
+    await refused('bad', { errors: [{ field: null, code: 'whatsapp_1', message: 'whatsapp_1' }] })
+
+    assert.deepEqual(await ids({ reason: 'whatsapp_1' }), [one.id])
+    assert.deepEqual(await ids({ reason: 'whatsapp' }), [])
+    assert.deepEqual(await ids({ reason: 'whatsapp_1', view: 'rejected' }), [])
+  })
+
   it('finds just what each figure of the overview counts', async () => {
     const unknown = { state: 'UNCONFIRMED', reason: 'fate_unknown' } as const
     const failed = await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })

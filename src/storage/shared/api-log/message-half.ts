@@ -131,7 +131,7 @@ export async function countRows(
 }
 
 function conditions(filter: LogFilter) {
-  const { state, result, isOpen, tokenId, type, recipient, since, until, id, text } = filter
+  const { state, result, isOpen, tokenId, type, recipient, since, until, id, reason, text } = filter
   const wanted = []
   if (state === 'QUEUED') {
     wanted.push(sql<boolean>`state = 'QUEUED' and sequence not in (select message_sequence from open_attempt)`)
@@ -149,6 +149,7 @@ function conditions(filter: LogFilter) {
   if (since !== null) wanted.push(sql<boolean>`accepted_at >= ${since}`)
   if (until !== null) wanted.push(sql<boolean>`accepted_at <= ${until}`)
   if (id !== null) wanted.push(sql<boolean>`(request_id = ${id} or id = ${id})`)
+  if (reason !== null) wanted.push(sql<boolean>`reason = ${reason}`)
   if (text) wanted.push(toldOf(text))
   return wanted.map((condition) => condition as ReturnType<typeof sql<boolean>>)
 }

@@ -71,8 +71,8 @@ function hasMessages({ view, result, statuses }: LogFilter): boolean {
   )
 }
 
-function hasRequests({ view, state, result, isOpen }: LogFilter): boolean {
-  if (isOpen || (result !== null && result !== 'refused' && result !== 'all')) return false
+function hasRequests({ view, state, result, isOpen, reason }: LogFilter): boolean {
+  if (isOpen || reason !== null || (result !== null && result !== 'refused' && result !== 'all')) return false
   return view !== 'attention' && view !== 'failed' && (view !== 'rejected' || state === null)
 }
 
