@@ -52,6 +52,16 @@ describe('the queue of what is to be accepted', () => {
 
     assert.deepEqual(sizes, [1, 1])
   })
+
+  it('sends who waits before anybody is told of the batch before', async () => {
+    const { events, submit, answer } = newQueue()
+
+    await submit(2)
+    await submit(1)
+    await answer()
+
+    assert.deepEqual(events, ['2 sent', '1 sent', 'told', 'told'])
+  })
 })
 
 /** Two ways over which nothing comes back before it is told to. Time stands still. */
@@ -59,21 +69,28 @@ function newQueue() {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
   const sizes: number[] = []
+  const events: string[] = []
   const waiting: (() => void)[] = []
   const way = { link: { isConnected: true } } as Slot
   const queue = new AcceptQueue({
     slots: [way, way],
     run: (candidates) => {
       sizes.push(candidates.length)
+      events.push(`${candidates.length} sent`)
       return new Promise((resolve) => waiting.push(() => resolve(candidates.map(() => ({}) as Verdict))))
     },
     onTrouble: () => {},
   })
   const turn = () => vi.advanceTimersByTimeAsync(0)
+  const submitOne = async () => {
+    await queue.submit({ body: '' } as Candidate)
+    events.push('told')
+  }
   return {
     sizes,
+    events,
     submit: (count: number) => {
-      for (let n = 0; n < count; n += 1) void queue.submit({ body: '' } as Candidate)
+      for (let n = 0; n < count; n += 1) void submitOne()
       return turn()
     },
     answer: () => {

@@ -36,6 +36,12 @@ interface Job {
   readonly reject: (error: unknown) => void
 }
 
+/** What is still to be told. */
+interface Answer {
+  readonly job: Job
+  readonly verdict: AcceptResult
+}
+
 type How = Patience & { readonly slot: Slot }
 
 export interface AcceptQueueParts {
@@ -143,8 +149,10 @@ export class AcceptQueue {
     const taken = this.#fresh.slice(0, count)
     this.#fresh = this.#fresh.slice(count)
     const lockMs = this.#taken.isEmpty(performance.now()) ? PATIENT_LOCK_MS : WARY_LOCK_MS
-    await this.#carry(this.#stillWanted(taken), { slot: this.#slot(way), isPatient: true, lockMs })
+    const answers = await this.#carry(this.#stillWanted(taken), { slot: this.#slot(way), isPatient: true, lockMs })
+    // The next batch goes first: the database works on it while the answers of this one are written.
     this.#release(way)
+    tell(answers)
   }
 
   /** Whether those may go whose locks were taken. One batch at a time, so that one way is always for the others. */
@@ -152,7 +160,7 @@ export class AcceptQueue {
     this.#isProbing = true
     const { probes, others } = this.#taken.split(this.#stillWanted(this.#hindered), MOST_PER_BATCH)
     this.#hindered = others
-    await this.#carry(probes, { slot: this.#slot(way), isPatient: false, lockMs: IMPATIENT_LOCK_MS })
+    tell(await this.#carry(probes, { slot: this.#slot(way), isPatient: false, lockMs: IMPATIENT_LOCK_MS }))
     setTimeout(() => {
       this.#isProbing = false
       this.#schedule()
@@ -162,20 +170,21 @@ export class AcceptQueue {
 
   #release(way: number): void {
     this.#free.push(way)
-    if (this.#fresh.length + this.#hindered.length > 0) this.#schedule()
+    this.#start()
   }
 
-  /** Never rejects. */
-  async #carry(jobs: readonly Job[], how: How): Promise<void> {
-    if (jobs.length === 0) return
+  /** Resolves to who is still to be told what. Never rejects. */
+  async #carry(jobs: readonly Job[], how: How): Promise<readonly Answer[]> {
+    if (jobs.length === 0) return []
     try {
       const verdicts = await this.#parts.run(
         jobs.map((job) => job.candidate),
         how,
       )
-      this.#settle(jobs, verdicts, how)
+      return this.#settle(jobs, verdicts, how)
     } catch (error) {
       await this.#carryOn(jobs, how, error)
+      return []
     }
   }
 
@@ -184,7 +193,8 @@ export class AcceptQueue {
     const kind = error instanceof StorageDamaged ? 'damaged' : error instanceof StatementRefused ? error.kind : null
     if (kind === null) return this.#turnAway(jobs, error)
     if (kind === 'contended' && how.isPatient) {
-      return this.#carry(this.#stillWanted(jobs), { ...how, isPatient: false, lockMs: IMPATIENT_LOCK_MS })
+      tell(await this.#carry(this.#stillWanted(jobs), { ...how, isPatient: false, lockMs: IMPATIENT_LOCK_MS }))
+      return
     }
     if (jobs.length === 1) {
       if (kind === 'data') return this.#turnAway(jobs, error)
@@ -197,14 +207,15 @@ export class AcceptQueue {
     }
     // One bad row never fails the others, and neither does a key that somebody else is just binding.
     const middle = jobs.length >> 1
-    await this.#carry(this.#stillWanted(jobs.slice(0, middle)), how)
-    await this.#carry(this.#stillWanted(jobs.slice(middle)), how)
+    tell(await this.#carry(this.#stillWanted(jobs.slice(0, middle)), how))
+    tell(await this.#carry(this.#stillWanted(jobs.slice(middle)), how))
   }
 
-  #settle(jobs: readonly Job[], verdicts: readonly Verdict[], { isPatient }: Patience): void {
+  #settle(jobs: readonly Job[], verdicts: readonly Verdict[], { isPatient }: Patience): readonly Answer[] {
     const now = performance.now()
     const hindered: Job[] = []
     const undecided: Job[] = []
+    const answers: Answer[] = []
     for (const [at, job] of jobs.entries()) {
       const verdict = verdicts[at] as Verdict
       if (verdict.kind === 'hindered') {
@@ -214,11 +225,12 @@ export class AcceptQueue {
       }
       if (!isPatient) this.#taken.forget(job.candidate)
       if (verdict.kind === 'undecided') undecided.push(job)
-      else job.resolve(verdict)
+      else answers.push({ job, verdict })
     }
     this.#standBack(hindered)
     if (!isPatient) this.#freeHindered(now)
     if (undecided.length > 0) this.#fresh = [...this.#stillWanted(undecided), ...this.#fresh]
+    return answers
   }
 
   /** Before those who came after them. */
@@ -273,6 +285,10 @@ export class AcceptQueue {
   #slot(way: number): Slot {
     return this.#parts.slots[way] as Slot
   }
+}
+
+function tell(answers: readonly Answer[]): void {
+  for (const { job, verdict } of answers) job.resolve(verdict)
 }
 
 function countForBatch(jobs: readonly Job[]): number {
