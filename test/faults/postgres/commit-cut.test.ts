@@ -12,13 +12,18 @@ import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { readRounds, readSeed } from '../run-length.ts'
 import { CommitCutter } from './commit-cutter.ts'
 import { longestDeliveryGap } from './delivery-gap.ts'
+import { waitForSpread } from './spread.ts'
 import { TimedClient } from './timed-client.ts'
 
 const cuts = readRounds(60)
 const seed = readSeed()
+const WORKERS = 2
 const CONNECTIONS = 10
 const SLOW_SANDBOX = ['--set', 'latency=20ms']
 const CUT_EVERY_MS = 500
+// Only the lanes of the worker whose line is cut have steps that can be lost, and it may come to hold few of them.
+const LEAST_OF_EACH = cuts / 10
+const SPREAD_WITHIN_MS = 40_000
 const GOES_ON_WITHIN_MS = 20_000
 
 describe('a line that breaks between a commit and its reply', () => {
@@ -27,8 +32,9 @@ describe('a line that breaks between a commit and its reply', () => {
     async () => {
       const server = await PostgresServer.open({ parentFolder: memoryFolder() })
       const proxy = await TcpProxy.open(server.port)
+      const cutter = new CommitCutter(proxy, { everyMs: CUT_EVERY_MS, random: createRandom(seed) })
       const cluster = await openCluster({
-        workers: 2,
+        workers: WORKERS,
         connections: CONNECTIONS,
         connectionArguments: SLOW_SANDBOX,
         server,
@@ -38,11 +44,12 @@ describe('a line that breaks between a commit and its reply', () => {
         const { client, connections } = cluster
         const timed = new TimedClient(client)
         const load = new Load({ client: timed, connections, pauseMs: 40, keyedShare: 0.6, seed })
-        const cutter = new CommitCutter(proxy, { everyMs: CUT_EVERY_MS, random: createRandom(seed) })
         load.start()
+        await waitForSpread(cluster, WORKERS, SPREAD_WITHIN_MS)
         cutter.start()
-        const isDone = async () => cutter.total >= cuts
-        await waitUntil('enough was cut', isDone, { deadlineMs: 30_000 + cuts * 1_000 })
+        const isDone = async () =>
+          cutter.total >= cuts && Object.values(cutter.replies).every((count) => count > LEAST_OF_EACH)
+        await waitUntil('enough was cut of each kind', isDone, { deadlineMs: 30_000 + cuts * 1_000 })
         cutter.stop()
         await load.stop()
 
@@ -63,7 +70,6 @@ describe('a line that breaks between a commit and its reply', () => {
         const unknown = timed.calls.flatMap(({ answer }) => (answer.kind === 'unknown' ? [answer.why] : []))
         assert.deepEqual(new Set(unknown), new Set(['503 commit_unknown']))
         assert.ok(unknown.length >= cutter.replies.accept, 'A lost reply was told as something else')
-        assert.ok(Math.min(cutter.replies.accept, cutter.replies.record) > cuts / 10, 'Too little was cut of one kind')
         // The caller never learned of it, and it is there: otherwise the replies that were cut were none of commits.
         assert.ok(counts.recovered > 0)
         assert.ok(gapMs <= GOES_ON_WITHIN_MS, `A lane stood still for ${gapMs} ms`)

@@ -32,14 +32,18 @@ export class CommitCutter {
   /** The names under which sessions have prepared them. They are made of the text, so they hold for every session. */
   readonly #names = new Map<string, CutStatement>()
 
+  #isCutting = false
+
+  /** Make it before the worker connects: a session names its statements only once. */
   constructor(proxy: TcpProxy, plan: CutPlan) {
     this.#proxy = proxy
     this.#plan = plan
+    proxy.onClientData = (chunk, connection) => this.#judgeStatement(chunk, connection)
+    proxy.onServerData = (_, connection) => this.#judgeReply(connection)
   }
 
   start(): void {
-    this.#proxy.onClientData = (chunk, connection) => this.#judgeStatement(chunk, connection)
-    this.#proxy.onServerData = (_, connection) => this.#judgeReply(connection)
+    this.#isCutting = true
   }
 
   stop(): void {
@@ -53,7 +57,7 @@ export class CommitCutter {
   #judgeStatement(chunk: Buffer, connection: number): Verdict {
     const kind = this.#kindOf(chunk)
     const { random, everyMs } = this.#plan
-    if (!kind || performance.now() < this.#nextAt[kind]) return 'forward'
+    if (!this.#isCutting || !kind || performance.now() < this.#nextAt[kind]) return 'forward'
     this.#nextAt[kind] = performance.now() + random.next() * everyMs
     if (random.next() < SHARE_OF_REQUESTS) {
       this.requests[kind] += 1

@@ -40,6 +40,7 @@ const CALLS_FOR_AT_MOST_MS = 12_000
 // Storage is waited for 5 s, and what is overdue is looked for every quarter of that.
 const ANSWERED_WITHIN_MS = answeredWithinMs()
 const BACK_WITHIN_MS = 15_000
+const CALLS_WITHIN_MS = 15_000
 
 describe('workers that lose their way to PostgreSQL, and nothing else', () => {
   it(
@@ -164,6 +165,7 @@ async function cutBoth(
   { round, clients }: { readonly round: number; readonly clients: readonly TimedClient[] },
 ) {
   const workers = await Promise.all(CUT.map((worker) => watch.workerOf(cluster.services[worker]!.pid)))
+  await waitForCalls(notes)
   const at = Date.now()
   const cutAt = performance.now()
   for (const worker of CUT) proxies[worker]!.blackHole(...HOLES[(round + worker) % HOLES.length]!)
@@ -193,6 +195,13 @@ async function cutBoth(
   }
   assert.ok(facts.calledForMs <= CALLS_FOR_AT_MOST_MS, `Calls went on for ${facts.calledForMs} ms`)
   return { facts, losses: workers.map((worker) => ({ at, until, worker: worker! })) }
+}
+
+/** Waits until those who will be cut off are at work: whoever has not begun cannot be seen to stop. */
+async function waitForCalls(notes: readonly CallNotes[]): Promise<void> {
+  const from = Date.now()
+  const isAtWork = async () => CUT.every((worker) => lastCallBefore(notes[worker]!, Number.POSITIVE_INFINITY) >= from)
+  await waitUntil('both workers call the channel', isAtWork, { deadlineMs: CALLS_WITHIN_MS })
 }
 
 /** Waits until others hold all lanes that these workers held, and returns how long that took. */

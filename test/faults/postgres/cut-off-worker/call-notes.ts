@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Names the file in which a worker writes down its calls, for `note-calls.ts`. */
@@ -26,7 +26,9 @@ export class CallNotes {
     return { NODE_OPTIONS: `--import=${PRELOAD}`, [CALLS_VARIABLE]: this.#file }
   }
 
+  /** Empty before the first call. */
   read(): NotedCall[] {
+    if (!existsSync(this.#file)) return []
     const lines = readFileSync(this.#file, 'utf8').trim().split('\n')
     return lines.map((line) => {
       const [at = '', connection = ''] = line.split(' ')
