@@ -7,6 +7,7 @@ import { PostgresStorage } from '../../src/storage/postgres/index.ts'
 import { openAdministration } from '../../src/storage/postgres/open-administration.ts'
 import { migrateDatabase } from '../../src/storage/postgres/open-database.ts'
 import { createBlockLists } from '../../src/storage/shared/recipients/block-lists.ts'
+import { waitUntil } from '../support/black-box/wait-until.ts'
 import { withClient } from '../support/postgres/postgres-server.ts'
 import { openTestDatabase } from '../support/postgres/test-database.ts'
 import { HandClock } from './hand-clock.ts'
@@ -160,4 +161,14 @@ export async function durabilityOf(session: Client): Promise<[string, string]> {
     `select current_setting('synchronous_commit') as durable, current_setting('lock_timeout') as patience`,
   )
   return [rows[0]!.durable, rows[0]!.patience]
+}
+
+/** Resolves once somebody waits for a lock. */
+export async function somebodyWaits(world: PostgresWorld): Promise<void> {
+  const session = await world.session()
+  await waitUntil(
+    'somebody waits for a lock',
+    async () => (await session.query('select from pg_locks where not granted')).rowCount !== 0,
+    { deadlineMs: 5_000, everyMs: 5 },
+  )
 }

@@ -33,6 +33,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   watch: 'one row, of the whole database',
   hold: 'one row, of all lanes',
   remembrance: 'one row, of the whole database',
+  rights: 'one row, of the whole database',
   known_server: 'one row, of the server that the whole database is on',
   key_ring: 'as remembrance: by it a ring of keys is known to be the right one',
   retention_state: 'one row, of the whole database',

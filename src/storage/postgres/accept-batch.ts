@@ -7,6 +7,7 @@ import type { Clock } from '../../core/ports/clock.ts'
 import type { AcceptResult, Candidate, RequestFacts } from '../../core/ports/intake.ts'
 import type { RefusalCode } from '../../core/refusals.ts'
 import { bigintArray, integerArray, textArray, withoutNul } from './binary-arrays.ts'
+import type { Asked, KnownRights } from './known-rights.ts'
 import type { Slot } from './slot.ts'
 
 type Refused = Extract<AcceptResult, { kind: 'refused' }>
@@ -27,6 +28,7 @@ export type RefusedByChannel = (channel: string, type: MessageType) => RefusalCo
 export interface AcceptBatchParts {
   readonly clock: Clock
   readonly channels: KnownChannels
+  readonly rights: KnownRights
 }
 
 /** What each channel can send. The database tells of a channel when it first meets it. */
@@ -70,8 +72,8 @@ export interface DoneBatch {
   readonly tookUs: number
 }
 
-const ACCEPT = `select * from accept_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-  $20, $21, $22, $23, $24, $25, $26, $27, $28)`
+const ACCEPT = `select * from accept_requests($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+  $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31)`
 
 /** Judges and stores all of them in one statement. Rejects with StorageUnavailable or StatementRefused. */
 export async function acceptBatch(
@@ -79,9 +81,9 @@ export async function acceptBatch(
   candidates: readonly Candidate[],
   { slot, lockMs, isPatient }: Patience & { readonly slot: Slot },
 ): Promise<DoneBatch> {
-  const { clock, channels } = parts
+  const { clock, channels, rights } = parts
   const began = performance.now()
-  const batch = encode(candidates, clock.monotonic())
+  const batch = encode(candidates, { handedOver: clock.monotonic(), rights })
   const [reply] = await slot.run(candidates.length, (count) =>
     slot.link.askNow(
       ACCEPT,
@@ -99,18 +101,23 @@ export async function acceptBatch(
       'prepared',
     ),
   )
-  const { exceptions, first_sequence } = reply as unknown as Reply
+  const told = reply as unknown as Reply
+  const verdicts = readVerdicts(batch, told, readExceptions(told.exceptions, channels))
+  learn(rights, { batch, told, verdicts })
   return {
-    verdicts: readVerdicts(batch, reply as unknown as Reply, readExceptions(exceptions, channels)),
-    firstSequence: first_sequence,
+    verdicts,
+    firstSequence: told.first_sequence,
     tookUs: Math.round((performance.now() - began) * 1000),
   }
 }
 
+/** See `accept_requests`. */
 interface Reply {
-  readonly connections: string
+  readonly connections: string | null
   readonly exceptions: string | null
   readonly first_sequence: number
+  readonly mark: string | null
+  readonly token_ends: string | null
 }
 
 /** Microseconds since the request arrived. */
@@ -120,12 +127,19 @@ export function tookUsSince({ receivedMonotonic }: RequestFacts, now: number): n
 
 interface Encoded {
   readonly ids: readonly MessageId[]
-  /** Which target each of them has, from 0. */
+  readonly asked: Asked
+  /** Of each target, if nothing need be looked up. */
+  readonly connections: readonly ConnectionId[] | null
+  /** Which token and which target each of them has, from 0. */
+  readonly tokenAt: readonly number[]
   readonly targetAt: readonly number[]
   readonly values: readonly unknown[]
 }
 
-function encode(candidates: readonly Candidate[], handedOver: number): Encoded {
+function encode(
+  candidates: readonly Candidate[],
+  { handedOver, rights }: { readonly handedOver: number; readonly rights: KnownRights },
+): Encoded {
   const tokens = new Positions()
   const targets = new Positions()
   const tokenAt: number[] = []
@@ -136,8 +150,13 @@ function encode(candidates: readonly Candidate[], handedOver: number): Encoded {
     targetAt.push(targets.of(accountId, content.type === 'message' ? from : `${from} ${content.type}`, candidate))
   }
   const ids = candidates.map(() => randomUUIDv7() as MessageId)
+  const asked = { tokens: tokens.names, targets: targets.names }
+  const known = rights.find(asked)
   return {
     ids,
+    asked,
+    connections: known?.connections ?? null,
+    tokenAt,
     targetAt,
     values: [
       textArray(tokens.first.map(({ tokenId }) => tokenId)),
@@ -145,6 +164,7 @@ function encode(candidates: readonly Candidate[], handedOver: number): Encoded {
       textArray(targets.first.map(({ accountId }) => accountId)),
       textArray(targets.first.map(({ from }) => from)),
       textArray(targets.first.map(({ content }) => content.type)),
+      ...(known ? [known.mark, known.until, textArray(known.connections)] : [null, null, null]),
       positionArray(tokenAt),
       positionArray(targetAt),
       textArray(ids),
@@ -164,6 +184,8 @@ function encode(candidates: readonly Candidate[], handedOver: number): Encoded {
 /** Gives equal things of an account one position, in the order in which they are first met. */
 class Positions {
   readonly first: Candidate[] = []
+  /** Those of different accounts differ. */
+  readonly names: string[] = []
   readonly #accounts = new Map<AccountId, Map<string, number>>()
 
   of(accountId: AccountId, name: string, candidate: Candidate): number {
@@ -175,6 +197,7 @@ class Positions {
     const known = positions.get(name)
     if (known !== undefined) return known
     positions.set(name, this.first.length)
+    this.names.push(`${accountId} ${name}`)
     return this.first.push(candidate) - 1
   }
 }
@@ -209,17 +232,34 @@ function positionArray(positions: readonly number[]): Buffer {
 }
 
 function readVerdicts(
-  { ids, targetAt }: Encoded,
+  { ids, targetAt, connections: known }: Encoded,
   { connections, first_sequence: first }: Reply,
   exceptions: ReadonlyMap<number, Verdict>,
 ): Verdict[] {
-  const connectionIds = connections.split(',') as ConnectionId[]
+  const connectionIds = (connections?.split(',') as ConnectionId[] | undefined) ?? known ?? []
   const verdicts = ids.map((messageId, at): Verdict => {
     const connectionId = connectionIds[targetAt[at] ?? 0] as ConnectionId
     return { kind: 'accepted', messageId, connectionId, sequence: first + at }
   })
   for (const [at, exception] of exceptions) verdicts[at] = exception
   return verdicts
+}
+
+/** Whatever a message was accepted by has nothing that speaks against it. */
+function learn(
+  rights: KnownRights,
+  { batch, told, verdicts }: { batch: Encoded; told: Reply; verdicts: readonly Verdict[] },
+): void {
+  if (told.connections === null || told.mark === null) return
+  const ends = told.token_ends?.split(',') ?? []
+  rights.begin(told.mark)
+  for (const [at, verdict] of verdicts.entries()) {
+    if (verdict.kind !== 'accepted') continue
+    const [token, target] = [batch.tokenAt[at] ?? 0, batch.targetAt[at] ?? 0]
+    const end = Number(ends[token])
+    if (end > 0) rights.noteToken(batch.asked.tokens[token] ?? '', end)
+    rights.noteTarget(batch.asked.targets[target] ?? '', verdict.connectionId)
+  }
 }
 
 /** By position, from 0. */

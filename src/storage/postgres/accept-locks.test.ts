@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import type { Client } from 'pg'
 import { describe, it } from 'vitest'
-import { newPostgresWorld, type PostgresWorld } from '../../../test/conformance/postgres-world.ts'
+import { newPostgresWorld, type PostgresWorld, somebodyWaits } from '../../../test/conformance/postgres-world.ts'
 import {
   accept,
   addConnection,
@@ -11,7 +11,6 @@ import {
   countMessages,
   type Sender,
 } from '../../../test/conformance/storage-world.ts'
-import { waitUntil } from '../../../test/support/black-box/wait-until.ts'
 
 const LANE_LOCK = 'select pg_advisory_xact_lock(2, lane_bucket($1, $2))'
 const TOKEN_LOCK = 'select pg_advisory_xact_lock(1, token_bucket($1))'
@@ -258,15 +257,6 @@ async function hold(world: PostgresWorld, sql: string, values: readonly unknown[
   await session.query('begin')
   await session.query(sql, [...values])
   return session
-}
-
-async function somebodyWaits(world: PostgresWorld): Promise<void> {
-  const session = await world.session()
-  await waitUntil(
-    'somebody waits for a lock',
-    async () => (await session.query('select from pg_locks where not granted')).rowCount !== 0,
-    { deadlineMs: 5_000, everyMs: 5 },
-  )
 }
 
 /** How many milliseconds it takes to accept a message of each, all at once. */

@@ -9,6 +9,7 @@ import { AcceptanceNotes } from './acceptance-notes.ts'
 import { Backlog, type BacklogLimits } from './backlog.ts'
 import { Batches } from './batches.ts'
 import { textArray } from './binary-arrays.ts'
+import { KnownRights } from './known-rights.ts'
 import type { Link } from './link.ts'
 import { RequestLog } from './request-log.ts'
 import type { Slot } from './slot.ts'
@@ -46,6 +47,7 @@ export class PostgresIntake implements Intake {
   readonly #log: RequestLog
   readonly #notes: AcceptanceNotes
   readonly #channels: KnownChannels
+  readonly #rights = new KnownRights()
   #troubledAt = Number.NEGATIVE_INFINITY
 
   constructor(parts: PostgresIntakeParts) {
@@ -117,7 +119,8 @@ export class PostgresIntake implements Intake {
   }
 
   async #acceptBatch(...[candidates, how]: Parameters<AcceptQueueParts['run']>): Promise<readonly Verdict[]> {
-    const done = await acceptBatch({ clock: this.#parts.clock, channels: this.#channels }, candidates, how)
+    const judging = { clock: this.#parts.clock, channels: this.#channels, rights: this.#rights }
+    const done = await acceptBatch(judging, candidates, how)
     const tokenIds = new Set<TokenId>()
     for (const [at, verdict] of done.verdicts.entries()) {
       const candidate = candidates[at]

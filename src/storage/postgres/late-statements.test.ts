@@ -75,14 +75,14 @@ describe('what comes late on PostgreSQL', () => {
 
   it('is not accepted any more: whoever sent it may have sent it again', async () => {
     const { world, session } = await heldLane()
-    const nothing = Array.from({ length: 23 }, () => 'null').join(', ')
-    const acceptBatch = (count: number) =>
-      session.query(`select * from accept_batch('anna', 98, ${count}, 1000, true, ${nothing})`)
+    const nothing = Array.from({ length: 26 }, () => 'null').join(', ')
+    const acceptRequests = (count: number) =>
+      session.query(`select * from accept_requests('anna', 98, ${count}, 1000, true, ${nothing})`)
 
-    await acceptBatch(2)
-    await acceptBatch(2)
+    await acceptRequests(2)
+    await acceptRequests(2)
 
-    await assert.rejects(acceptBatch(1), { code: '55000' })
+    await assert.rejects(acceptRequests(1), { code: '55000' })
     await world.close()
   })
 })

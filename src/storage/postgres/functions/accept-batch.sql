@@ -1,17 +1,4 @@
--- Judges a batch of requests and stores those that may become messages, all in one transaction and one round trip.
---
---   locks (tokens shared, lanes exclusive) ──▶ judged by what is committed now ──▶ keys bound ──▶ rows
---
--- Each of these is a statement of its own, so it sees what committed while the locks were waited for (G7).
---
--- Tokens come once each, and so does each target: a lane, and what type of message it is to carry. The requests name
--- them by position. `key_at` and `url_at` name the requests that have a key, and media. Returned are
---
--- - the connection of each target, and nothing where there is none;
--- - what became of the requests that were not accepted, by position: `r id state` (a repeat), the code of a refusal,
---   `channel name` where the caller must first say what this channel can send, or that somebody else holds the lock of
---   its lane (`lane`) or token (`token`), which happens only to the impatient;
--- - the sequence of the first request. That of the others follows by position, whatever became of those between.
+-- As processes call it that still run with an older version.
 create or replace function accept_batch(
   a_worker text, a_slot integer, a_count bigint, lock_ms integer, patient boolean,
   tokens text[], token_accounts text[], target_accounts text[], target_numbers text[], target_types text[],
@@ -20,103 +7,12 @@ create or replace function accept_batch(
   key_at integer[], keys text[], fingerprints text[], url_at integer[], urls text[],
   known_channels text[], sendable text[], key_lasts_ms bigint
 ) returns table (connections text, exceptions text, first_sequence bigint) language plpgsql
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
   set plan_cache_mode = force_generic_plan set jit = off
 as $$
-declare
-  first bigint;
-  now bigint;
-  held_tokens boolean[];
-  held_lanes boolean[];
-  -- What speaks against a token, or against a target; and to which connections a token is bound.
-  token_faults text[];
-  token_bounds text[];
-  target_faults text[];
-  target_connections text[];
-  key_accounts text[];
-  -- By request; null as long as nothing speaks against any.
-  verdicts text[];
 begin
-  perform make_durable(lock_ms);
-  perform note_in_turn(a_worker, a_slot, a_count);
-  if patient then
-    perform pg_advisory_xact_lock_shared(1, b)
-      from (select distinct token_bucket(t) as b from unnest(tokens) t order by b) buckets;
-    perform pg_advisory_xact_lock(2, b)
-      from (select distinct lane_bucket(a, n) as b from unnest(target_accounts, target_numbers) s (a, n) order by b) buckets;
-  else
-    held_tokens := lock_what_is_free(1, array(select token_bucket(t) from unnest(tokens) with ordinality s (t, i) order by i),
-      true, lock_ms);
-    held_lanes := lock_what_is_free(2, array(select lane_bucket(a, n)
-      from unnest(target_accounts, target_numbers) with ordinality s (a, n, i) order by i), false, lock_ms);
-    perform set_config('lock_timeout', lock_ms::text, true);
-  end if;
-
-  now := now_ms();
-  first := next_block();
-  select array_agg(case
-        when t.id is null or t.deleted_at is not null or t.expires_at <= now then 'unauthorized'
-        when strpos(t.events, '"messaging.send_message"') = 0 then 'event_missing'
-      end order by s.i),
-      array_agg(t.connection_ids order by s.i)
-    into token_faults, token_bounds
-    from unnest(tokens, token_accounts) with ordinality s (token_id, account_id, i)
-    left join token t on t.id = s.token_id and t.account_id = s.account_id;
-  select array_agg(case
-        when c.id is null then 'connection_not_found'
-        when c.channel <> all (known_channels) then 'channel ' || c.channel
-        when (c.channel || '/' || s.type) <> all (sendable) then 'type_unsupported_by_channel'
-      end order by s.i),
-      array_agg(c.id order by s.i)
-    into target_faults, target_connections
-    from unnest(target_accounts, target_numbers, target_types) with ordinality s (account_id, number, type, i)
-    left join connection c on c.account_id = s.account_id and c.number = s.number and c.state <> 'removed';
-
-  if true = any (held_tokens) or true = any (held_lanes) or array_remove(token_faults, null) <> '{}'
-    or array_remove(token_bounds, null) <> '{}' or array_remove(target_faults, null) <> '{}'
-  then
-    select array_agg(case
-          when held_tokens[s.t] then 'token'
-          when held_lanes[s.g] then 'lane'
-          when token_faults[s.t] is not null then token_faults[s.t]
-          when token_bounds[s.t] is not null
-            and (target_connections[s.g] is null or strpos(token_bounds[s.t], '"' || target_connections[s.g] || '"') = 0)
-            then 'connection_not_allowed'
-          else target_faults[s.g]
-        end order by s.i)
-      into verdicts
-      from unnest(token_at, target_at) with ordinality s (t, g, i);
-  end if;
-  if key_at is not null then
-    key_accounts := array(select token_accounts[token_at[s.at]] from unnest(key_at) with ordinality s (at, i) order by s.i);
-    verdicts := bind_keys(first, now, key_lasts_ms, cardinality(ids), key_accounts, key_at, keys, fingerprints, verdicts);
-  end if;
-
-  insert into queued (sequence, id, account_id, connection_id, token_id, request_id, body, body_crc, recipient, type,
-      accepted_at, remote_address, user_agent, took_us)
-    select first + s.i - 1, s.id, target_accounts[s.g], target_connections[s.g], tokens[s.t], s.request_id, s.body, s.crc,
-        s.recipient, target_types[s.g], now, s.address, s.agent, s.took
-      from unnest(ids, target_at, token_at, request_ids, bodies, crcs, recipients, addresses, agents, took) with ordinality
-        s (id, g, t, request_id, body, crc, recipient, address, agent, took, i)
-      where verdicts[s.i] is null;
-  if url_at is not null then
-    insert into media (message_sequence, account_id, connection_id, url, type, state, next_try_at)
-      select first + s.i - 1, target_accounts[g.g], target_connections[g.g], s.url, target_types[g.g], 'pending', now
-        from unnest(url_at, urls) s (i, url), lateral (select target_at[s.i] as g) g
-        where verdicts[s.i] is null;
-  end if;
-  if key_at is not null and verdicts is not null then
-    verdicts := note_repeats(now, verdicts, key_at, key_accounts,
-      array(select tokens[token_at[s.at]] from unnest(key_at) with ordinality s (at, i) order by s.i),
-      request_ids, bodies, addresses, agents, took);
-  end if;
-
-  connections := array_to_string(target_connections, ',', '');
-  if verdicts is not null then
-    select string_agg(s.i || ' ' || s.verdict, ',') into exceptions from unnest(verdicts) with ordinality s (verdict, i)
-      where s.verdict is not null;
-  end if;
-  first_sequence := first;
-  return next;
+  return query select r.connections, r.exceptions, r.first_sequence
+    from accept_requests(a_worker, a_slot, a_count, lock_ms, patient, tokens, token_accounts, target_accounts, target_numbers,
+      target_types, null, null, null, token_at, target_at, ids, recipients, bodies, crcs, request_ids, addresses, agents, took,
+      key_at, keys, fingerprints, url_at, urls, known_channels, sendable, key_lasts_ms) r;
 end
 $$;

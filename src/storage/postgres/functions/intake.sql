@@ -1,4 +1,4 @@
--- What accepting needs beside `accept_batch`.
+-- What accepting needs beside `accept_requests`.
 
 -- Which of these keys name a message, as one letter each.
 create or replace function name_messages(account_ids text[], keys text[], key_lasts_ms bigint) returns text language plpgsql

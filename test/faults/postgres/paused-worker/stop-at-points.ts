@@ -75,7 +75,7 @@ const ON_ITS_WAY: readonly (readonly [text: string, Point])[] = [
   ['select write_step', 'record-on-its-way'],
   ['remember_entries(', 'delivery-on-its-way'],
   ['from beat(', 'heartbeat-on-its-way'],
-  ['accept_batch(', 'accept-on-its-way'],
+  ['accept_requests(', 'accept-on-its-way'],
 ]
 
 setInterval(lookForOrders, LOOK_FOR_ORDERS_EVERY_MS).unref()

@@ -1,0 +1,3 @@
+-- Why: nothing to do here. On SQLite the service has its tokens and connections in memory, and notices each change of the database.
+-- Locks: nothing.
+-- breaking: no
