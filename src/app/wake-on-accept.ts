@@ -15,11 +15,11 @@ export function wakeOnAccept(
     isBacklogFull: (accountId, from) => intake.isBacklogFull(accountId, from),
     logRefused: (request) => intake.logRefused(request),
     logSummed: (sum) => intake.logSummed(sum),
-    accept: async (candidate) => {
-      const result = await intake.accept(candidate)
-      if (result.kind === 'accepted') onAccepted(toQueued(candidate, result, clock.now()))
-      return result
-    },
+    accept: (candidate) =>
+      intake.accept(candidate).then((result) => {
+        if (result.kind === 'accepted') onAccepted(toQueued(candidate, result, clock.now()))
+        return result
+      }),
   }
 }
 

@@ -91,9 +91,11 @@ export class PostgresIntake implements Intake {
     return this.#backlog.isFull(accountId, from)
   }
 
-  async accept(candidate: Candidate): Promise<AcceptResult> {
-    requireWritable(candidate)
-    return this.#queue.submit(candidate)
+  accept(candidate: Candidate): Promise<AcceptResult> {
+    // Not `async`: that makes another promise of what it returns, for each message.
+    return isWritable(candidate)
+      ? this.#queue.submit(candidate)
+      : Promise.reject(new TypeError('A message holds something that is no text.'))
   }
 
   async logRefused(request: RefusedRequest): Promise<boolean> {
@@ -136,12 +138,11 @@ export class PostgresIntake implements Intake {
 }
 
 /** Otherwise it would be found out in the middle of a batch, where nobody knows any more whose fault it is. */
-function requireWritable({ facts, tokenId, accountId, from, to, content, body, idempotency }: Candidate): void {
+function isWritable({ facts, tokenId, accountId, from, to, content, body, idempotency }: Candidate): boolean {
   const texts = [facts.requestId, facts.remoteAddress, facts.userAgent ?? '', tokenId, accountId, from, to, body]
   if (content.type !== 'message') texts.push(content.url)
   if (idempotency) texts.push(idempotency.key, idempotency.fingerprint)
-  if (!texts.every((text) => typeof text === 'string'))
-    throw new TypeError('A message holds something that is no text.')
+  return texts.every((text) => typeof text === 'string')
 }
 
 async function nameMessages(link: Link, keys: readonly NamedKey[]): Promise<boolean[]> {
