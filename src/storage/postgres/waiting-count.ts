@@ -1,7 +1,7 @@
 import type { Ask } from './link.ts'
 
-// Up to here the count is exact. Counting millions would take longer than anybody needs to know them exactly.
-const COUNTED_UP_TO = 100_000
+// Up to here the count is exact. It keeps a core busy for 10 to 25 ms; five times as many held up all who accept beside it.
+const COUNTED_UP_TO = 20_000
 
 /** How many messages wait in all lanes: exact while they are few, then as the server estimates. */
 export async function countWaiting(ask: Ask): Promise<number> {
