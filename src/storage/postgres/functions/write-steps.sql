@@ -84,13 +84,20 @@ begin
           where queued.account_id = accounts[i] and queued.sequence = open_sequences[i] and queued.connection_id = connections[i]
             and queued.attempts = open_numbers[i] - case when close_sequences[i] = open_sequences[i] then 2 else 1 end
             -- Sequences of a lane commit in their order: whoever sees this message sees all that come before it.
-            and (alones[i] is not true or (
-              select b.sequence from (
-                select * from queued where (connection_id, sequence) >= (connections[i], 0) and connection_id <= connections[i]
-                  order by connection_id, sequence limit 2
-              ) b where b.sequence < open_sequences[i] and b.sequence is distinct from close_sequences[i]
-                limit 1
-            ) is null)
+            and (alones[i] is not true or case when close_sequences[i] is null
+              -- Mostly nothing ends, and then the first one tells.
+              then (
+                select b.sequence from queued b where (b.connection_id, b.sequence) >= (connections[i], 0) and b.connection_id <= connections[i]
+                  order by b.connection_id, b.sequence limit 1
+              ) >= open_sequences[i]
+              else (
+                select b.sequence from (
+                  select * from queued where (connection_id, sequence) >= (connections[i], 0) and connection_id <= connections[i]
+                    order by connection_id, sequence limit 2
+                ) b where b.sequence < open_sequences[i] and b.sequence is distinct from close_sequences[i]
+                  limit 1
+              ) is null
+            end)
           for no key update
       ) q on true;
   end if;

@@ -1,5 +1,5 @@
 -- Why: each batch of acceptances looked up its tokens and connections anew, a sixth of what accepting cost the server, although
--- hardly ever anything about them changes.
+-- hardly ever anything about them changes. And whoever opened an attempt looked twice for what comes before its message.
 -- Locks: tokens and connections, for a moment. Machines that have not been upgraded yet accept as they did.
 -- breaking: no
 
@@ -20,3 +20,4 @@ create constraint trigger mark after delete or update of state, number, account_
 
 -- include functions/accept-requests.sql
 -- include functions/accept-batch.sql
+-- include functions/write-steps.sql
