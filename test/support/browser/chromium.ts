@@ -9,6 +9,44 @@ export function whyNoBrowser(): string | null {
   return existsSync(EXECUTABLE) ? null : 'Chromium is not installed: run `apt-get install chromium`'
 }
 
+// A test begins right after the one before it.
+const KEPT_OPEN_MS = 3_000
+
+let kept: Promise<Browser> | null = null
+let borrowers = 0
+let closing: NodeJS.Timeout | undefined
+
+export interface BorrowedBrowser {
+  readonly browser: Browser
+  /** Ends all that was opened in it. */
+  giveBack(): Promise<void>
+}
+
+/**
+ * The browser of this process, for one at a time: contexts keep apart what tests do, and starting and ending a browser
+ * takes longer than many of them. It ends a while after nobody has wanted it.
+ */
+export async function borrowBrowser(): Promise<BorrowedBrowser> {
+  clearTimeout(closing)
+  if (kept && !(await kept).isConnected()) kept = null
+  kept ??= openBrowser()
+  const browser = await kept
+  borrowers += 1
+  return {
+    browser,
+    giveBack: async () => {
+      for (const context of browser.contexts()) await context.close()
+      borrowers -= 1
+      if (borrowers > 0) return
+      closing = setTimeout(() => {
+        kept = null
+        void browser.close()
+      }, KEPT_OPEN_MS)
+    },
+  }
+}
+
+/** One of its own, for whoever closes it. */
 export async function openBrowser(): Promise<Browser> {
   // Its sandbox wants a user other than root, and rights that containers do not give. It opens only our own pages.
   return await chromium.launch({ executablePath: EXECUTABLE, args: ['--no-sandbox', '--font-render-hinting=none'] })

@@ -5,7 +5,7 @@ import { NuncioCli } from '../black-box/nuncio-cli.ts'
 import { NuncioProcess } from '../black-box/nuncio-process.ts'
 import { openTestFolder } from '../black-box/test-folder.ts'
 import { openTestDatabase } from '../postgres/test-database.ts'
-import { openBrowser } from './chromium.ts'
+import { borrowBrowser } from './chromium.ts'
 import { findBarriers } from './find-barriers.ts'
 import { PageWatch } from './page-watch.ts'
 import { addPerson, type Person, signInAs } from './person.ts'
@@ -53,8 +53,8 @@ export async function openConsole(plan: ConsolePlan = {}): Promise<OpenConsole> 
   }
   try {
     const { service, cli } = await startService(plan, closers)
-    const browser = await openBrowser()
-    closers.push(() => browser.close())
+    const { browser, giveBack } = await borrowBrowser()
+    closers.push(giveBack)
     const watch = new PageWatch()
     const openContext = async () => {
       const context = await browser.newContext({
