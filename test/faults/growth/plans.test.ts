@@ -164,6 +164,7 @@ const RARE = `begin;
 
 // By name. They are only called by migrations, people and machines of an older version, or touch none of these tables.
 const NOT_HOT = [
+  'accept_batch',
   'drop_period',
   'due_media',
   'guard_connection',
@@ -173,6 +174,7 @@ const NOT_HOT = [
   'insert_message',
   'lock_lane_of',
   'lock_what_is_free',
+  'mark_rights',
   'move_mark',
 ]
 
