@@ -99,7 +99,7 @@ describe.each(SIDES)('backups of $name under load', ({ why, open }) => {
         await world.close()
       }
     },
-    60_000 + rounds * 60_000,
+    180_000 + rounds * 60_000,
   )
 
   it.skipIf(why !== null)(
@@ -147,7 +147,7 @@ describe.each(SIDES)('backups of $name under load', ({ why, open }) => {
         await world.close()
       }
     },
-    90_000 + rounds * 20_000,
+    240_000 + rounds * 30_000,
   )
 
   it.skipIf(why !== null).each([
@@ -196,6 +196,6 @@ describe.each(SIDES)('backups of $name under load', ({ why, open }) => {
         await world.close()
       }
     },
-    180_000,
+    360_000,
   )
 })
