@@ -2,9 +2,6 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { UnhandledErrors } from './scripts/unhandled-errors.ts'
 
-// They keep both cores busy by themselves for minutes: beside others they come to the end of their time.
-const FAULTS_THAT_NEED_ALL = ['test/faults/backup.test.ts']
-
 export default defineConfig({
   test: {
     // Processes, not threads: tests change signals and the working folder, start servers and kill them, and a
@@ -45,26 +42,13 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          // Power cuts, full disks, kills. Each wants much of the machine, so they come last. Two at once, because half of them
-          // mostly wait: on a slow machine one at a time took longer than the rest together.
+          // Power cuts, full disks, kills. Each wants the machine to itself, so they come last and one by one.
           name: 'faults',
           include: ['test/faults/**/*.test.ts'],
-          exclude: FAULTS_THAT_NEED_ALL,
-          maxWorkers: 2,
+          maxWorkers: 1,
           testTimeout: 180_000,
           hookTimeout: 60_000,
           sequence: { groupOrder: 2 },
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'faults-alone',
-          include: FAULTS_THAT_NEED_ALL,
-          maxWorkers: 1,
-          testTimeout: 360_000,
-          hookTimeout: 120_000,
-          sequence: { groupOrder: 3 },
         },
       },
     ],

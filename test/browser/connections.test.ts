@@ -5,7 +5,7 @@ import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
 import { expect } from '../support/browser/expect.ts'
 import { findBarriersOnPhone } from '../support/browser/on-phone.ts'
-import { ENGINES, type OpenConsole, openConsole } from '../support/browser/open-console.ts'
+import { enginesOr, type OpenConsole, openConsole } from '../support/browser/open-console.ts'
 
 const obstacle = whyNoBrowser()
 const NUMBER = '15550007777'
@@ -17,7 +17,7 @@ let opened: OpenConsole
 let page: Page
 let token: string | null
 
-describe.skipIf(obstacle !== null).each(ENGINES)(
+describe.skipIf(obstacle !== null).each(enginesOr('PostgreSQL'))(
   `connections and their lanes, on %s${skipNote(obstacle)}`,
   (engine) => {
     beforeEach(async () => {

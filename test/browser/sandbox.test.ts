@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Page } from '@playwright/test'
 import { afterEach, beforeEach, describe, it } from 'vitest'
-import { ENGINES, type OpenConsole, openConsole } from '../support/browser/open-console.ts'
+import { enginesOr, type OpenConsole, openConsole } from '../support/browser/open-console.ts'
 import { serveFiles, tinyPng } from '../support/journey/serve-files.ts'
 
 const ANNA = '15551234567'
@@ -12,7 +12,7 @@ const PDF = Buffer.from('%PDF-1.4\n%%EOF\n')
 let opened: OpenConsole
 let page: Page
 
-describe.each(ENGINES)('the sandbox inbox, on %s', (engine) => {
+describe.each(enginesOr('PostgreSQL'))('the sandbox inbox, on %s', (engine) => {
   beforeEach(async () => {
     const environment = { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' }
     opened = await openConsole({ engine, environment })

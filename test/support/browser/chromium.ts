@@ -19,7 +19,7 @@ let closing: NodeJS.Timeout | undefined
 export interface BorrowedBrowser {
   readonly browser: Browser
   /** Ends all that was opened in it. */
-  giveBack(): Promise<void>
+  readonly giveBack: () => Promise<void>
 }
 
 /**

@@ -13,6 +13,14 @@ import { addPerson, type Person, signInAs } from './person.ts'
 export const ENGINES = ['SQLite', 'PostgreSQL'] as const
 export type EngineName = (typeof ENGINES)[number]
 
+/**
+ * Both, unless `BROWSER_TESTS_ON=one` says that there is no time for that, as on a machine of CI that starts processes
+ * slowly. What a page shows comes from the console's API, which has tests of its own on both.
+ */
+export function enginesOr(one: EngineName): readonly EngineName[] {
+  return process.env['BROWSER_TESTS_ON'] === 'one' ? [one] : ENGINES
+}
+
 interface ConsolePlan {
   readonly engine?: EngineName
   readonly environment?: Readonly<Record<string, string>>
