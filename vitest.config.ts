@@ -18,8 +18,8 @@ export default defineConfig({
           name: 'tests',
           include: ['{src,test,scripts,bench,site}/**/*.test.ts'],
           exclude: ['test/faults/**', 'test/browser/**'],
-          // One per core, at least two: most tests wait for sockets and disks.
-          maxWorkers: Math.max(2, availableParallelism()),
+          // One more than there are cores: most tests wait for sockets, disks and processes that start.
+          maxWorkers: availableParallelism() + 1,
           // Only against what never ends: some start servers or processes, on machines that others use, too.
           testTimeout: 60_000,
           hookTimeout: 60_000,
