@@ -7,6 +7,7 @@ import { expect } from '../support/browser/expect.ts'
 import { findBarriersOnPhone } from '../support/browser/on-phone.ts'
 import { enginesOr, type OpenConsole, openConsole } from '../support/browser/open-console.ts'
 
+const ENGINES = enginesOr('PostgreSQL')
 const obstacle = whyNoBrowser()
 const NUMBER = '15550007777'
 const UNKNOWN_DELIVERED = '15550100003'
@@ -17,7 +18,7 @@ let opened: OpenConsole
 let page: Page
 let token: string | null
 
-describe.skipIf(obstacle !== null).each(enginesOr('PostgreSQL'))(
+describe.skipIf(obstacle !== null).each(ENGINES)(
   `connections and their lanes, on %s${skipNote(obstacle)}`,
   (engine) => {
     beforeEach(async () => {

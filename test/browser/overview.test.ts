@@ -7,6 +7,7 @@ import { findBarriersOnPhone } from '../support/browser/on-phone.ts'
 import { enginesOr, type OpenConsole, openConsole } from '../support/browser/open-console.ts'
 import { addPerson, signInAs } from '../support/browser/person.ts'
 
+const ENGINES = enginesOr('PostgreSQL')
 const obstacle = whyNoBrowser()
 const PAUSED = '15550002222'
 const NEWCOMER = { name: 'Nora New', email: 'nora@example.com', password: 'copper lantern drift bonnet' }
@@ -14,124 +15,121 @@ const NEWCOMER = { name: 'Nora New', email: 'nora@example.com', password: 'coppe
 let opened: OpenConsole
 let page: Page
 
-describe.skipIf(obstacle !== null).each(enginesOr('PostgreSQL'))(
-  `the overview, on %s${skipNote(obstacle)}`,
-  (engine) => {
-    beforeEach(async () => {
-      opened = await openConsole({ engine })
-      page = opened.page
-    })
-    afterEach(() => opened.close())
+describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(obstacle)}`, (engine) => {
+  beforeEach(async () => {
+    opened = await openConsole({ engine })
+    page = opened.page
+  })
+  afterEach(() => opened.close())
 
-    it('leads a new account to its first message, and ticks off each step as it is done', async () => {
-      await opened.cli.json('account', 'create', 'Newcomers')
-      const account = await addPerson(opened.cli, NEWCOMER, { account: 'Newcomers' })
-      await (await signedIn()).goto(`/console/a/${account}`)
-      await stepsDone([])
-      assert.deepEqual(await opened.axe(page), [])
+  it('leads a new account to its first message, and ticks off each step as it is done', async () => {
+    await opened.cli.json('account', 'create', 'Newcomers')
+    const account = await addPerson(opened.cli, NEWCOMER, { account: 'Newcomers' })
+    await (await signedIn()).goto(`/console/a/${account}`)
+    await stepsDone([])
+    assert.deepEqual(await opened.axe(page), [])
 
-      await cli('connection', 'add', '15550002000', '--channel', 'sandbox', '--account', 'Newcomers')
-      await stepsDone(['connection'])
-      await cli('token', 'create', '--name', 'first', '--expires', '7d', '--account', 'Newcomers')
-      await stepsDone(['connection', 'token'])
-      await page.getByRole('link', { name: 'Open the quickstart' }).click()
-      await sendFromQuickstart(await createToken('Newcomers'))
-      await page.getByRole('link', { name: 'Overview' }).click()
+    await cli('connection', 'add', '15550002000', '--channel', 'sandbox', '--account', 'Newcomers')
+    await stepsDone(['connection'])
+    await cli('token', 'create', '--name', 'first', '--expires', '7d', '--account', 'Newcomers')
+    await stepsDone(['connection', 'token'])
+    await page.getByRole('link', { name: 'Open the quickstart' }).click()
+    await sendFromQuickstart(await createToken('Newcomers'))
+    await page.getByRole('link', { name: 'Overview' }).click()
 
-      await stepsDone(['connection', 'token', 'message'])
-      await page.getByRole('heading', { name: 'Your first message is on its way' }).waitFor()
-      await page.reload()
-      await page.locator('[data-tile="Accepted"]').waitFor()
-      assert.equal(await page.locator('[data-step]').count(), 0)
-    })
+    await stepsDone(['connection', 'token', 'message'])
+    await page.getByRole('heading', { name: 'Your first message is on its way' }).waitFor()
+    await page.reload()
+    await page.locator('[data-tile="Accepted"]').waitFor()
+    assert.equal(await page.locator('[data-step]').count(), 0)
+  })
 
-    it('leads from each figure to just what it counts', async () => {
-      const token = await createToken()
-      await cli('connection', 'add', PAUSED, '--channel', 'sandbox')
-      await cli('connection', 'pause', PAUSED)
-      const sent = [
-        ['15550001000', '15551234567', 'once'],
-        ['15550001000', '15551234567', 'once'],
-        ['15550001000', '15550100001', 'refused for ever'],
-        ['15550001000', '15550100001', 'refused for ever'],
-        ['15550001000', '15550100003', 'nobody knows'],
-        [PAUSED, '15551234567', 'waits'],
-        [PAUSED, '15551234567', 'waits'],
-        ['15550001000', 'nobody', 'malformed'],
-      ] as const
-      for (const [from, to, key] of sent) await post(token, from, { to, key })
-      await opened.visit('')
-      await total('published', '1')
-      await total('failed', '1')
-      await total('unconfirmed', '1')
-      const failed = await opened.cli.json<{ id: string }[]>('message', 'list', '--state', 'FAILED')
-      await cli('message', 'retry', failed[0]?.id ?? '')
-      await total('failed', '2')
+  it('leads from each figure to just what it counts', async () => {
+    const token = await createToken()
+    await cli('connection', 'add', PAUSED, '--channel', 'sandbox')
+    await cli('connection', 'pause', PAUSED)
+    const sent = [
+      ['15550001000', '15551234567', 'once'],
+      ['15550001000', '15551234567', 'once'],
+      ['15550001000', '15550100001', 'refused for ever'],
+      ['15550001000', '15550100001', 'refused for ever'],
+      ['15550001000', '15550100003', 'nobody knows'],
+      [PAUSED, '15551234567', 'waits'],
+      [PAUSED, '15551234567', 'waits'],
+      ['15550001000', 'nobody', 'malformed'],
+    ] as const
+    for (const [from, to, key] of sent) await post(token, from, { to, key })
+    await opened.visit('')
+    await total('published', '1')
+    await total('failed', '1')
+    await total('unconfirmed', '1')
+    const failed = await opened.cli.json<{ id: string }[]>('message', 'list', '--state', 'FAILED')
+    await cli('message', 'retry', failed[0]?.id ?? '')
+    await total('failed', '2')
 
-      const shown: Record<string, readonly [string, number]> = {}
-      for (const label of ['Accepted', 'Published', 'Failed', 'Unconfirmed', 'Refused', 'Waiting now']) {
-        const figure = await page.locator(`[data-tile="${label}"]`).innerText()
-        await page.getByRole('region', { name: 'Figures' }).getByRole('link', { name: label, exact: true }).click()
-        shown[label] = [figure, await rowsOfLog()]
-        await page.goBack()
-      }
-      await page.getByRole('button', { name: 'Show as table' }).click()
-      const bars = page.getByRole('region', { name: /^Results/ }).locator('tbody tr')
+    const shown: Record<string, readonly [string, number]> = {}
+    for (const label of ['Accepted', 'Published', 'Failed', 'Unconfirmed', 'Refused', 'Waiting now']) {
+      const figure = await page.locator(`[data-tile="${label}"]`).innerText()
+      await page.getByRole('region', { name: 'Figures' }).getByRole('link', { name: label, exact: true }).click()
+      shown[label] = [figure, await rowsOfLog()]
+      await page.goBack()
+    }
+    await page.getByRole('button', { name: 'Show as table' }).click()
+    const bars = page.getByRole('region', { name: /^Results/ }).locator('tbody tr')
+    await bars.first().waitFor()
+    const listed: number[] = []
+    const counted: number[] = []
+    for (const [at, cells] of (await bars.allInnerTexts()).map((text) => text.split('\t').slice(1)).entries()) {
+      const count = cells.reduce((sum, text) => sum + Number(text), 0)
+      if (count === 0) continue
+      counted.push(count)
+      await bars.nth(at).getByRole('link').click()
+      listed.push(await rowsOfLog())
+      await page.goBack()
       await bars.first().waitFor()
-      const listed: number[] = []
-      const counted: number[] = []
-      for (const [at, cells] of (await bars.allInnerTexts()).map((text) => text.split('\t').slice(1)).entries()) {
-        const count = cells.reduce((sum, text) => sum + Number(text), 0)
-        if (count === 0) continue
-        counted.push(count)
-        await bars.nth(at).getByRole('link').click()
-        listed.push(await rowsOfLog())
-        await page.goBack()
-        await bars.first().waitFor()
-      }
+    }
 
-      expect(shown).toEqual({
-        Accepted: ['5', 5],
-        Published: ['1', 1],
-        Failed: ['2', 2],
-        Unconfirmed: ['1', 1],
-        Refused: ['1', 1],
-        'Waiting now': ['1', 1],
-      })
-      expect(listed).toEqual(counted)
-      expect(counted.reduce((sum, count) => sum + count)).toBe(6)
+    expect(shown).toEqual({
+      Accepted: ['5', 5],
+      Published: ['1', 1],
+      Failed: ['2', 2],
+      Unconfirmed: ['1', 1],
+      Refused: ['1', 1],
+      'Waiting now': ['1', 1],
     })
+    expect(listed).toEqual(counted)
+    expect(counted.reduce((sum, count) => sum + count)).toBe(6)
+  })
 
-    it('shows figures, the chart and its table, and what needs attention, without a reload', async () => {
-      const token = await createToken()
-      await opened.visit('')
-      await post(token, '15550001000', { to: '15551234567' })
-      // The sandbox refuses this recipient for ever.
-      await post(token, '15550001000', { to: '15550100001' })
-      await post(token, '15550001000', { to: 'nobody' })
+  it('shows figures, the chart and its table, and what needs attention, without a reload', async () => {
+    const token = await createToken()
+    await opened.visit('')
+    await post(token, '15550001000', { to: '15551234567' })
+    // The sandbox refuses this recipient for ever.
+    await post(token, '15550001000', { to: '15550100001' })
+    await post(token, '15550001000', { to: 'nobody' })
 
+    await total('published', '1')
+    await total('failed', '1')
+    await total('refused', '1')
+    await page.locator('.recharts-surface').first().waitFor()
+    await page.getByRole('link', { name: /^1 × / }).waitFor()
+    assert.deepEqual(await opened.axe(), [])
+
+    await page.getByRole('button', { name: 'Show as table' }).click()
+    await page.getByRole('columnheader', { name: 'Refused' }).waitFor()
+    assert.deepEqual(await opened.axe(), [])
+    for (const range of ['1 h', '7 d', '30 d']) {
+      await page.getByText(range, { exact: true }).click()
       await total('published', '1')
-      await total('failed', '1')
-      await total('refused', '1')
-      await page.locator('.recharts-surface').first().waitFor()
-      await page.getByRole('link', { name: /^1 × / }).waitFor()
-      assert.deepEqual(await opened.axe(), [])
-
-      await page.getByRole('button', { name: 'Show as table' }).click()
-      await page.getByRole('columnheader', { name: 'Refused' }).waitFor()
-      assert.deepEqual(await opened.axe(), [])
-      for (const range of ['1 h', '7 d', '30 d']) {
-        await page.getByText(range, { exact: true }).click()
-        await total('published', '1')
-      }
-      assert.match(page.url(), /range=30d/)
-      await page.getByRole('link', { name: /^1 × / }).click()
-      await page.waitForURL(/developer\/logs\?.*result=failed/)
-      await page.getByRole('button', { name: 'Remove the filter: Reason: recipient_refused' }).waitFor()
-      assert.equal(await rowsOfLog(), 1)
-    })
-  },
-)
+    }
+    assert.match(page.url(), /range=30d/)
+    await page.getByRole('link', { name: /^1 × / }).click()
+    await page.waitForURL(/developer\/logs\?.*result=failed/)
+    await page.getByRole('button', { name: 'Remove the filter: Reason: recipient_refused' }).waitFor()
+    assert.equal(await rowsOfLog(), 1)
+  })
+})
 
 describe.skipIf(obstacle !== null)(`the overview and its neighbours${skipNote(obstacle)}`, () => {
   beforeEach(async () => {

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, it } from 'vitest'
 import { enginesOr, type OpenConsole, openConsole } from '../support/browser/open-console.ts'
 import { serveFiles, tinyPng } from '../support/journey/serve-files.ts'
 
+const ENGINES = enginesOr('PostgreSQL')
 const ANNA = '15551234567'
 const LOST = '15550100004'
 const PICTURE = `document.querySelector('article img')`
@@ -12,7 +13,7 @@ const PDF = Buffer.from('%PDF-1.4\n%%EOF\n')
 let opened: OpenConsole
 let page: Page
 
-describe.each(enginesOr('PostgreSQL'))('the sandbox inbox, on %s', (engine) => {
+describe.each(ENGINES)('the sandbox inbox, on %s', (engine) => {
   beforeEach(async () => {
     const environment = { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' }
     opened = await openConsole({ engine, environment })

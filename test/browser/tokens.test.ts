@@ -7,6 +7,7 @@ import { expect } from '../support/browser/expect.ts'
 import { enginesOr, type OpenConsole, openConsole } from '../support/browser/open-console.ts'
 import { addPerson, signInAs } from '../support/browser/person.ts'
 
+const ENGINES = enginesOr('SQLite')
 const obstacle = whyNoBrowser()
 const LIST = '/developer/tokens'
 
@@ -38,115 +39,112 @@ async function shownToken(): Promise<string> {
   return await page.getByRole('group', { name: 'The token' }).innerText()
 }
 
-describe.skipIf(obstacle !== null).each(enginesOr('SQLite'))(
-  `API tokens in the console, on %s${skipNote(obstacle)}`,
-  (engine) => {
-    beforeEach(async () => {
-      opened = await openConsole({ engine })
-      page = opened.page
-    })
-    afterEach(() => opened.close())
+describe.skipIf(obstacle !== null).each(ENGINES)(`API tokens in the console, on %s${skipNote(obstacle)}`, (engine) => {
+  beforeEach(async () => {
+    opened = await openConsole({ engine })
+    page = opened.page
+  })
+  afterEach(() => opened.close())
 
-    // Five looks with axe, in both themes.
-    it('are created, shown once, used, and deleted: then nothing is accepted any more', {
-      timeout: 240_000,
-    }, async () => {
-      await opened.visit(`${LIST}/new`)
-      await expect(page.getByRole('heading', { level: 1 })).toHaveText('Create API Token')
-      assert.deepEqual(await opened.axe(), [])
-      await page.getByLabel('API key name').fill('web-shop')
-      await expect(page.getByText(/Expires on .*, in 90 days\./)).toBeVisible()
-      await page.getByRole('button', { name: 'Create token' }).click()
-      const token = await shownToken()
-      assert.match(token, /^nco_[0-9A-Za-z]{38}$/)
-      await expect(page.getByRole('group', { name: 'A first message with curl' })).toContainText('"from":"15550001000"')
-      assert.deepEqual(await opened.axe(), [])
+  // Five looks with axe, in both themes.
+  it('are created, shown once, used, and deleted: then nothing is accepted any more', {
+    timeout: 240_000,
+  }, async () => {
+    await opened.visit(`${LIST}/new`)
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText('Create API Token')
+    assert.deepEqual(await opened.axe(), [])
+    await page.getByLabel('API key name').fill('web-shop')
+    await expect(page.getByText(/Expires on .*, in 90 days\./)).toBeVisible()
+    await page.getByRole('button', { name: 'Create token' }).click()
+    const token = await shownToken()
+    assert.match(token, /^nco_[0-9A-Za-z]{38}$/)
+    await expect(page.getByRole('group', { name: 'A first message with curl' })).toContainText('"from":"15550001000"')
+    assert.deepEqual(await opened.axe(), [])
 
-      await page.getByRole('button', { name: 'Done' }).click()
-      await page.getByText('You have not copied the token').waitFor()
-      await page.getByRole('button', { name: 'Back to the token' }).click()
-      await page.getByRole('button', { name: 'Copy token' }).click()
-      await page.getByRole('button', { name: 'Done' }).click()
-      const row = page.getByRole('row', { name: /web-shop/ })
-      await expect(row).toContainText('Never')
-      assert.ok(!(await page.content()).includes(token))
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByText('You have not copied the token').waitFor()
+    await page.getByRole('button', { name: 'Back to the token' }).click()
+    await page.getByRole('button', { name: 'Copy token' }).click()
+    await page.getByRole('button', { name: 'Done' }).click()
+    const row = page.getByRole('row', { name: /web-shop/ })
+    await expect(row).toContainText('Never')
+    assert.ok(!(await page.content()).includes(token))
 
-      assert.equal(await send(token), 200)
-      await opened.visit(LIST)
-      await expect(row).toContainText('from 127.0.0.1')
-      await expect(row.getByRole('link', { name: '1 request: show them in the API logs' })).toBeVisible()
-      assert.deepEqual(await opened.axe(), [])
+    assert.equal(await send(token), 200)
+    await opened.visit(LIST)
+    await expect(row).toContainText('from 127.0.0.1')
+    await expect(row.getByRole('link', { name: '1 request: show them in the API logs' })).toBeVisible()
+    assert.deepEqual(await opened.axe(), [])
 
-      await page.getByRole('link', { name: 'web-shop' }).click()
-      await expect(page.getByRole('row', { name: /shop\/1\.0/ })).toContainText('127.0.0.1')
-      assert.deepEqual(await opened.axe(), [])
-      await page.getByRole('button', { name: 'Delete' }).click()
-      const dialog = page.getByRole('dialog')
-      await expect(dialog).toContainText('It was used 1 time in the last 24 hours, by 1 address')
-      assert.deepEqual(await opened.axe(), [])
-      await expect(dialog.getByRole('button', { name: 'Delete token' })).toBeDisabled()
-      await dialog.getByLabel('Type "web-shop" to confirm').fill('web-shop')
-      await dialog.getByRole('button', { name: 'Delete token' }).click()
-      await expect(dialog).toBeHidden()
+    await page.getByRole('link', { name: 'web-shop' }).click()
+    await expect(page.getByRole('row', { name: /shop\/1\.0/ })).toContainText('127.0.0.1')
+    assert.deepEqual(await opened.axe(), [])
+    await page.getByRole('button', { name: 'Delete' }).click()
+    const dialog = page.getByRole('dialog')
+    await expect(dialog).toContainText('It was used 1 time in the last 24 hours, by 1 address')
+    assert.deepEqual(await opened.axe(), [])
+    await expect(dialog.getByRole('button', { name: 'Delete token' })).toBeDisabled()
+    await dialog.getByLabel('Type "web-shop" to confirm').fill('web-shop')
+    await dialog.getByRole('button', { name: 'Delete token' }).click()
+    await expect(dialog).toBeHidden()
 
-      assert.equal(await send(token), 401)
-      await opened.visit(`${LIST}?tab=deleted`)
-      await expect(page.getByRole('link', { name: 'web-shop' })).toBeVisible()
-    })
+    assert.equal(await send(token), 401)
+    await opened.visit(`${LIST}?tab=deleted`)
+    await expect(page.getByRole('link', { name: 'web-shop' })).toBeVisible()
+  })
 
-    it('say at each field what is wrong with it, and put the focus there', async () => {
-      await opened.visit(`${LIST}/new?name=first%20token&events=none`)
-      await expect(page.getByText('It can do nothing')).toBeVisible()
-      await page.getByRole('button', { name: 'Limits (optional)' }).click()
-      await page.getByLabel('Source addresses').fill('the office')
-      await page.getByRole('button', { name: 'Create token' }).click()
-      await expect(page.getByText('is no address range')).toBeVisible()
-      await expect(page.getByLabel('Source addresses')).toBeFocused()
-      assert.deepEqual(await opened.axe(), [])
+  it('say at each field what is wrong with it, and put the focus there', async () => {
+    await opened.visit(`${LIST}/new?name=first%20token&events=none`)
+    await expect(page.getByText('It can do nothing')).toBeVisible()
+    await page.getByRole('button', { name: 'Limits (optional)' }).click()
+    await page.getByLabel('Source addresses').fill('the office')
+    await page.getByRole('button', { name: 'Create token' }).click()
+    await expect(page.getByText('is no address range')).toBeVisible()
+    await expect(page.getByLabel('Source addresses')).toBeFocused()
+    assert.deepEqual(await opened.axe(), [])
 
-      await page.getByLabel('Source addresses').fill('10.0.0.0/8')
-      await page.getByRole('button', { name: 'Create token' }).click()
-      await expect(page.getByText('There is a token named “first token” already')).toBeVisible()
-      await expect(page.getByLabel('API key name')).toBeFocused()
-      await page.getByLabel('API key name').fill(' ')
-      await page.getByRole('button', { name: 'Create token' }).click()
-      await expect(page.getByText('Give the token a name')).toBeVisible()
-    })
+    await page.getByLabel('Source addresses').fill('10.0.0.0/8')
+    await page.getByRole('button', { name: 'Create token' }).click()
+    await expect(page.getByText('There is a token named “first token” already')).toBeVisible()
+    await expect(page.getByLabel('API key name')).toBeFocused()
+    await page.getByLabel('API key name').fill(' ')
+    await page.getByRole('button', { name: 'Create token' }).click()
+    await expect(page.getByText('Give the token a name')).toBeVisible()
+  })
 
-    it('are rotated while both work', async () => {
-      const old = await create('web-shop')
-      assert.equal(await send(old), 200)
-      await page.getByRole('link', { name: 'web-shop', exact: true }).click()
-      await page.getByRole('button', { name: 'Rotate' }).click()
-      await expect(page.getByText('The old token ends on')).toBeVisible()
-      assert.deepEqual(await opened.axe(), [])
-      await page.getByRole('button', { name: 'Rotate token' }).click()
-      const successor = await shownToken()
-      await page.getByRole('button', { name: 'Copy token' }).click()
-      await page.getByRole('button', { name: 'Done' }).click()
+  it('are rotated while both work', async () => {
+    const old = await create('web-shop')
+    assert.equal(await send(old), 200)
+    await page.getByRole('link', { name: 'web-shop', exact: true }).click()
+    await page.getByRole('button', { name: 'Rotate' }).click()
+    await expect(page.getByText('The old token ends on')).toBeVisible()
+    assert.deepEqual(await opened.axe(), [])
+    await page.getByRole('button', { name: 'Rotate token' }).click()
+    const successor = await shownToken()
+    await page.getByRole('button', { name: 'Copy token' }).click()
+    await page.getByRole('button', { name: 'Done' }).click()
 
-      await page.getByText('It replaces another token').waitFor()
-      assert.deepEqual([await send(old), await send(successor)], [200, 200])
-      assert.deepEqual(await opened.axe(), [])
-      await page.getByRole('link', { name: 'web-shop (old)' }).click()
-      await page.getByText('It is being replaced').waitFor()
-      await expect(page.getByRole('row', { name: /shop\/1\.0/ })).toBeVisible()
-      await expect(page.getByRole('button', { name: 'Rotate' })).toHaveCount(0)
-    })
+    await page.getByText('It replaces another token').waitFor()
+    assert.deepEqual([await send(old), await send(successor)], [200, 200])
+    assert.deepEqual(await opened.axe(), [])
+    await page.getByRole('link', { name: 'web-shop (old)' }).click()
+    await page.getByText('It is being replaced').waitFor()
+    await expect(page.getByRole('row', { name: /shop\/1\.0/ })).toBeVisible()
+    await expect(page.getByRole('button', { name: 'Rotate' })).toHaveCount(0)
+  })
 
-    it('are seen by viewers, who change nothing', async () => {
-      const viewer = { name: 'Vera Viewer', email: 'vera@example.com', password: 'copper lantern meadow drift' }
-      await addPerson(opened.cli, viewer, { role: 'viewer' })
-      const other = await (await opened.openContext()).newPage()
-      await signInAs(other, viewer)
+  it('are seen by viewers, who change nothing', async () => {
+    const viewer = { name: 'Vera Viewer', email: 'vera@example.com', password: 'copper lantern meadow drift' }
+    await addPerson(opened.cli, viewer, { role: 'viewer' })
+    const other = await (await opened.openContext()).newPage()
+    await signInAs(other, viewer)
 
-      await other.goto(`/console/a/${opened.account}${LIST}`)
-      await other.getByRole('link', { name: 'first token' }).click()
-      await other.getByText('What it may do').waitFor()
+    await other.goto(`/console/a/${opened.account}${LIST}`)
+    await other.getByRole('link', { name: 'first token' }).click()
+    await other.getByText('What it may do').waitFor()
 
-      await expect(other.getByRole('button', { name: 'Delete' })).toHaveCount(0)
-      await other.goto(`/console/a/${opened.account}${LIST}/new`)
-      await expect(other.getByText('You may not create tokens')).toBeVisible()
-    })
-  },
-)
+    await expect(other.getByRole('button', { name: 'Delete' })).toHaveCount(0)
+    await other.goto(`/console/a/${opened.account}${LIST}/new`)
+    await expect(other.getByText('You may not create tokens')).toBeVisible()
+  })
+})

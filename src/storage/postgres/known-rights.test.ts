@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'vitest'
-import { newPostgresWorld, type PostgresWorld, somebodyWaits } from '../../../test/conformance/postgres-world.ts'
+import { newPostgresWorld, somebodyWaits } from '../../../test/conformance/postgres-world.ts'
 import { accept, addConnection, addSender, candidate, type Sender } from '../../../test/conformance/storage-world.ts'
 import type { ConnectionId } from '../../core/ids.ts'
 import { KnownRights } from './known-rights.ts'
@@ -74,7 +74,7 @@ describe('a right that is taken away on PostgreSQL after it was known', () => {
 
     await change(before)
     const after = await world.intake.accept(candidate(world, before))
-    await learn(world, meanwhile)
+    await accept(world, meanwhile)
     await session.query('begin')
     await change(meanwhile)
     const waiting = world.intake.accept(candidate(world, meanwhile))
@@ -207,12 +207,8 @@ async function knowingWorld(given: { tokenLastsDays?: number } = {}) {
   closing.push(() => world.close())
   const senders = [await addSender(world, given), await addSender(world, given)] as const
   // The first time the channel is learnt.
-  for (const sender of [...senders, ...senders]) await learn(world, sender)
+  for (const sender of [...senders, ...senders]) await accept(world, sender)
   return { world, senders }
-}
-
-async function learn(world: PostgresWorld, sender: Sender): Promise<void> {
-  await accept(world, sender)
 }
 
 /** With the token and the connection of this sender for `$1` and `$2`, of which one may be missing. */

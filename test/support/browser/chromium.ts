@@ -13,7 +13,6 @@ export function whyNoBrowser(): string | null {
 const KEPT_OPEN_MS = 3_000
 
 let kept: Promise<Browser> | null = null
-let borrowers = 0
 let closing: NodeJS.Timeout | undefined
 
 export interface BorrowedBrowser {
@@ -31,13 +30,10 @@ export async function borrowBrowser(): Promise<BorrowedBrowser> {
   if (kept && !(await kept).isConnected()) kept = null
   kept ??= openBrowser()
   const browser = await kept
-  borrowers += 1
   return {
     browser,
     giveBack: async () => {
       for (const context of browser.contexts()) await context.close()
-      borrowers -= 1
-      if (borrowers > 0) return
       closing = setTimeout(() => {
         kept = null
         void browser.close()
