@@ -47,7 +47,7 @@ export class PostgresIntake implements Intake {
   readonly #log: RequestLog
   readonly #notes: AcceptanceNotes
   readonly #channels: KnownChannels
-  readonly #rights = new KnownRights()
+  readonly #rights: KnownRights
   #troubledAt = Number.NEGATIVE_INFINITY
 
   constructor(parts: PostgresIntakeParts) {
@@ -64,6 +64,7 @@ export class PostgresIntake implements Intake {
     this.#log = new RequestLog({ clock, link: background, onTrouble: () => this.#noteTrouble() })
     this.#notes = new AcceptanceNotes(background)
     this.#channels = new KnownChannels(parts.refusedByChannel)
+    this.#rights = new KnownRights(clock)
   }
 
   /**

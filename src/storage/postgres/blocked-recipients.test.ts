@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
+import { newPostgresWorld } from '../../../test/conformance/postgres-world.ts'
+import { addSender, RECIPIENT } from '../../../test/conformance/storage-world.ts'
 import type { AccountId } from '../../core/ids.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import { PostgresBlockedRecipients } from './blocked-recipients.ts'
@@ -12,8 +14,10 @@ const SMALL = 'acc_small' as AccountId
 class Lists {
   readonly rows = new Map<AccountId, { version: number; removals: number; entries: string[] }>()
   now = 0
+  history = 'one'
   hashKey: string | null = null
   holdsLoads = false
+  holdsWholeLooks = false
   #held: { go: () => void; fail: (error: Error) => void }[] = []
 
   set(account: AccountId, [version, removals]: readonly [number, number], ...entries: string[]): void {
@@ -29,22 +33,29 @@ class Lists {
   }
 
   readonly ask = async (sql: string, [first]: readonly unknown[] = []): Promise<readonly Row[]> => {
-    if (sql.includes('from block_list'))
-      return [...this.rows]
-        .filter(([, { version }]) => version >= Number(first))
-        .sort(([, a], [, b]) => a.version - b.version)
-        .map(([account_id, { version, removals, entries }]) => ({
-          account_id,
-          version,
-          removals,
-          entries: entries.length,
-          hash_key: account_id === BIG ? this.hashKey : null,
-        }))
-    if (this.holdsLoads && first === BIG)
+    const isLook = sql.includes('join block_list')
+    if (isLook ? this.holdsWholeLooks && first === 0 : this.holdsLoads && first === BIG)
       await new Promise<void>((go, fail) => {
         this.#held.push({ go, fail })
       })
+    if (isLook) return this.#changed(Number(first))
     return (this.rows.get(first as AccountId)?.entries ?? []).map((recipient) => ({ recipient }))
+  }
+
+  #changed(since: number): readonly Row[] {
+    const { history } = this
+    const changed = [...this.rows].filter(([, { version }]) => version >= since)
+    if (changed.length === 0) return [{ history, account_id: null }]
+    return changed
+      .sort(([, a], [, b]) => a.version - b.version)
+      .map(([account_id, { version, removals, entries }]) => ({
+        history,
+        account_id,
+        version,
+        removals,
+        entries: entries.length,
+        hash_key: account_id === BIG ? this.hashKey : null,
+      }))
   }
 }
 
@@ -118,11 +129,73 @@ describe('block lists in memory', () => {
     assert.equal(await asked, true)
   })
 
+  it.each([
+    ['the same', 3],
+    ['a later', 4],
+  ])('G12 G13: are read anew from a database that has gone back and is at %s version again', async (_, version) => {
+    lists.holdsLoads = false
+    await blocked.look()
+    lists.history = 'another'
+    lists.set(BIG, [version, 1], '2', '5')
+    lists.set(SMALL, [2, 0], '4')
+    await blocked.look()
+
+    const answers: boolean[] = []
+    for (const account of [BIG, SMALL])
+      for (const one of ['2', '3', '4', '5']) answers.push(await blocked.isBlocked(account, one))
+    assert.deepEqual(answers, [true, false, false, true, false, false, true, false])
+  })
+
+  it('G13: are not used while they are read anew from a database that has gone back', { timeout: 2_000 }, async () => {
+    lists.holdsLoads = false
+    await blocked.look()
+    lists.history = 'another'
+    lists.holdsWholeLooks = true
+    const looking = blocked.look()
+    await new Promise(setImmediate)
+
+    const answer = Promise.resolve(blocked.isBlocked(BIG, '2'))
+    lists.release()
+    await looking
+
+    assert.equal(await answer, true)
+  })
+
   it('are read beforehand, so that nobody who asks later waits', { timeout: 2_000 }, async () => {
     lists.holdsLoads = false
     await blocked.look()
     await new Promise(setImmediate)
 
     assert.deepEqual([blocked.isBlocked(BIG, '1'), blocked.isBlocked(BIG, '2')], [false, true])
+  })
+})
+
+describe('block lists of a PostgreSQL that has gone back', () => {
+  it('G12 G13: are read anew once it was found to have, although it has given the same versions again', async () => {
+    const world = await newPostgresWorld()
+    const [{ accountId }, later] = [await addSender(world), '15550100001']
+    const known = async () => [
+      await world.blocked.isBlocked(accountId, RECIPIENT),
+      await world.blocked.isBlocked(accountId, later),
+    ]
+    await world.blockLists.block(accountId, { numbers: [RECIPIENT], reason: null }, 'test')
+    const before = await known()
+
+    // The block was lost with the last commits. The next one is given its version.
+    await world.sql('delete from blocked_recipient')
+    await world.sql('delete from block_list')
+    await world.blockLists.block(accountId, { numbers: [later], reason: null }, 'test')
+    await world.sql(`select hold_lanes('it has gone back', 0, 0)`)
+    await world.clock.pass(world.hintsAgeMs)
+    const after = await known()
+    await world.close()
+
+    assert.deepEqual(
+      [before, after],
+      [
+        [true, false],
+        [false, true],
+      ],
+    )
   })
 })

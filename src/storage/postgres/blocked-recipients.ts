@@ -2,6 +2,7 @@ import type { AccountId } from '../../core/ids.ts'
 import type { BlockedRecipients } from '../../core/ports/blocked-recipients.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { type HashRecipient, hashedEntry, isHashedEntry } from '../../core/ports/recipients.ts'
+import { HISTORY } from './database-memory.ts'
 import type { Link, Row } from './link.ts'
 
 // What is promised: no attempt begins later than this after the block was committed (G13).
@@ -10,7 +11,9 @@ const KNOWN_FOR_MS = 1_000
 export const LOOK_EVERY_MS = 400
 const ENTRIES_AT_ONCE = 10_000
 
-const CHANGED = `select account_id, version, removals, entries, hash_key from block_list where version >= $1 order by version`
+// One row without a list when none has changed.
+const CHANGED = `select w.history, l.account_id, l.version, l.removals, l.entries, l.hash_key
+  from (select ${HISTORY} as history from remembrance) w left join block_list l on l.version >= $1 order by l.version`
 const ALL = `select recipient from blocked_recipient where account_id = $1 and recipient > $2 order by recipient limit ${ENTRIES_AT_ONCE}`
 const NEWER = `select recipient from blocked_recipient where account_id = $1 and version > $2 order by version`
 
@@ -50,6 +53,7 @@ export class PostgresBlockedRecipients implements BlockedRecipients {
   #behind = new Map<AccountId, Behind>()
   /** Of all lists together: what was seen so far. */
   #version = 0
+  #history: unknown = null
   /** Monotonic, from before the database was asked. */
   #lookedAt = Number.NEGATIVE_INFINITY
   #looking: Promise<void> | null = null
@@ -100,14 +104,19 @@ export class PostgresBlockedRecipients implements BlockedRecipients {
 
   async #look(): Promise<void> {
     const since = this.#clock.monotonic()
-    const rows = await this.#link.ask(CHANGED, [this.#version])
-    // Not even the newest one is there that was seen: it is another database, or one that has gone back.
-    if (rows.length === 0 && this.#version > 0) {
+    const told = await this.#link.ask(CHANGED, [this.#version])
+    const history = told[0]?.['history']
+    const rows = told.filter((row) => row['account_id'] !== null)
+    // It is another database, or one that has gone back: others may have been given the versions that were seen, and be past
+    // them already. Or not even the newest one is there that was seen.
+    if (this.#version > 0 && (history !== this.#history || rows.length === 0)) {
       this.#lists = new Map()
       this.#behind = new Map()
       this.#version = 0
+      this.forget()
       return this.#look()
     }
+    this.#history = history
     for (const row of rows) this.#follow(row)
     this.#version = (rows.at(-1)?.['version'] as number | undefined) ?? 0
     this.#lookedAt = since

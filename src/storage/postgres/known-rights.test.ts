@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'vitest'
+import { HandClock } from '../../../test/conformance/hand-clock.ts'
 import { newPostgresWorld, somebodyWaits } from '../../../test/conformance/postgres-world.ts'
 import { accept, addConnection, addSender, candidate, type Sender } from '../../../test/conformance/storage-world.ts'
 import type { ConnectionId } from '../../core/ids.ts'
 import { KnownRights } from './known-rights.ts'
 
 const DAY_MS = 24 * 3_600_000
+const KNOWN_FOR_MS = 5_000
 const CON = 'con_1' as ConnectionId
 
 const closing: (() => Promise<void>)[] = []
@@ -15,11 +17,11 @@ afterEach(async () => {
 
 describe('what is known of tokens and connections', () => {
   it('is nothing before the database has judged', () => {
-    assert.equal(new KnownRights().find({ tokens: [], targets: [] }), null)
+    assert.equal(new KnownRights(new HandClock()).find({ tokens: [], targets: [] }), null)
   })
 
   it('ends with the first of the tokens, and names the connection of each target', () => {
-    const rights = knownRights()
+    const { rights } = knownRights()
     rights.noteToken('sooner', 50)
 
     assert.deepEqual(rights.find({ tokens: ['token', 'sooner'], targets: ['target', 'target'] }), {
@@ -30,20 +32,33 @@ describe('what is known of tokens and connections', () => {
   })
 
   it('is nothing of a batch in which anything is new', () => {
-    const rights = knownRights()
+    const { rights } = knownRights()
 
     assert.equal(rights.find({ tokens: ['token', 'new'], targets: ['target'] }), null)
     assert.equal(rights.find({ tokens: ['token'], targets: ['target', 'new'] }), null)
   })
 
   it('is forgotten when it was judged by another mark, and when there is too much of it', () => {
-    const [others, many] = [knownRights(), knownRights(1)]
+    const [others, many] = [knownRights().rights, knownRights(1).rights]
 
     others.begin('another')
     many.begin('mark')
 
     assert.equal(others.find({ tokens: ['token'], targets: [] }), null)
     assert.equal(many.find({ tokens: ['token'], targets: [] }), null)
+  })
+
+  it('is forgotten after a few seconds', async () => {
+    const { rights, clock } = knownRights()
+    const find = () => rights.find({ tokens: ['token'], targets: [] })
+
+    await clock.pass(KNOWN_FOR_MS - 1)
+    assert.notEqual(find(), null)
+    await clock.pass(1)
+    assert.equal(find(), null)
+    rights.begin('mark')
+    rights.noteToken('token', 100)
+    assert.notEqual(find(), null)
   })
 })
 
@@ -101,7 +116,9 @@ describe('a right that is taken away on PostgreSQL after it was known', () => {
     const { world, senders } = await knowingWorld({ tokenLastsDays: 1 })
     const [sender] = senders
 
-    await world.clock.pass(DAY_MS - 1)
+    await world.clock.pass(DAY_MS - 2)
+    await accept(world, sender)
+    await world.clock.pass(1)
     const last = await world.intake.accept(candidate(world, sender))
     await world.clock.pass(1)
     const late = await world.intake.accept(candidate(world, sender))
@@ -120,6 +137,56 @@ describe('a right that is taken away on PostgreSQL after it was known', () => {
 
     assert.deepEqual(await world.intake.accept(candidate(world, sender)), refused('unauthorized'))
     assert.equal((await session.query('select mark from rights')).rowCount, 1)
+  })
+
+  it('G7: is refused where the session that took it away looks in another schema first, and where it only replicates', async () => {
+    const { world, senders } = await knowingWorld()
+    const [sender, other] = senders
+    const [elsewhere, replicating] = [await world.session(), await world.session()]
+    await elsewhere.query(`create schema elsewhere; create table elsewhere.rights (like public.rights including all);
+      set search_path = elsewhere, public`)
+    await replicating.query('set session_replication_role = replica')
+
+    await elsewhere.query(withOwn('update public.token set deleted_at = 1 where id = $1', sender))
+    const first = await world.intake.accept(candidate(world, sender))
+    await accept(world, other)
+    await replicating.query(withOwn(`update connection set state = 'removed' where id = $2`, other))
+    const second = await world.intake.accept(candidate(world, other))
+
+    assert.deepEqual([first, second], [refused('unauthorized'), refused('connection_not_found')])
+  })
+
+  it('G7: is refused after a few seconds even when the database tells nobody of it', async () => {
+    const { world, senders } = await knowingWorld()
+    const [sender] = senders
+    const session = await world.session()
+    await session.query('truncate token')
+
+    await world.clock.pass(KNOWN_FOR_MS)
+
+    assert.deepEqual(await world.intake.accept(candidate(world, sender)), refused('unauthorized'))
+  })
+
+  it('G1 G12: a connection that a database has lost with its last commits is not believed to be there', async () => {
+    const { world, senders } = await knowingWorld()
+    const [sender] = senders
+    const session = await world.session()
+    const { rows } = await session.query<{ mark: string }>('select mark from rights')
+    const number = '15557770000'
+    const lost = { ...sender, number, connectionId: await addConnection(world, sender.accountId, { number }) }
+    await accept(world, lost)
+    // What a standby that takes over has not received.
+    await session.query(`begin; set local session_replication_role = replica; alter table connection disable trigger mark;
+      delete from queued where connection_id = '${lost.connectionId}'; delete from lane where connection_id = '${lost.connectionId}';
+      delete from connection where id = '${lost.connectionId}'; update rights set mark = '${rows[0]?.mark}';
+      alter table connection enable always trigger mark; commit`)
+
+    const gone = await world.intake.accept(candidate(world, lost))
+    const connectionId = await addConnection(world, sender.accountId, { number })
+    const back = await world.intake.accept(candidate(world, { ...lost, connectionId }))
+
+    assert.deepEqual(gone, refused('connection_not_found'))
+    assert.equal(back.kind === 'accepted' && back.connectionId, connectionId)
   })
 
   it('G7: a token that is bound to connections is judged with each of them', async () => {
@@ -170,8 +237,9 @@ describe('a right that is taken away on PostgreSQL after it was known', () => {
 
   it('is marked once by a transaction that takes many away', async () => {
     const { world } = await knowingWorld()
-    const session = await world.session()
-    await session.query(
+    // Another session made them: what it counted of earlier transactions would be in these figures, too.
+    const [session, other] = [await world.session(), await world.session()]
+    await other.query(
       `insert into connection (id, account_id, number, channel, state, policy, channel_settings, created_at)
          select 'con_' || i, account_id, '1666' || i, channel, state, policy, channel_settings, 0
            from generate_series(1000, 2000) i, (select * from connection limit 1) c`,
@@ -189,12 +257,13 @@ describe('a right that is taken away on PostgreSQL after it was known', () => {
   })
 })
 
-function knownRights(most = 10): KnownRights {
-  const rights = new KnownRights(most)
+function knownRights(most = 10): { rights: KnownRights; clock: HandClock } {
+  const clock = new HandClock()
+  const rights = new KnownRights(clock, most)
   rights.begin('mark')
   rights.noteToken('token', 100)
   rights.noteTarget('target', CON)
-  return rights
+  return { rights, clock }
 }
 
 function refused(code: string): object {

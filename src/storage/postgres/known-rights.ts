@@ -1,7 +1,10 @@
 import type { ConnectionId, Instant } from '../../core/ids.ts'
+import type { Clock } from '../../core/ports/clock.ts'
 
 // Each takes some 200 bytes. Past that all are forgotten, and judged once more when they are met again.
 const MOST_KNOWN = 50_000
+// A second belt, for changes by hand of which the database tells nobody, such as a table that is emptied by `truncate`.
+const KNOWN_FOR_MS = 5_000
 
 /** What a batch is judged by, each once: names that mean the same in all accounts. */
 export interface Asked {
@@ -20,24 +23,27 @@ export interface Known {
 
 /**
  * What the database has judged already, so that it need not look it up again for each batch. Never believed by itself: the
- * database compares the mark of `rights`, which whoever takes a right away changes in the same commit (G7).
+ * database compares the mark of `rights`, which whoever changes anything of it changes in the same commit (G7).
  *
  * Only that nothing speaks against it is known of anything. Nor is anything of tokens that are bound to connections: what
  * speaks against those depends on both.
  */
 export class KnownRights {
+  readonly #clock: Clock
   readonly #most: number
   #mark: string | null = null
+  #since = 0
   readonly #ends = new Map<string, Instant>()
   readonly #connections = new Map<string, ConnectionId>()
 
-  constructor(most = MOST_KNOWN) {
+  constructor(clock: Clock, most = MOST_KNOWN) {
+    this.#clock = clock
     this.#most = most
   }
 
   /** Null when anything of it must be looked up. */
   find({ tokens, targets }: Asked): Known | null {
-    if (this.#mark === null) return null
+    if (this.#mark === null || this.#isOld()) return null
     let until = Number.POSITIVE_INFINITY
     for (const token of tokens) {
       const end = this.#ends.get(token)
@@ -56,10 +62,11 @@ export class KnownRights {
   /** By which mark the database judged what is noted next. */
   begin(mark: string): void {
     const isFull = this.#ends.size + this.#connections.size > this.#most
-    if (mark === this.#mark && !isFull) return
+    if (mark === this.#mark && !isFull && !this.#isOld()) return
     this.#ends.clear()
     this.#connections.clear()
     this.#mark = mark
+    this.#since = this.#clock.monotonic()
   }
 
   noteToken(token: string, end: Instant): void {
@@ -67,6 +74,12 @@ export class KnownRights {
   }
 
   noteTarget(target: string, connection: ConnectionId): void {
-    this.#connections.set(target, connection)
+    if (this.#connections.get(target) === connection) return
+    // A copy of its own: a piece of the database's answer would keep all of that in memory.
+    this.#connections.set(target, Buffer.from(connection).toString() as ConnectionId)
+  }
+
+  #isOld(): boolean {
+    return this.#clock.monotonic() - this.#since >= KNOWN_FOR_MS
   }
 }

@@ -3,6 +3,7 @@ import type { LaneMeasure, LaneToMeasure, Unconfirmed } from '../../core/ports/w
 import type { WatchDatabase, WatchRow, WatchStatement, WatchValue } from '../shared/watch/watch-database.ts'
 import { bigintArray, textArray } from './binary-arrays.ts'
 import type { Link } from './link.ts'
+import { COUNTED_UP_TO } from './waiting-count.ts'
 
 const MOST_UNCONFIRMED = 100_000
 // Counting all that waits takes the server about 0.1 µs a row.
@@ -98,9 +99,10 @@ export class PostgresWatchDatabase implements WatchDatabase {
     }))
   }
 
-  /** Not while so little waits in all that nothing can be full. */
+  /** Not while so little waits in all that nothing can be full. Past what is counted exactly, no estimate is believed. */
   async countFull({ perConnection, perAccount }: { readonly perConnection: number; readonly perAccount: number }) {
-    if (this.#waiting() < Math.min(perConnection, perAccount)) return NOTHING_FULL
+    const least = Math.min(perConnection, perAccount)
+    if (least === Number.POSITIVE_INFINITY || this.#waiting() < Math.min(least, COUNTED_UP_TO)) return NOTHING_FULL
     if (this.#monotonic() - this.#countedAt < COUNT_FULL_EVERY_MS) return this.#full
     const rows = await this.#counts.ask(
       `select c.account_id, q.connection_id, q.count

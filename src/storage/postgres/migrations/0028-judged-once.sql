@@ -12,11 +12,16 @@ insert into rights ("only", mark) values (1, gen_random_uuid()::text);
 
 -- include functions/rights.sql
 -- At the end of the transaction, when it has all the locks that it takes: two that change several things could otherwise wait
--- for each other. The same columns as those of the triggers that lock.
-create constraint trigger mark after delete or update of deleted_at, expires_at, events, connection_ids, source_ranges, account_id
+-- for each other. The same columns as those of the triggers that lock. Additions too: a database that has gone back to before
+-- one would otherwise have the mark by which what it no longer has was judged.
+create constraint trigger mark
+  after insert or delete or update of deleted_at, expires_at, events, connection_ids, source_ranges, account_id
   on token deferrable initially deferred for each row execute function mark_rights();
-create constraint trigger mark after delete or update of state, number, account_id, channel
+create constraint trigger mark after insert or delete or update of state, number, account_id, channel
   on connection deferrable initially deferred for each row execute function mark_rights();
+-- Also for a session in which others do not fire: what is written by replication counts as well.
+alter table token enable always trigger mark;
+alter table connection enable always trigger mark;
 
 -- include functions/accept-requests.sql
 -- include functions/accept-batch.sql
