@@ -11,6 +11,8 @@ export default defineConfig({
     globalSetup: ['test/support/postgres/global-setup.ts'],
     // The counts of this run, for `.ci/run`.
     reporters: ['default', ['json', { outputFile: 'node_modules/.setup/test-report.json' }], new UnhandledErrors()],
+    // A second, as it is by default, is too little for what a busy machine is to do.
+    expect: { poll: { timeout: 20_000 } },
     projects: [
       {
         extends: true,
@@ -21,8 +23,8 @@ export default defineConfig({
           // One more than there are cores: most tests wait for sockets, disks and processes that start.
           maxWorkers: availableParallelism() + 1,
           // Only against what never ends: some start servers or processes, on machines that others use, too.
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
           sequence: { groupOrder: 0 },
         },
       },

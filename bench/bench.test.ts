@@ -26,7 +26,7 @@ describe('the bench', () => {
   it.each([
     ['accepts', 'postgres', 'durable accepts / bare route'],
     ['latency', 'sqlite', 'a lane at rest, p50'],
-  ])('measures %s on %s, and writes it as JSON', { timeout: 120_000 }, async (part, engine, expected) => {
+  ])('measures %s on %s, and writes it as JSON', async (part, engine, expected) => {
     const folder = mkdtempSync(join(tmpdir(), 'nuncio-bench-test-'))
     const file = join(folder, 'results.json')
 

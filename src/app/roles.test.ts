@@ -18,7 +18,7 @@ import { Nuncio } from './nuncio.ts'
 import type { Storage, StorageEvents, StorageOptions } from './storage.ts'
 import { systemClock } from './system-clock.ts'
 
-const DEADLINE = { deadlineMs: 5_000, everyMs: 10 }
+const DEADLINE = { deadlineMs: 30_000, everyMs: 10 }
 
 /**
  * One database that several processes serve, as PostgreSQL is: SQLite, with one face for each process. What a process

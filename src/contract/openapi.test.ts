@@ -39,7 +39,7 @@ describe('the OpenAPI document', () => {
     } finally {
       await rm(folder, { recursive: true })
     }
-  }, 30_000)
+  })
 
   it('names the operation and the token header as the interface does', () => {
     assert.equal(operation.operationId, 'sendMessage')

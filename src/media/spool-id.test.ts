@@ -38,7 +38,7 @@ describe('the id of a spool', () => {
     }
   })
 
-  it('is the same for processes that start together', { timeout: 30_000 }, async () => {
+  it('is the same for processes that start together', async () => {
     const script = `import { openSpoolId } from ${JSON.stringify(new URL('spool-id.ts', import.meta.url).href)}
       process.stdout.write(await openSpoolId(process.argv[1]))`
     const run = () => promisify(execFile)(process.execPath, ['--input-type=module', '-e', script, folder])

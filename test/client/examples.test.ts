@@ -3,7 +3,7 @@ import { execFile, spawnSync } from 'node:child_process'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { describe, it, onTestFinished, vi } from 'vitest'
+import { describe, it, onTestFinished } from 'vitest'
 import { ROOT } from '../../scripts/source-tree.ts'
 import type { MessageView } from '../../src/core/ports/administration.ts'
 import { skipNote } from '../support/black-box/skip-note.ts'
@@ -11,9 +11,6 @@ import { compileIn, installClient } from '../support/client/install-client.ts'
 import { serveFiles } from '../support/journey/serve-files.ts'
 import { type Journey, SENDER, startNuncio, temporaryFolder } from '../support/journey/start-nuncio.ts'
 import { cutAt, TcpProxy } from '../support/tcp-proxy.ts'
-
-// Some compile first.
-vi.setConfig({ testTimeout: 120_000 })
 
 const run = promisify(execFile)
 const EXAMPLES = join(ROOT, 'docs/examples')

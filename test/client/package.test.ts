@@ -4,15 +4,12 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { build } from 'vite'
-import { describe, it, vi } from 'vitest'
+import { describe, it } from 'vitest'
 import clientPackage from '../../client/package.json' with { type: 'json' }
 import servicePackage from '../../package.json' with { type: 'json' }
 import { ROOT } from '../../scripts/source-tree.ts'
 import { compileIn, installClient } from '../support/client/install-client.ts'
 import { startNuncio, temporaryFolder } from '../support/journey/start-nuncio.ts'
-
-// It compiles, on a machine that may be busy with other tests.
-vi.setConfig({ testTimeout: 60_000 })
 
 const MOST_BYTES = 4096
 

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
-import { describe, it, onTestFinished, vi } from 'vitest'
+import { describe, it, onTestFinished } from 'vitest'
 import { type ClientOptions, createClient, NuncioRefusal, NuncioUnreachable } from '../../client/nuncio-client.ts'
 import { ENGINES } from '../support/journey/engines.ts'
 import { serveFiles, tinyPng } from '../support/journey/serve-files.ts'
 import { type Journey, SENDER } from '../support/journey/start-nuncio.ts'
 import { cutAt, TcpProxy } from '../support/tcp-proxy.ts'
-
-// The first on PostgreSQL waits until the server of all tests has started.
-vi.setConfig({ testTimeout: 60_000 })
 
 const TO = '15551234567'
 const HELLO = { from: SENDER, to: TO, text: 'Hello' }

@@ -29,7 +29,7 @@ import {
 const HOUR = 3_600_000
 const RACERS = 50
 const LOOK_EVERY_MS = 50
-const LONGEST_REST_MS = 10_000
+const LONGEST_REST_MS = 20_000
 
 /** What every engine promises the accepting path. */
 export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {

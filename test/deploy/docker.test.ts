@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { describe, it, vi } from 'vitest'
+import { describe, it } from 'vitest'
 import { parse } from 'yaml'
 import { findShipped, type Lock } from '../../scripts/shipped-packages.ts'
 import { SETTINGS } from '../../src/config/settings.ts'
@@ -11,8 +11,6 @@ import { NuncioProcess } from '../support/black-box/nuncio-process.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
 import { isInContext, readDockerfile } from '../support/deploy/read-dockerfile.ts'
 import { temporaryFolder } from '../support/journey/start-nuncio.ts'
-
-vi.setConfig({ testTimeout: 180_000 })
 
 const ROOT = join(import.meta.dirname, '../..')
 const DOCKER = join(ROOT, 'deploy/docker')

@@ -5,13 +5,11 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { request } from 'node:https'
 import { join } from 'node:path'
-import { describe, it, onTestFinished, vi } from 'vitest'
+import { describe, it, onTestFinished } from 'vitest'
 import { findFreePort } from '../support/black-box/free-port.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
 import { temporaryFolder } from '../support/journey/start-nuncio.ts'
 import { makeCertificate } from '../support/media-world/certificates.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 const FOLDER = join(import.meta.dirname, '../../deploy/proxy')
 const NAME = 'send.example.org'

@@ -31,5 +31,5 @@ describe('the list of what we ship', () => {
       ['vite', 'vitest', 'react', 'typescript'].filter((name) => found.has(name)),
       [],
     )
-  }, 60_000)
+  })
 })

@@ -11,8 +11,11 @@ import { readRounds, readSeed } from './run-length.ts'
 
 const rounds = readRounds(6)
 const seed = readSeed()
-// The sandbox takes 5 s over this recipient.
-const SLOW_RECIPIENT = '15550100005'
+const RECIPIENT = '15550100000'
+// Long enough to be seen by commands, which take seconds on a busy machine, and less than the 25 s that a service leaves
+// to its calls when it ends.
+const CALL_MS = 15_000
+const SLOW = { connections: 1, connectionArguments: ['--set', `latency=${CALL_MS}ms`] }
 const FORCED_WITHIN_MS = 2_500
 
 describe('SIGTERM', () => {
@@ -50,12 +53,12 @@ describe('SIGTERM', () => {
   )
 
   it('G4: lets a call that is open finish, and records it', async () => {
-    const world = await openWorld({ connections: 1 })
+    const world = await openWorld(SLOW)
     try {
       const id = await openSlowCall(world)
 
       world.service.signal('SIGTERM')
-      const ending = await world.service.ended(20_000)
+      const ending = await world.service.ended(40_000)
 
       assert.deepEqual(ending, { code: 0, signal: null })
       assert.equal(await stateOf(world, id), 'PUBLISHED')
@@ -65,7 +68,7 @@ describe('SIGTERM', () => {
   })
 
   it('G4: a second signal ends it at once, and the open call is not forgotten', async () => {
-    const world = await openWorld({ connections: 1 })
+    const world = await openWorld(SLOW)
     try {
       const id = await openSlowCall(world)
 
@@ -91,11 +94,11 @@ describe('SIGTERM', () => {
 async function openSlowCall(world: World): Promise<string> {
   const [from = ''] = world.connections
   const message = { type: 'message', message: 'takes its time' }
-  const answer = await world.client.send({ from, to: SLOW_RECIPIENT, message, idempotencyKey: null })
+  const answer = await world.client.send({ from, to: RECIPIENT, message, idempotencyKey: null })
   assert.ok(answer.kind === 'acked')
   const { messageId } = answer
   const isOpen = async () => (await stateOf(world, messageId)) === 'SENDING'
-  await waitUntil('the call is open', isOpen, { deadlineMs: 4_000 })
+  await waitUntil('the call is open', isOpen, { deadlineMs: CALL_MS })
   return messageId
 }
 

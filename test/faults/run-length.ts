@@ -15,6 +15,14 @@ export function takenOverWithinMs(): number {
 }
 
 /**
+ * Within how many milliseconds lanes must move on where nobody has to wait for the 15 s of a claim. Brief runs are
+ * given more, for the same reason.
+ */
+export function movedOnWithinMs(): number {
+  return readNumber('FAULT_ROUNDS') === null ? 10_000 : 6_000
+}
+
+/**
  * Within how many milliseconds a caller has its answer, whatever the database does: after 5 s the service looks each 1.25 s
  * who has waited too long. Brief runs are given more, for the same reason.
  */

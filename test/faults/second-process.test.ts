@@ -13,7 +13,7 @@ describe('a second process on the same data', () => {
       const second = await prepareSecond(world)
 
       second.spawn()
-      const { code } = await second.ended(15_000)
+      const { code } = await second.ended(60_000)
 
       assert.notEqual(code, 0)
       const lines = second.log.trim().split('\n')

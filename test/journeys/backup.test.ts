@@ -8,8 +8,6 @@ import { openStranger, readRows } from '../support/journey/engines.ts'
 import { type Journey, SENDER, startNuncio, temporaryFolder } from '../support/journey/start-nuncio.ts'
 import { obstacleToDumping, shareDumpingServer } from '../support/postgres/dumping-server.ts'
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
-
 const TO = '15551234567'
 const obstacle = obstacleToDumping()
 const createDatabase = shareDumpingServer()

@@ -8,9 +8,6 @@ import type { Journey } from '../support/journey/start-nuncio.ts'
 import { startSimulator } from '../support/whatsapp-cloud/simulator.ts'
 import type { SimulatedNumber, Simulator } from '../support/whatsapp-cloud/simulator-types.ts'
 
-// The first on PostgreSQL waits until the server of all tests has started.
-vi.setConfig({ testTimeout: 60_000 })
-
 const TOKEN = 'EAAG0000000000tokenOfTheSystemUser'
 const APP_SECRET = '0123456789abcdef0123456789abcdef'
 const NEW_APP_SECRET = 'fedcba9876543210fedcba9876543210'
@@ -220,7 +217,7 @@ describe.each(ENGINES)('connecting a number of a network, on $name', (engine) =>
     // A secret that is wrong at the moment of sending is when words of the network are kept.
     for (const id of ['1001', '1002']) world.simulator.changeNumber(id, { accessToken: 'EAAG0000000000anotherToken' })
     const { messageId } = await send(world, NUMBER, 'Hello again')
-    await vi.waitFor(async () => assert.notEqual((await world.nuncio.story(messageId)).laneWait, null), 10_000)
+    await vi.waitFor(async () => assert.notEqual((await world.nuncio.story(messageId)).laneWait, null), 30_000)
     const checked = await world.cli.run('connection', 'check', NUMBER)
     const listed = await world.cli.run('connection', 'list')
 

@@ -2,13 +2,11 @@ import assert from 'node:assert/strict'
 import { copyFileSync, mkdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { describe, it, onTestFinished, vi } from 'vitest'
+import { describe, it, onTestFinished } from 'vitest'
 import { CliOn } from '../support/journey/cli-on.ts'
 import { NewHome } from '../support/journey/new-home.ts'
 import { SENDER, startNuncio } from '../support/journey/start-nuncio.ts'
 import { openTestDatabase } from '../support/postgres/test-database.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 const TO = '15551234567'
 

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Client } from 'pg'
-import { describe, it, onTestFinished, vi } from 'vitest'
+import { describe, it, onTestFinished } from 'vitest'
 import { migrateDatabase } from '../../src/storage/postgres/open-database.ts'
 import { nuncioEnvironment, nuncioMain } from '../support/black-box/nuncio-environment.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
@@ -13,8 +13,6 @@ import { NewHome } from '../support/journey/new-home.ts'
 import { serveFiles, tinyPng } from '../support/journey/serve-files.ts'
 import { type Journey, SENDER, startNuncio, temporaryFolder } from '../support/journey/start-nuncio.ts'
 import { cutAt, TcpProxy } from '../support/tcp-proxy.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 const LOOPBACK = { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' }
 const TO = '15551234567'

@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
-import { describe, it, onTestFinished, vi } from 'vitest'
+import { describe, it, onTestFinished } from 'vitest'
 import type { Finding } from '../../src/app/doctor/finding.ts'
 import { killAgainAndAgain } from '../../src/app/doctor/kill-test/kill-again-and-again.ts'
 import { judgeFigures } from '../../src/app/doctor/kill-test/run-kill-test.ts'
@@ -17,8 +17,6 @@ import { CliOn } from '../support/journey/cli-on.ts'
 import { ENGINES, openStranger, readRows, settingsOf } from '../support/journey/engines.ts'
 import { startNuncio, temporaryFolder } from '../support/journey/start-nuncio.ts'
 import { openTestDatabase } from '../support/postgres/test-database.ts'
-
-vi.setConfig({ testTimeout: 120_000 })
 
 interface Answer {
   readonly standing: string

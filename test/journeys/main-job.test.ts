@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { describe, it, vi } from 'vitest'
+import { describe, it } from 'vitest'
 import { ENGINES } from '../support/journey/engines.ts'
 import { serveFiles, tinyPng } from '../support/journey/serve-files.ts'
 import { SENDER } from '../support/journey/start-nuncio.ts'
-
-// The first on PostgreSQL waits until the server of all tests has started.
-vi.setConfig({ testTimeout: 60_000 })
 
 const LOOPBACK = { settings: { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' } }
 

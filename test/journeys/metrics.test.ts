@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict'
-import { describe, it, vi } from 'vitest'
+import { describe, it } from 'vitest'
 import { waitUntil } from '../support/black-box/wait-until.ts'
 import { ENGINES } from '../support/journey/engines.ts'
 import { type Journey, SENDER } from '../support/journey/start-nuncio.ts'
-
-// The first on PostgreSQL waits until the server of all tests has started.
-vi.setConfig({ testTimeout: 60_000 })
 
 /** A sum over all lines of a metric whose labels hold this text. */
 async function read({ url }: Journey, name: string, labels = ''): Promise<number> {
@@ -29,7 +26,7 @@ describe.each(ENGINES)('the metrics on $name', ({ start, name }) => {
     assert.ok((await read(nuncio, 'nuncio_database_bytes')) > 0)
     assert.equal((await read(nuncio, 'nuncio_database_connections_made_total')) > 0, name === 'PostgreSQL')
     const idle = async () => (await read(nuncio, 'nuncio_lanes', 'standing="idle"')) === 1
-    await waitUntil('the lane has nothing to do', idle, { deadlineMs: 10_000 })
+    await waitUntil('the lane has nothing to do', idle, { deadlineMs: 30_000 })
   })
 
   it('tell of a paused connection', async () => {

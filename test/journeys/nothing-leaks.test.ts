@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { METRICS, type MetricDefinition } from '../../src/app/metrics/metric-table.ts'
 import { ENGINES } from '../support/journey/engines.ts'
 import { serveFiles, tinyPng } from '../support/journey/serve-files.ts'
 import { ENDPOINT, type Journey, SENDER } from '../support/journey/start-nuncio.ts'
-
-// The first on PostgreSQL waits until the server of all tests has started.
-vi.setConfig({ testTimeout: 60_000 })
 
 const RECIPIENT = '15550177001'
 const REFUSED = '15550100001'

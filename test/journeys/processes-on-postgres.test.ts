@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, it } from 'vitest'
 import { findFreePort } from '../support/black-box/free-port.ts'
 import { NuncioProcess } from '../support/black-box/nuncio-process.ts'
 import { QuickCli } from '../support/black-box/quick-cli.ts'
@@ -10,8 +10,6 @@ import { openTestFolder, type TestFolder } from '../support/black-box/test-folde
 import { waitUntil } from '../support/black-box/wait-until.ts'
 import { postTo } from '../support/journey/start-nuncio.ts'
 import { openTestDatabase, type TestDatabase } from '../support/postgres/test-database.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 90_000 })
 
 // So many that chance gives both processes some of them.
 const NUMBERS = Array.from({ length: 16 }, (_, index) => String(15_550_003_000 + index))

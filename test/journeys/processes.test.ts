@@ -23,7 +23,7 @@ function askForHealth(socket: Socket): Promise<string | null> {
   })
 }
 
-describe('several processes on one machine', { timeout: 90_000 }, () => {
+describe('several processes on one machine', () => {
   it('share one port, greet once, say in their log which one they are, and end in order', async () => {
     const group = new StubGroup({ processes: 3 })
 

@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
 import { hash, randomBytes } from 'node:crypto'
-import { describe, it, vi } from 'vitest'
+import { describe, it } from 'vitest'
 import { openConsoleStore } from '../../src/app/open-console-store.ts'
 import type { Settings } from '../../src/config/read-settings.ts'
 import type { AccountId } from '../../src/core/ids.ts'
 import { createToken, tokenPrefix } from '../../src/core/token/token-format.ts'
 import { ENGINES, readRows } from '../support/journey/engines.ts'
 import { type Journey, postTo, type Reply, SENDER } from '../support/journey/start-nuncio.ts'
-
-// The first on PostgreSQL waits until the server of all tests has started.
-vi.setConfig({ testTimeout: 60_000 })
 
 const REQUESTS = 60
 // Without a recipient, so it is refused. Of one megabyte an hour some sixteen of them are kept.

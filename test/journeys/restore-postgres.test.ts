@@ -9,8 +9,6 @@ import { openStranger } from '../support/journey/engines.ts'
 import { type Journey, startNuncio, temporaryFolder } from '../support/journey/start-nuncio.ts'
 import { obstacleToDumping, shareDumpingServer } from '../support/postgres/dumping-server.ts'
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
-
 const TO = '15551234567'
 const obstacle = obstacleToDumping()
 const createDatabase = shareDumpingServer()
@@ -83,11 +81,11 @@ describe.skipIf(obstacle !== null)(`restoring on PostgreSQL${skipNote(obstacle)}
     const { cli, path, run } = await backUp()
     for (const sql of [
       'create schema other',
-      `create function other.slow(n integer) returns integer immutable language plpgsql as 'begin perform pg_sleep(1); return n; end'`,
+      `create function other.slow(n integer) returns integer immutable language plpgsql as 'begin perform pg_sleep(4); return n; end'`,
       'create table other.numbers (n integer)',
       'create index on other.numbers (other.slow(n))',
       'insert into other.numbers values (1)',
-      `do $$ begin execute format('alter role current_user in database %I set statement_timeout = 900', current_database()); end $$`,
+      `do $$ begin execute format('alter role current_user in database %I set statement_timeout = 3000', current_database()); end $$`,
     ])
       await run(sql)
 

@@ -27,7 +27,8 @@ import { ENGINES, openStranger, readRows } from '../support/journey/engines.ts'
 import { startNuncio, temporaryFolder } from '../support/journey/start-nuncio.ts'
 import { openTestDatabase } from '../support/postgres/test-database.ts'
 
-vi.setConfig({ testTimeout: 60_000 })
+// Thousands of connections are made, and their secrets are sealed anew by several processes one after the other.
+vi.setConfig({ testTimeout: 240_000 })
 
 // So many that some pages of the database are full of them.
 const PEOPLE = Array.from({ length: 60 }, (_, at) => `per_${10 + at}`)

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ENGINES } from '../support/journey/engines.ts'
 import { serveFiles, tinyPng } from '../support/journey/serve-files.ts'
 import { type Journey, SENDER } from '../support/journey/start-nuncio.ts'
-
-// The first on PostgreSQL waits until the server of all tests has started.
-vi.setConfig({ testTimeout: 60_000 })
 
 const LOOPBACK = { settings: { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' } }
 
@@ -55,7 +52,7 @@ describe.each(ENGINES)('media that waits in the spool on $name', ({ start: start
     assert.deepEqual(afterStart, [false, true])
     assert.equal(story.timeline.filter(({ kind }) => kind === 'media-fetched').length, 1)
     // Let go of a moment after.
-    await expect.poll(() => filesIn(spoolOf(nuncio)), { timeout: 5_000 }).toEqual([])
+    await expect.poll(() => filesIn(spoolOf(nuncio)), { timeout: 30_000 }).toEqual([])
   })
 })
 
@@ -66,7 +63,7 @@ async function waitWithMedia(nuncio: Journey): Promise<string> {
   const media = { name: 'a.png', url: `${host}/a.png` }
   const { messageId } = await nuncio.post({ from: SENDER, to: '15551234567', message: { type: 'image', media } })
   const kinds = async () => (await nuncio.story(messageId)).timeline.map(({ kind }) => kind)
-  await expect.poll(kinds, { timeout: 10_000 }).toContain('media-fetched')
+  await expect.poll(kinds, { timeout: 30_000 }).toContain('media-fetched')
   return messageId
 }
 

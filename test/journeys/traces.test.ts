@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
-import { describe, it, onTestFinished, vi } from 'vitest'
+import { describe, it, onTestFinished } from 'vitest'
 import { waitUntil } from '../support/black-box/wait-until.ts'
 import { ENGINES } from '../support/journey/engines.ts'
 import { serveFiles, tinyPng } from '../support/journey/serve-files.ts'
 import { type Journey, SENDER } from '../support/journey/start-nuncio.ts'
 import { OtlpReceiver, type ReceivedSpan } from '../support/traces/otlp-receiver.ts'
-
-// The first on PostgreSQL waits until the server of all tests has started.
-vi.setConfig({ testTimeout: 60_000 })
 
 const CALLER_TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const CALLER_SPAN = '00f067aa0ba902b7'
@@ -141,7 +138,8 @@ describe.each(ENGINES)('a collector on $name that', ({ start }) => {
       const stoppedAfterMs = performance.now() - began
 
       assert.ok(replies.every(({ status }) => status === 200))
-      assert.ok(stoppedAfterMs < 8_000, `stopping took ${stoppedAfterMs} ms`)
+      // Less than the 10 s after which an export is given up.
+      assert.ok(stoppedAfterMs < 9_500, `stopping took ${stoppedAfterMs} ms`)
       assert.notEqual(receiver.bodies.length, 0)
     },
   )

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { escapeIdentifier } from 'pg'
-import { describe, it, onTestFinished, vi } from 'vitest'
+import { describe, it, onTestFinished } from 'vitest'
 import { findFreePort } from '../support/black-box/free-port.ts'
 import { NuncioCli } from '../support/black-box/nuncio-cli.ts'
 import { NuncioProcess } from '../support/black-box/nuncio-process.ts'
@@ -13,8 +13,6 @@ import { waitUntil } from '../support/black-box/wait-until.ts'
 import { postTo } from '../support/journey/start-nuncio.ts'
 import { obstacleToDumping, openDumpingServer } from '../support/postgres/dumping-server.ts'
 import type { PostgresServer } from '../support/postgres/postgres-server.ts'
-
-vi.setConfig({ testTimeout: 90_000 })
 
 const obstacle = obstacleToDumping()
 
@@ -48,7 +46,7 @@ describe('a PostgreSQL of this machine, by its Unix socket', () => {
           const [entry] = await cli.json<{ content: { message?: string } }[]>('sandbox', 'inbox')
           return entry
         },
-        { deadlineMs: 10_000 },
+        { deadlineMs: 30_000 },
       )
       const backup = await cli.json<{ path: string }>('backup', join(folder.path, 'kept'))
       const doctor = await cli.json<{ findings: { standing: string }[] }>('doctor', '--offline')

@@ -10,8 +10,6 @@ import { type Journey, SENDER, startNuncio } from '../support/journey/start-nunc
 import { withClient } from '../support/postgres/postgres-server.ts'
 import { openTestDatabase } from '../support/postgres/test-database.ts'
 
-vi.setConfig({ testTimeout: 60_000 })
-
 const LOOPBACK = { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' }
 const TO = '15551234567'
 
@@ -51,7 +49,7 @@ async function liveALittle(nuncio: Journey): Promise<{ readonly waiting: string;
   await nuncio.post({ from: SENDER, to: TO, message: { type: 'image', media } })
   await vi.waitUntil(
     async () => (await readRows(nuncio, `select 1 as one from media where state = 'ready'`)).length > 0,
-    { timeout: 10_000 },
+    { timeout: 30_000 },
   )
   const cancelled = await nuncio.text(TO, 'cancelled')
   await administration.cancelMessage(cancelled.messageId as never, 'test')

@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict'
-import { describe, it, vi } from 'vitest'
+import { describe, it } from 'vitest'
 import { ENGINES } from '../support/journey/engines.ts'
 import { SENDER } from '../support/journey/start-nuncio.ts'
-
-// The first on PostgreSQL waits until the server of all tests has started.
-vi.setConfig({ testTimeout: 60_000 })
 
 const TO = '15551234567'
 

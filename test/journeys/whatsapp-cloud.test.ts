@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { CliOn } from '../support/journey/cli-on.ts'
 import { ENGINES, type Engine, settingsOf } from '../support/journey/engines.ts'
 import { serveFiles, tinyPng } from '../support/journey/serve-files.ts'
@@ -7,9 +7,6 @@ import type { Journey } from '../support/journey/start-nuncio.ts'
 import { cloudNumber, connectNumber, NOTICE } from '../support/whatsapp-cloud/connect-number.ts'
 import { startSimulator } from '../support/whatsapp-cloud/simulator.ts'
 import type { CallbackPlan, Simulator } from '../support/whatsapp-cloud/simulator-types.ts'
-
-// The first on PostgreSQL waits until the server of all tests has started.
-vi.setConfig({ testTimeout: 60_000 })
 
 const NUMBER = cloudNumber(0)
 const TO = '491701234567'
@@ -120,7 +117,7 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
           await nuncio.reaches(await send({ type: 'message', message: 'three' }), 'READ')
           return simulator.sent.at(-1)?.text
         },
-        { timeout: 10_000 },
+        { timeout: 30_000 },
       )
       .toBe('three')
 
@@ -141,7 +138,7 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
 
     const id = await send({ type: 'message', message: 'held' })
     const failed = await nuncio.reaches(id, 'FAILED')
-    await expect.poll(async () => (await nuncio.story(id)).resentAs, { timeout: 10_000 }).not.toBeNull()
+    await expect.poll(async () => (await nuncio.story(id)).resentAs, { timeout: 30_000 }).not.toBeNull()
     const { resentAs } = await nuncio.story(id)
     const again = await nuncio.reaches(resentAs ?? '', 'READ')
     await simulator.callbacksIdle()
@@ -171,7 +168,7 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
 
     const ids = [await send({ type: 'message', message: '1' }), await send({ type: 'message', message: '2' })]
     const reason = async () => (await connectionOf(cli)).reason
-    await expect.poll(reason, { timeout: 10_000 }).toBe('whatsapp_190')
+    await expect.poll(reason, { timeout: 30_000 }).toBe('whatsapp_190')
     const wrong = await cli.run('connection', 'set', NUMBER.number, 'access_token=EAAG-wrong-access-token')
     await cli.json('connection', 'set', NUMBER.number, 'access_token=EAAG-another-access-token')
     for (const id of ids) await nuncio.reaches(id, 'READ')

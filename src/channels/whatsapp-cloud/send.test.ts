@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
+import { waitUntil } from '../../../test/support/black-box/wait-until.ts'
 import {
   ANYBODY,
   FILES,
@@ -104,7 +105,11 @@ describe('a call that goes wrong', () => {
     const { handover, send, simulator, channel } = await openCloudWorld()
     simulator.fault(fault, { times: 1 })
 
-    const outcome = await send(handover(HELLO), channel, AbortSignal.timeout(100))
+    const stop = new AbortController()
+    const sending = send(handover(HELLO), channel, stop.signal)
+    await waitUntil('the call is there', async () => simulator.requests.length === 1, { deadlineMs: 10_000 })
+    stop.abort()
+    const outcome = await sending
 
     assert.deepEqual([outcome.kind, simulator.sent.length], ['unknown', sent])
   })

@@ -6,7 +6,7 @@ import { waitUntil } from '../../../test/support/black-box/wait-until.ts'
 import type { RequestView } from '../../core/ports/administration.ts'
 import type { RefusedRequest } from '../../core/ports/intake.ts'
 
-const SOON = { deadlineMs: 5_000, everyMs: 10 }
+const SOON = { deadlineMs: 30_000, everyMs: 10 }
 const MINUTE = 60_000
 
 // What is written beside an acceptance, and must not hold it up.

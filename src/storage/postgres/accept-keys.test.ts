@@ -51,8 +51,9 @@ describe('idempotency keys on PostgreSQL, with two processes', () => {
     // Lanes of their own, so that nothing but the keys brings them together.
     const number = '15550002000'
     const theirs = { ...sender, number, connectionId: await addConnection(world, sender.accountId, { number }) }
-    const rounds = 10
-    const keysPerRound = 300
+    // A process must have handed over a whole round within 3 s.
+    const rounds = 30
+    const keysPerRound = 100
 
     const results: AcceptResult[] = []
     for (let round = 0; round < rounds; round++) {
@@ -200,7 +201,7 @@ async function countDeadlocks(session: Awaited<ReturnType<PostgresWorld['session
       )
       return rowCount === 0
     },
-    { deadlineMs: 5_000, everyMs: 10 },
+    { deadlineMs: 30_000, everyMs: 10 },
   )
   const { rows } = await session.query('select deadlocks from pg_stat_database where datname = current_database()')
   return Number(rows[0].deadlocks)

@@ -14,6 +14,10 @@ import {
 
 const LANE_LOCK = 'select pg_advisory_xact_lock(2, lane_bucket($1, $2))'
 const TOKEN_LOCK = 'select pg_advisory_xact_lock(1, token_bucket($1))'
+// Longer than anybody waits before it stands back. What is hindered is given up after 3 s, and this is a part of them.
+const HELD_FOR_MS = 1_000
+// So many of one lane that they would take more than 3 s if they went one by one, each after a rest of 40 ms.
+const ONE_BY_ONE_TOO_SLOW = 80
 const NOT_ACCEPTED = { kind: 'unavailable', code: 'not_accepted' }
 
 describe('accepting on PostgreSQL while somebody holds a lock', () => {
@@ -49,18 +53,18 @@ describe('accepting on PostgreSQL while somebody holds a lock', () => {
     assert.ok(median < 100 && second < 450, `others waited for ${median} ms, and twice for ${second} ms`)
     assert.equal(after.at(-1)?.kind, 'accepted')
     await world.close()
-  }, 40_000)
+  })
 
   it('accepts what was hindered as soon as its lock is free, and its lane as fast as ever from then on', async () => {
     const world = await newPostgresWorld()
     const [sender, other] = [await addSender(world), await addSender(world)]
-    const usualMs = await timeOf(world, Array(30).fill(other))
+    const usualMs = await timeOf(world, Array(ONE_BY_ONE_TOO_SLOW).fill(other))
     const holder = await hold(world, LANE_LOCK, [sender.accountId, sender.number])
 
-    const results = Array.from({ length: 30 }, (_, at) =>
+    const results = Array.from({ length: ONE_BY_ONE_TOO_SLOW }, (_, at) =>
       world.intake.accept(candidate(world, sender, { text: `${at}` })),
     )
-    await setTimeout(1_500)
+    await setTimeout(HELD_FOR_MS)
     const released = performance.now()
     await holder.query('rollback')
     const kinds = new Set((await Promise.all(results)).map(({ kind }) => kind))
@@ -70,7 +74,7 @@ describe('accepting on PostgreSQL while somebody holds a lock', () => {
     )
 
     assert.deepEqual([...kinds], ['accepted'])
-    assert.ok(allAfterMs < Math.max(1_000, 4 * usualMs), `all accepted after ${allAfterMs} ms, usually ${usualMs}`)
+    assert.ok(allAfterMs < Math.max(2_500, 4 * usualMs), `all accepted after ${allAfterMs} ms, usually ${usualMs}`)
     assert.deepEqual(
       texts,
       texts.map((_, at) => at),
@@ -90,14 +94,14 @@ describe('accepting on PostgreSQL while somebody holds a lock', () => {
     ])
 
     const results = [...lanes, ...lanes, ...lanes].map((lane) => world.intake.accept(candidate(world, lane)))
-    await setTimeout(1_200)
+    await setTimeout(HELD_FOR_MS)
     const released = performance.now()
     await holder.query('rollback')
     const kinds = new Set((await Promise.all(results)).map(({ kind }) => kind))
     const tookMs = performance.now() - released
 
     assert.deepEqual([...kinds], ['accepted'])
-    assert.ok(tookMs < Math.max(1_000, 4 * usualMs), `all accepted after ${tookMs} ms, usually ${usualMs}`)
+    assert.ok(tookMs < Math.max(2_500, 4 * usualMs), `all accepted after ${tookMs} ms, usually ${usualMs}`)
     await world.close()
   })
 

@@ -25,7 +25,7 @@ describe('the plans of accepting on PostgreSQL', () => {
     const { few, many } = await compareTouched(world, sender)
 
     assert.ok(many < 3 * few, `${few} rows and blocks where there is nothing, then ${many}`)
-  }, 60_000)
+  })
 
   it('would touch more if keys were joined instead of looked for one by one (the control)', async () => {
     let found = { few: 0, many: 0 }
@@ -42,7 +42,7 @@ describe('the plans of accepting on PostgreSQL', () => {
     }
 
     assert.ok(found.many > 8 * found.few, `only ${found.many} rows and blocks, and ${found.few} where there is nothing`)
-  }, 60_000)
+  })
 })
 
 async function emptyWorld(): Promise<{ world: PostgresWorld; sender: Sender }> {

@@ -163,7 +163,7 @@ describe('a connection of administration that breaks', () => {
           .execute()
           .catch(() => null),
       {
-        deadlineMs: 5_000,
+        deadlineMs: 30_000,
         everyMs: 5,
       },
     )

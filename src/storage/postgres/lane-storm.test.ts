@@ -14,7 +14,7 @@ const LASTS_MS = 15_000
 
 // Three workers that take the same lanes from each other again and again, and none of which ever believes that a lane is
 // no longer its own until it is told so.
-describe('lanes on PostgreSQL, which several workers believe to be theirs', { timeout: 60_000 }, () => {
+describe('lanes on PostgreSQL, which several workers believe to be theirs', () => {
   it('G2, G6: never have two open attempts or two owners', async () => {
     const world = await newPostgresWorld()
 

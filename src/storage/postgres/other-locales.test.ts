@@ -30,4 +30,4 @@ it('notes what became of a message in a database of Turkish words, too', async (
   )
   await withClient(database.url, (client) => client.query(`drop database ${name} with (force)`))
   await database.drop()
-}, 30_000)
+})

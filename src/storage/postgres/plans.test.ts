@@ -22,11 +22,10 @@ const createOnSystem = shareDumpingServer()
 // What is planned while there is nothing must serve when there is much, and nobody may have to wait for an ANALYZE. So
 // rows are counted, in one session that plans everything on an empty database. Servers before version 18 see less of where
 // to end, and those before 17 use fewer columns of an index.
-describe('the functions of dispatching', { timeout: 60_000 }, () => testOn(openOnNewest))
+describe('the functions of dispatching', () => testOn(openOnNewest))
 
 describe.skipIf(obstacle !== null)(
   `the functions of dispatching on the PostgreSQL of this system, which may be older${skipNote(obstacle)}`,
-  { timeout: 60_000 },
   () => testOn(openOnSystem),
 )
 

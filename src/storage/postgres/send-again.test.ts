@@ -16,7 +16,7 @@ import {
 import { waitUntil } from '../../../test/support/black-box/wait-until.ts'
 import type { ConnectionId, MessageId, SpoolId } from '../../core/ids.ts'
 
-const DEADLINE = { deadlineMs: 5_000, everyMs: 10 }
+const DEADLINE = { deadlineMs: 30_000, everyMs: 10 }
 const REASON = 'whatsapp_131047'
 const AS_FAILED = { do: 'settle', as: 'FAILED', reason: REASON, words: null } as const
 

@@ -14,7 +14,6 @@ import { openDatabase } from './open-database.ts'
 
 const REASON = 'whatsapp_131047'
 const FAILED = 'failed' as MessageId
-const DEADLINE = { deadlineMs: 2_000, everyMs: 5 }
 
 let folder: string
 let path: string
@@ -60,7 +59,7 @@ describe('sending again on SQLite', () => {
 
     assert.ok(await storage.sendAgain({ connectionId, messageId: FAILED, reason: REASON }))
 
-    await waitUntil('the lane is woken', async () => woken.includes(connectionId), DEADLINE)
+    await waitUntil('the lane is woken', async () => woken.includes(connectionId), { deadlineMs: 20_000, everyMs: 5 })
     // Counted anew when the change of the lane was noticed.
     assert.equal(storage.waiting(), 1)
   })
@@ -72,7 +71,8 @@ describe('sending again on SQLite', () => {
     const ticking = setInterval(() => turns++, 1)
 
     const copied = storage.sendAgain({ connectionId, messageId: FAILED, reason: REASON })
-    await waitUntil('something else has had its turn', async () => turns >= 10, DEADLINE)
+    // Less than the 5 s after which it gives up.
+    await waitUntil('something else has had its turn', async () => turns >= 10, { deadlineMs: 4_000, everyMs: 5 })
     other.exec('commit')
     const copy = await copied
     clearInterval(ticking)

@@ -3,7 +3,7 @@ import type { Channel, Evidence, OpenQuestion } from '../../../src/core/ports/ch
 import { becomes, type NewChannelWorld, promisingIn, type Suite, sendBy } from './channel-world.ts'
 import { questionAbout } from './given-messages.ts'
 
-const EVIDENCE_WITHIN_MS = 5_000
+const EVIDENCE_WITHIN_MS = 10_000
 const LATE_MS = 300
 
 /** What a channel can say later of an attempt whose worker died, or whose line broke. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { becomes, type NewChannelWorld, promisingIn, type Suite, sendBy } from './channel-world.ts'
 
-const REPORTED_WITHIN_MS = 5_000
+const REPORTED_WITHIN_MS = 10_000
 // Longer than any channel waits between two looks.
 const LATE_MS = 2_000
 

@@ -10,7 +10,7 @@ import {
   within,
 } from './channel-world.ts'
 
-const SOON_MS = 3_000
+const SOON_MS = 4_500
 // Long enough for what was broken off and leaves all the same.
 const LATE_MS = 300
 

@@ -103,7 +103,7 @@ class Killer {
     this.killedAt.add(at)
     await Promise.all(services.map((service) => service.killNine()))
     for (const pid of pids) {
-      const worker = await waitUntil('the worker is known', () => this.#watch.workerOf(pid), { deadlineMs: 5_000 })
+      const worker = await waitUntil('the worker is known', () => this.#watch.workerOf(pid), { deadlineMs: 20_000 })
       this.losses.push({ at, worker })
     }
   }

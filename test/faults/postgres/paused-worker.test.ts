@@ -104,7 +104,7 @@ describe.concurrent('workers that stand still for longer than their claims last'
 
       const look = async () => checkLedger(await collectLedger(cluster, requests)).faults
       const isSeen = async () => (await look()).duplicated.length > 0
-      await waitUntil('the ledger sees a duplicate', isSeen, { deadlineMs: 10_000 })
+      await waitUntil('the ledger sees a duplicate', isSeen, { deadlineMs: 40_000 })
       assert.deepEqual((await look()).lost, [])
     } finally {
       await cluster.close()
@@ -200,7 +200,7 @@ class Pauser {
 
   async #pause(worker: number, pause: Pause): Promise<void> {
     const service = this.#cluster.services[worker]!
-    const id = await waitUntil('the worker is known', () => this.#watch.workerOf(service.pid), { deadlineMs: 5_000 })
+    const id = await waitUntil('the worker is known', () => this.#watch.workerOf(service.pid), { deadlineMs: 20_000 })
     const { at, isAtPoint } = await this.#orders[worker]!.stop(service, pause.point)
     if (isAtPoint) this.#paused.push(pause)
     else this.#missed.push(pause.point)

@@ -99,7 +99,7 @@ describe.each(WORLDS)('callbacks that are sent to keep us busy, on %s', (_, newW
         [408, 408],
       )
       // It is looked at twice, and the whole request would have 10 seconds.
-      assert.ok(tookMs < 7_000, `it took ${tookMs} ms`)
+      assert.ok(tookMs < 9_500, `it took ${tookMs} ms`)
     })
   })
 
@@ -166,7 +166,8 @@ describe('a body of three million crumbs', () => {
 })
 
 async function eventually(look: () => Promise<boolean> | boolean): Promise<boolean> {
-  for (let turn = 0; turn < 500; turn++) {
+  const began = performance.now()
+  while (performance.now() - began < 30_000) {
     if (await look()) return true
     await new Promise((resolve) => setTimeout(resolve, 10))
   }

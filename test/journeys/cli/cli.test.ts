@@ -5,15 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, describe, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, it } from 'vitest'
 import { readSettings } from '../../../src/config/read-settings.ts'
 import { openDatabase } from '../../../src/storage/sqlite/open-database.ts'
 import { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
 import { nuncioEnvironment, nuncioMain } from '../../support/black-box/nuncio-environment.ts'
 import { ENGINES, openStranger, type Stranger } from '../../support/journey/engines.ts'
-
-// Each command is a process, and the first on PostgreSQL waits until the server of all tests has started.
-vi.setConfig({ testTimeout: 60_000 })
 
 let folder: string
 let dataDir: string

@@ -86,7 +86,7 @@ const OBSTACLES: readonly Obstacle[] = [
 
 const COMMANDS = ['serve', 'serve --processes 2', 'migrate', 'account list', 'account create Acme']
 
-describe('a PostgreSQL that cannot be used', { timeout: 60_000 }, () => {
+describe('a PostgreSQL that cannot be used', () => {
   it.each(OBSTACLES)('is refused with one sentence by the service and by every command: $what', async (obstacle) => {
     const url = await obstacle.openUrl()
     const environment = { NUNCIO_DATABASE_URL: url, NUNCIO_PORT: '0' }

@@ -79,7 +79,7 @@ const OBSTACLES: readonly Obstacle[] = [
 
 const COMMANDS = ['serve', 'migrate', 'account list', 'account create Acme']
 
-describe('an SQLite database that cannot be used', { timeout: 60_000 }, () => {
+describe('an SQLite database that cannot be used', () => {
   it.each(OBSTACLES)('is refused with one sentence by the service and by every command: $what', async (obstacle) => {
     await cli.run('migrate')
     obstacle.bring()

@@ -4,7 +4,7 @@ import { codesOf } from './raw-connection.ts'
 import { GOOD_BODY, type ServerUnderTest, WAYS } from './server-under-test.ts'
 import { until } from './until.ts'
 
-const SHORT_TIMES = { headersTimeoutMs: 200, requestTimeoutMs: 400, checkIntervalMs: 50 }
+const SHORT_TIMES = { headersTimeoutMs: 1_500, requestTimeoutMs: 2_000, checkIntervalMs: 50 }
 
 /** Requests for so many pages of 30 KB: more than the system keeps of them for a caller who does not read. */
 function largePages(server: ServerUnderTest, count: number): Buffer[] {
@@ -87,14 +87,15 @@ describe.each(WAYS)('a connection over $way', ({ withServer }) => {
   })
 
   it('may be read slowly', async () => {
-    await withServer({ limits: { replyStallMs: 1_000 } }, async (server) => {
+    // All of it takes longer than that.
+    await withServer({ limits: { replyStallMs: 4_000 } }, async (server) => {
       const connection = await server.connect()
       connection.send(Buffer.concat(largePages(server, 300)))
 
       for (let taken = 0; taken < 300; taken++) {
         assert.equal((await connection.nextReply())?.status, 200)
         connection.stopReading()
-        await new Promise((resolve) => setTimeout(resolve, 5))
+        await new Promise((resolve) => setTimeout(resolve, 20))
         connection.readOn()
       }
     })

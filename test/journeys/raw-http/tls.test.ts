@@ -9,7 +9,7 @@ import { withServer } from './server-under-test.ts'
 const NAMES = { names: ['send.example.com'], addresses: ['127.0.0.1'] }
 const FIRST = makeCertificate(NAMES)
 const SECOND = makeCertificate(NAMES)
-const SHORT_TIMES = { headersTimeoutMs: 200, requestTimeoutMs: 400, checkIntervalMs: 50 }
+const SHORT_TIMES = { headersTimeoutMs: 1_500, requestTimeoutMs: 2_000, checkIntervalMs: 50 }
 
 /** Resolves with the serial number that the server shows, and leaves the connection. */
 async function shownBy(port: number): Promise<string> {

@@ -128,8 +128,8 @@ describe('storage that cannot look up a token', () => {
 
       assert.equal(reply?.status, 503)
       assert.deepEqual(codesOf(reply), ['not_accepted'])
-      // Far less than the requests' own time limits, which would end it, too.
-      assert.ok(tookMs >= 95 && tookMs < 3000, `${tookMs} ms`)
+      // Less than the 5 s for headers, the shortest of the requests' own time limits, which would end it, too.
+      assert.ok(tookMs >= 95 && tookMs < 4_800, `${tookMs} ms`)
       assert.equal((await connection.nextReply())?.status, 200)
       assert.deepEqual([server.intake.accepted.length, server.intake.refused.length], [1, 0])
       assert.deepEqual(server.counted, ['503 not_accepted', '200 accepted'])
@@ -151,7 +151,7 @@ describe('storage that cannot look up a token', () => {
 })
 
 describe('a caller whose token is being looked up', () => {
-  const SHORT_TIMES = { headersTimeoutMs: 300, requestTimeoutMs: 300, checkIntervalMs: 50 }
+  const SHORT_TIMES = { headersTimeoutMs: 1_500, requestTimeoutMs: 1_500, checkIntervalMs: 50 }
 
   it('may go away: what did not come whole is refused, and in the API log', async () => {
     await withServer({}, async (server) => {

@@ -103,7 +103,7 @@ export class NuncioProcess {
 
   async killNine(): Promise<void> {
     this.signal('SIGKILL')
-    await this.ended(5_000)
+    await this.ended(30_000)
   }
 
   /** Ends it as an operator would, and by force when that takes too long. Harmless when it is not running. */

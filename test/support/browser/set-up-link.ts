@@ -9,6 +9,6 @@ export function readSetUpLink({ service }: Pick<OpenConsole, 'service'>): Promis
   return waitUntil(
     'the set-up link is there',
     async () => existsSync(file) && (readFileSync(file, 'utf8').trim() || null),
-    { deadlineMs: 10_000, everyMs: 50 },
+    { deadlineMs: 60_000, everyMs: 50 },
   )
 }

@@ -46,7 +46,7 @@ export interface Journey {
   text(to: string, text: string, headers?: Record<string, string>): Promise<Reply>
   inbox(): Promise<InboxEntry[]>
   story(messageId: string): Promise<MessageStory>
-  /** Waits until the message is in one of these states. Fails after ten seconds, telling where it stood. */
+  /** Waits until the message is in one of these states. Fails after half a minute, telling where it stood. */
   reaches(messageId: string, ...states: MessageView['state'][]): Promise<MessageStory>
   stop(): Promise<void>
   /** Stops it and starts a new one on the same data. */
@@ -146,7 +146,7 @@ async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
 }
 
 async function waitForState(look: () => Promise<MessageStory>, states: readonly string[]): Promise<MessageStory> {
-  const deadline = performance.now() + 10_000
+  const deadline = performance.now() + 30_000
   for (;;) {
     const story = await look()
     if (states.includes(story.message.state)) return story

@@ -3,13 +3,11 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { on, once } from 'node:events'
 import { globSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { afterEach, beforeEach, describe, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, it } from 'vitest'
 import { skipNote } from '../black-box/skip-note.ts'
 import { MovableClock, whyNoFaketime } from './faketime.ts'
 import { memoryFolder } from './memory-folder.ts'
 import { PostgresServer } from './postgres-server.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const DAYS = 24 * 3_600_000
 const obstacle = whyNoFaketime()

@@ -4,12 +4,10 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, it, onTestFinished, vi } from 'vitest'
+import { describe, it, onTestFinished } from 'vitest'
 import { isRunning } from '../black-box/test-folder.ts'
 import { waitUntil } from '../black-box/wait-until.ts'
 import { OwnedFolder } from './owned-folder.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 const POSTGRES = `
   import { dirname } from 'node:path'

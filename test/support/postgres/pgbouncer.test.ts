@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
 import type pg from 'pg'
-import { afterAll, beforeAll, describe, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, it } from 'vitest'
 import { skipNote } from '../black-box/skip-note.ts'
 import { PgBouncer, whyNoPgBouncer } from './pgbouncer.ts'
 import { withClient } from './postgres-server.ts'
 import { openTestDatabase, type TestDatabase } from './test-database.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const obstacle = whyNoPgBouncer()
 

@@ -11,7 +11,7 @@ import type { PostgresSettings } from './postgres-server.ts'
 import { findUnprivilegedUser } from './unprivileged-user.ts'
 
 const PROGRAM = '/usr/sbin/pgbouncer'
-const READY_WITHIN_MS = 10_000
+const READY_WITHIN_MS = 60_000
 const ENDED_WITHIN_MS = 5_000
 
 export interface PoolOptions {

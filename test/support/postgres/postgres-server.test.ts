@@ -2,13 +2,10 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest'
 import { waitUntil } from '../black-box/wait-until.ts'
 import { memoryFolder } from './memory-folder.ts'
 import { PostgresServer, withClient } from './postgres-server.ts'
-
-// Making the data of a server takes half a second of one core, and other tests want the cores too.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 describe('a PostgreSQL of our own', () => {
   let server: PostgresServer

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, it } from 'vitest'
 import { findFreePort } from '../black-box/free-port.ts'
 import { memoryFolder } from './memory-folder.ts'
 import { PostgresServer, withClient } from './postgres-server.ts'
 import { SharedServer } from './shared-server.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const OURS = `select datname as name from pg_database where datname like 'nuncio%' order by datname`
 

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
-import { afterEach, describe, it, vi } from 'vitest'
+import { afterEach, describe, it } from 'vitest'
 import { withClient } from './postgres-server.ts'
 import { openTestDatabase, type TestDatabase } from './test-database.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 describe('a database of one test', () => {
   const opened: TestDatabase[] = []

@@ -73,7 +73,7 @@ export class OtlpReceiver {
         const found = trace.map(({ name }) => name)
         return wanted.every((name) => count(found, name) >= count(wanted, name)) ? trace : null
       },
-      { deadlineMs: 15_000, everyMs: 20 },
+      { deadlineMs: 40_000, everyMs: 20 },
     )
   }
 

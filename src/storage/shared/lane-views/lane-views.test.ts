@@ -236,7 +236,7 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
     assert.equal(between.state, 'paused')
     await assert.rejects(lanes.readLane({ accountId, id }), { code: 'connection_unknown' })
     assert.deepEqual((await list()).items, [])
-  }, 30_000)
+  })
 
   it('show what nobody knows the fate of, newest first, until a person resolves it', async () => {
     const other = await world.connection(accountId, '15550001001')
