@@ -93,7 +93,7 @@ async function makeNoise(nuncio: Journey, host: string): Promise<readonly string
   await sendRaw(nuncio.url, `POST ${ENDPOINT} HTTP/1.1\r\nx-api-key: ${nuncio.token}\r\n${WORDS}\r\n\r\n`)
   for (const id of sent.slice(0, 3)) await nuncio.reaches(id, 'PUBLISHED', 'FAILED')
   const metrics = async () => (await fetch(`${nuncio.url}/metrics`)).text()
-  await expect.poll(metrics, { timeout: 20_000 }).toMatch(/nuncio_media_fetches_total\{outcome="media_status"\} [1-9]/)
+  await expect.poll(metrics).toMatch(/nuncio_media_fetches_total\{outcome="media_status"\} [1-9]/)
   return sent.slice(0, 3)
 }
 

@@ -52,7 +52,7 @@ describe.each(ENGINES)('media that waits in the spool on $name', ({ start: start
     assert.deepEqual(afterStart, [false, true])
     assert.equal(story.timeline.filter(({ kind }) => kind === 'media-fetched').length, 1)
     // Let go of a moment after.
-    await expect.poll(() => filesIn(spoolOf(nuncio)), { timeout: 30_000 }).toEqual([])
+    await expect.poll(() => filesIn(spoolOf(nuncio))).toEqual([])
   })
 })
 
@@ -63,7 +63,7 @@ async function waitWithMedia(nuncio: Journey): Promise<string> {
   const media = { name: 'a.png', url: `${host}/a.png` }
   const { messageId } = await nuncio.post({ from: SENDER, to: '15551234567', message: { type: 'image', media } })
   const kinds = async () => (await nuncio.story(messageId)).timeline.map(({ kind }) => kind)
-  await expect.poll(kinds, { timeout: 30_000 }).toContain('media-fetched')
+  await expect.poll(kinds).toContain('media-fetched')
   return messageId
 }
 

@@ -112,13 +112,10 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
     await simulator.callbacksIdle()
     // What they wrote is applied after it was answered.
     await expect
-      .poll(
-        async () => {
-          await nuncio.reaches(await send({ type: 'message', message: 'three' }), 'READ')
-          return simulator.sent.at(-1)?.text
-        },
-        { timeout: 30_000 },
-      )
+      .poll(async () => {
+        await nuncio.reaches(await send({ type: 'message', message: 'three' }), 'READ')
+        return simulator.sent.at(-1)?.text
+      })
       .toBe('three')
 
     assert.deepEqual(
@@ -138,7 +135,7 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
 
     const id = await send({ type: 'message', message: 'held' })
     const failed = await nuncio.reaches(id, 'FAILED')
-    await expect.poll(async () => (await nuncio.story(id)).resentAs, { timeout: 30_000 }).not.toBeNull()
+    await expect.poll(async () => (await nuncio.story(id)).resentAs).not.toBeNull()
     const { resentAs } = await nuncio.story(id)
     const again = await nuncio.reaches(resentAs ?? '', 'READ')
     await simulator.callbacksIdle()
@@ -168,7 +165,7 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
 
     const ids = [await send({ type: 'message', message: '1' }), await send({ type: 'message', message: '2' })]
     const reason = async () => (await connectionOf(cli)).reason
-    await expect.poll(reason, { timeout: 30_000 }).toBe('whatsapp_190')
+    await expect.poll(reason).toBe('whatsapp_190')
     const wrong = await cli.run('connection', 'set', NUMBER.number, 'access_token=EAAG-wrong-access-token')
     await cli.json('connection', 'set', NUMBER.number, 'access_token=EAAG-another-access-token')
     for (const id of ids) await nuncio.reaches(id, 'READ')

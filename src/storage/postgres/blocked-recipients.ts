@@ -2,7 +2,6 @@ import type { AccountId } from '../../core/ids.ts'
 import type { BlockedRecipients } from '../../core/ports/blocked-recipients.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { type HashRecipient, hashedEntry, isHashedEntry } from '../../core/ports/recipients.ts'
-import { HISTORY } from './database-memory.ts'
 import type { Link, Row } from './link.ts'
 
 // What is promised: no attempt begins later than this after the block was committed (G13).
@@ -11,9 +10,9 @@ const KNOWN_FOR_MS = 1_000
 export const LOOK_EVERY_MS = 400
 const ENTRIES_AT_ONCE = 10_000
 
-// One row without a list when none has changed.
-const CHANGED = `select w.history, l.account_id, l.version, l.removals, l.entries, l.hash_key
-  from (select ${HISTORY} as history from remembrance) w left join block_list l on l.version >= $1 order by l.version`
+// One row without a list when none has changed. The history is another one whenever the database may have lost what it once had.
+const CHANGED = `select concat_ws(' ', s.id, s.timeline, r.holds) as history, l.account_id, l.version, l.removals, l.entries, l.hash_key
+  from remembrance r cross join this_server() s left join block_list l on l.version >= $1 order by l.version`
 const ALL = `select recipient from blocked_recipient where account_id = $1 and recipient > $2 order by recipient limit ${ENTRIES_AT_ONCE}`
 const NEWER = `select recipient from blocked_recipient where account_id = $1 and version > $2 order by version`
 

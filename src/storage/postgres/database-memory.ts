@@ -18,17 +18,10 @@ import type { Slot } from './slot.ts'
 // What cannot be used is met again and again by each connection. People need to be told now and then.
 const ALARM_AGAIN_AFTER_MS = 60_000
 
-const SERVER_ID = '(select system_identifier::text from pg_control_system())'
 // A standby writes no log, and must not ask for its timeline.
-const TIMELINE = 'case when pg_is_in_recovery() then 0 else this_timeline() end'
-const SERVER = `${SERVER_ID} as server, ${TIMELINE} as timeline,
+const SERVER = `(select system_identifier::text from pg_control_system()) as server,
+    case when pg_is_in_recovery() then 0 else this_timeline() end as timeline,
     current_setting('synchronous_standby_names') <> '' as is_synchronous`
-
-/**
- * Of `remembrance`: another text than before whenever the database may have lost what it once had. Numbers that it gives
- * then may have been given before.
- */
-export const HISTORY = `concat_ws(' ', ${SERVER_ID}, ${TIMELINE}, holds)`
 
 const LOOK = `select installation, mark, holds, pg_is_in_recovery() as is_standby, ${SERVER},
     exists (select from worker w where w.id = $1) as is_known,

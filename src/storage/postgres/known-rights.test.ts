@@ -21,7 +21,7 @@ describe('what is known of tokens and connections', () => {
   })
 
   it('ends with the first of the tokens, and names the connection of each target', () => {
-    const { rights } = knownRights()
+    const rights = knownRights()
     rights.noteToken('sooner', 50)
 
     assert.deepEqual(rights.find({ tokens: ['token', 'sooner'], targets: ['target', 'target'] }), {
@@ -32,14 +32,14 @@ describe('what is known of tokens and connections', () => {
   })
 
   it('is nothing of a batch in which anything is new', () => {
-    const { rights } = knownRights()
+    const rights = knownRights()
 
     assert.equal(rights.find({ tokens: ['token', 'new'], targets: ['target'] }), null)
     assert.equal(rights.find({ tokens: ['token'], targets: ['target', 'new'] }), null)
   })
 
   it('is forgotten when it was judged by another mark, and when there is too much of it', () => {
-    const [others, many] = [knownRights().rights, knownRights(1).rights]
+    const [others, many] = [knownRights(), knownRights({ most: 1 })]
 
     others.begin('another')
     many.begin('mark')
@@ -49,7 +49,8 @@ describe('what is known of tokens and connections', () => {
   })
 
   it('is forgotten after a few seconds', async () => {
-    const { rights, clock } = knownRights()
+    const clock = new HandClock()
+    const rights = knownRights({ clock })
     const find = () => rights.find({ tokens: ['token'], targets: [] })
 
     await clock.pass(KNOWN_FOR_MS - 1)
@@ -257,13 +258,12 @@ describe('a right that is taken away on PostgreSQL after it was known', () => {
   })
 })
 
-function knownRights(most = 10): { rights: KnownRights; clock: HandClock } {
-  const clock = new HandClock()
+function knownRights({ clock = new HandClock(), most = 10 } = {}): KnownRights {
   const rights = new KnownRights(clock, most)
   rights.begin('mark')
   rights.noteToken('token', 100)
   rights.noteTarget('target', CON)
-  return { rights, clock }
+  return rights
 }
 
 function refused(code: string): object {

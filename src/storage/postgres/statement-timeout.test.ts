@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { newPostgresWorld, type PostgresWorld } from '../../../test/conformance/postgres-world.ts'
-import { accept, addSender, BEN, candidate, head, open } from '../../../test/conformance/storage-world.ts'
+import { accept, addSender, BEN, candidate, claim, head, open } from '../../../test/conformance/storage-world.ts'
 import { waitUntil } from '../../../test/support/black-box/wait-until.ts'
 import type { SpoolId } from '../../core/ids.ts'
 import { type ClaimedLane, StorageUnavailable } from '../../core/ports/lanes.ts'
@@ -36,7 +36,8 @@ describe('where the operator lets statements take less time than they may wait f
     const claimed: ClaimedLane[] = []
     await inTime('it holds both lanes', async () => {
       const held = new Set(claimed.map(({ connectionId }) => connectionId))
-      claimed.push(...(await lanes.claim({ worker: BEN, only: null, held, leave: () => false, limit: 100 })))
+      const missing = senders.map(({ connectionId }) => connectionId).filter((id) => !held.has(id))
+      claimed.push(...(await claim(hurried, BEN, missing)))
       return claimed.length === senders.length
     })
     const heads = await inTime('it knows the heads', () =>

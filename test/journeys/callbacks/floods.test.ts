@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { AccountId } from '../../../src/core/ids.ts'
 import type { CallbackReceiver } from '../../../src/core/ports/callbacks.ts'
+import { waitUntil } from '../../support/black-box/wait-until.ts'
 import {
   addressOf,
   type CallbackWorld,
@@ -17,6 +18,7 @@ const CHUNKED: HeaderLines = { 'x-api-key': null, 'Content-Length': null, 'Trans
 const MEGABYTE = 1024 * 1024
 const CRUMB = '1\r\n \r\n'
 const ANNOUNCED_BYTES = 3_050_000
+const SOON = { deadlineMs: 30_000, everyMs: 10 }
 
 /** Begins a callback that announces much, with a signature that only looks right. */
 async function begin({ server }: CallbackWorld, { callbackApp }: CloudSender, body: Buffer): Promise<RawConnection> {
@@ -68,15 +70,16 @@ describe.each(WORLDS)('callbacks that are sent to keep us busy, on %s', (_, newW
       // The room of an account holds two of them. On a slow machine some may stand still for too long before.
       const replies: (RawReply | null)[] = []
       for (const connection of begun) void connection.nextReply().then((reply) => replies.push(reply))
-      const isFull = await eventually(() => replies.length >= begun.length - 2)
+      const isFull = await waitUntil('all but two are answered', async () => replies.length >= begun.length - 2, SOON)
 
       const honest = await world.post(victim, batch(world, victim))
       const own = await world.post(one, batch(world, one))
       for (const connection of begun) connection.close()
-      const late = await eventually(async () => {
-        const large = Buffer.alloc(3 * MEGABYTE, 0x20)
-        return (await world.post(one, large))?.status === 400
-      })
+      const late = await waitUntil(
+        'there is room again',
+        async () => (await world.post(one, Buffer.alloc(3 * MEGABYTE, 0x20)))?.status === 400,
+        SOON,
+      )
 
       assert.equal(isFull, true)
       assert.equal(replies.find((reply) => reply?.status === 503)?.headers['retry-after'], '5')
@@ -164,12 +167,3 @@ describe('a body of three million crumbs', () => {
     })
   })
 })
-
-async function eventually(look: () => Promise<boolean> | boolean): Promise<boolean> {
-  const began = performance.now()
-  while (performance.now() - began < 30_000) {
-    if (await look()) return true
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-  return false
-}
