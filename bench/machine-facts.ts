@@ -1,4 +1,4 @@
-import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
+import { closeSync, fdatasyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { cpus, release, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { percentile } from './statistics.ts'
@@ -14,6 +14,11 @@ export interface MachineFacts {
   readonly system: string
   readonly node: string
   readonly sqlite: string
+  /**
+   * After how long the kernel begins to write out what programs have written, in seconds; null where it does not tell. What
+   * has gathered until then goes at once, and flushes wait behind it.
+   */
+  readonly writesOutAfterSeconds: number | null
   /** How long the disk takes to make one page durable. */
   readonly flushP50Ms: number
   readonly flushP99Ms: number
@@ -28,8 +33,17 @@ export function readMachineFacts(folder: string): MachineFacts {
     system: `${process.platform} ${release()}`,
     node: process.versions.node,
     sqlite: process.versions['sqlite'] ?? 'unknown',
+    writesOutAfterSeconds: readWritesOutAfter(),
     flushP50Ms: rounded(percentile(flushes, 0.5)),
     flushP99Ms: rounded(percentile(flushes, 0.99)),
+  }
+}
+
+function readWritesOutAfter(): number | null {
+  try {
+    return Number(readFileSync('/proc/sys/vm/dirty_expire_centisecs', 'utf8')) / 100
+  } catch {
+    return null
   }
 }
 

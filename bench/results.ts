@@ -17,10 +17,11 @@ export interface BenchResults {
 export type Table = readonly (readonly string[])[]
 
 export function describeMachine({ machine, postgres, flushP50MsAfter }: BenchResults): string {
-  const { cores, processor, memoryGb, system, node, sqlite, flushP50Ms, flushP99Ms } = machine
+  const { cores, processor, memoryGb, system, node, sqlite, writesOutAfterSeconds, flushP50Ms, flushP99Ms } = machine
+  const writesOut = writesOutAfterSeconds === null ? '' : `; pages written out after ${writesOutAfterSeconds} s`
   return (
     `${cores} cores (${processor}), ${memoryGb} GB, ${system}, Node ${node}, SQLite ${sqlite}` +
-    `${postgres === null ? '' : `, ${postgres}`}; ` +
+    `${postgres === null ? '' : `, ${postgres}`}${writesOut}; ` +
     `flush of one page: p50 ${flushP50Ms} ms, p99 ${flushP99Ms} ms before, p50 ${flushP50MsAfter} ms after`
   )
 }
