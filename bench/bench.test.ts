@@ -24,9 +24,14 @@ async function runBench(...options: readonly string[]): Promise<{ code: number |
 // Says nothing about speed: a figure that is missed here is no failure.
 describe('the bench', () => {
   it.each([
-    ['accepts', 'postgres', 'durable accepts / bare route'],
-    ['latency', 'sqlite', 'a lane at rest, p50'],
-  ])('measures %s on %s, and writes it as JSON', async (part, engine, expected) => {
+    {
+      part: 'accepts',
+      engine: 'postgres',
+      expected: 'durable accepts / bare route',
+      told: /huge_pages_status (on|off).*; pages written out after \d/,
+    },
+    { part: 'latency', engine: 'sqlite', expected: 'a lane at rest, p50', told: /; pages written out after \d/ },
+  ])('measures $part on $engine, writes it as JSON, and tells on what', async ({ part, engine, expected, told }) => {
     const folder = mkdtempSync(join(tmpdir(), 'nuncio-bench-test-'))
     const file = join(folder, 'results.json')
 
@@ -36,6 +41,7 @@ describe('the bench', () => {
 
     expect(code).toBe(0)
     expect(output).toContain(expected)
+    if (process.platform === 'linux') expect(output).toMatch(told)
     expect(figures.map(({ value }) => value)).not.toContain(0)
     expect(new Set(figures.map((figure) => `${figure.part} ${figure.engine}`))).toEqual(new Set([`${part} ${engine}`]))
   })
