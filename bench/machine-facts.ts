@@ -1,6 +1,7 @@
-import { closeSync, fdatasyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
 import { cpus, release, totalmem } from 'node:os'
 import { join } from 'node:path'
+import { readText } from '../src/app/doctor/machine/read-text.ts'
 import { percentile } from './statistics.ts'
 
 const FLUSHES = 200
@@ -40,11 +41,8 @@ export function readMachineFacts(folder: string): MachineFacts {
 }
 
 function readWritesOutAfter(): number | null {
-  try {
-    return Number(readFileSync('/proc/sys/vm/dirty_expire_centisecs', 'utf8')) / 100
-  } catch {
-    return null
-  }
+  const hundredths = readText('/proc/sys/vm/dirty_expire_centisecs')
+  return hundredths === null ? null : Number(hundredths) / 100
 }
 
 function timeFlushes(path: string): number[] {
