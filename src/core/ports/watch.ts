@@ -70,6 +70,12 @@ export interface FullLane {
   readonly limit: number
 }
 
+/**
+ * Told after each part of a long count how many milliseconds it took. The count goes on when this resolves: now where it says
+ * true, at the next look where it says false.
+ */
+export type GiveWay = (tookMs: number) => Promise<boolean>
+
 export interface InstallationFacts {
   readonly hold: { readonly since: Instant; readonly reason: string } | null
   /** When the last heartbeat of any worker that dispatches runs out; null when there is none. */
@@ -107,8 +113,8 @@ export interface Watch {
   readTokens(ending: { readonly from: Instant; readonly to: Instant }): Promise<readonly WatchedToken[]>
   /** Which of these tokens were called with after their end, as the newest requests of their account tell. */
   readExpiredUse(tokens: readonly WatchedToken[]): Promise<readonly ExpiredUse[]>
-  /** Connections and accounts in which this share of their limit waits. May be some minutes old. */
-  readFullLanes(share: number): Promise<readonly FullLane[]>
+  /** Connections and accounts in which this share of their limit waits. May be some minutes old; null: not known yet. */
+  readFullLanes(share: number, giveWay: GiveWay): Promise<readonly FullLane[] | null>
 
   readOpenAlarms(): Promise<readonly OpenAlarm[]>
   /** One that is open already is left as it is. */

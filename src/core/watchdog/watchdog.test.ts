@@ -3,7 +3,8 @@ import { describe, it } from 'vitest'
 import { HandClock } from '../../../test/conformance/hand-clock.ts'
 import { DEFAULT_LANE_POLICY } from '../connection/lane-policy.ts'
 import type { AccountId, ConnectionId, WorkerId } from '../ids.ts'
-import type { Watch, WatchedLane } from '../ports/watch.ts'
+import type { GiveWay, Watch, WatchedLane } from '../ports/watch.ts'
+import type { OpenAlarm } from './alarm.ts'
 import { Watchdog } from './watchdog.ts'
 
 const LANES = 60
@@ -48,13 +49,86 @@ describe('a look at many lanes whose messages have to be counted', () => {
   })
 })
 
+describe('a look that counts all that waits', () => {
+  it('takes a twentieth of the time, then some twenty parts in five seconds, and leaves the rest to the next look', async () => {
+    const short = counting({ partTakesMs: 5 })
+    const long = counting({ partTakesMs: 400 })
+    short.watchdog.start()
+    long.watchdog.start()
+
+    await short.clock.pass(5_100)
+    await long.clock.pass(5_100)
+
+    assert.deepEqual([short.parts(), short.looks.length], [53, 1])
+    assert.deepEqual([long.parts(), long.looks.length], [20, 1])
+    await short.watchdog.stop()
+    await long.watchdog.stop()
+  })
+
+  it('ends when the process wants to stop', async () => {
+    const { watchdog, clock, parts, looks } = counting({ partTakesMs: 400 })
+    watchdog.start()
+    await clock.pass(600)
+
+    await watchdog.stop()
+
+    assert.deepEqual([parts(), looks.length], [3, 1])
+  })
+
+  it('clears no alarm of a limit that is near before it knows', async () => {
+    const { watch, watchdog, clock, cleared } = watching({ lanes: 0, open: [nearLimit(), offline()] })
+    watch.readFullLanes = async () => null
+    watchdog.start()
+
+    await clock.pass(300_000)
+    const unknown = [...cleared]
+    watch.readFullLanes = async () => []
+    await clock.pass(300_000)
+
+    assert.deepEqual([unknown, cleared], [['connection_offline'], ['connection_offline', 'backlog_near_limit']])
+    await watchdog.stop()
+  })
+})
+
+/** More waits than can be counted in one look, and each part takes so long. */
+function counting({ partTakesMs }: { partTakesMs: number }) {
+  const world = watching({ lanes: 0 })
+  let parts = 0
+  const count = async (_: number, giveWay: GiveWay) => {
+    do parts += 1
+    while (await giveWay(partTakesMs))
+    return null
+  }
+  world.watch.readFullLanes = count
+  return { ...world, parts: () => parts }
+}
+
+function nearLimit(): OpenAlarm {
+  return openAlarm('backlog_near_limit', { number: '447911100000', waiting: 95, limit: 100 })
+}
+
+function offline(): OpenAlarm {
+  return openAlarm('connection_offline', {})
+}
+
+function openAlarm(kind: OpenAlarm['kind'], facts: OpenAlarm['facts']): OpenAlarm {
+  const at = { since: 1, raisedAt: 1, changedAt: 1 }
+  return { id: 1, kind, accountId: 'acc_1' as AccountId, object: 'con_0', severity: 'warning', facts, ...at }
+}
+
 /** Paused lanes that may expire soon, each of which takes its share of `countTakesMs` to count. */
-function watching({ countTakesMs = COUNT_TAKES_MS } = {}) {
+function watching({
+  countTakesMs = COUNT_TAKES_MS,
+  lanes: laneCount = LANES,
+  open = [],
+}: { countTakesMs?: number; lanes?: number; open?: readonly OpenAlarm[] } = {}) {
   const clock = new HandClock()
   let countedMs = 0
   const counted: ConnectionId[] = []
   const looks: unknown[] = []
-  const lanes = Array.from({ length: LANES }, (_, at) => pausedLane(`con_${at}` as ConnectionId, clock.now()))
+  const cleared: string[] = []
+  let alarms = open
+  const lanes = Array.from({ length: laneCount }, (_, at) => pausedLane(`con_${at}` as ConnectionId, clock.now()))
   const watch: Watch = {
     takeTurn: async () => true,
     endTurn: async () => {},
@@ -70,10 +144,13 @@ function watching({ countTakesMs = COUNT_TAKES_MS } = {}) {
     readTokens: async () => [],
     readExpiredUse: async () => [],
     readFullLanes: async () => [],
-    readOpenAlarms: async () => [],
+    readOpenAlarms: async () => alarms,
     raiseAlarms: async () => {},
     changeAlarms: async () => {},
-    clearAlarms: async () => {},
+    clearAlarms: async (gone) => {
+      cleared.push(...gone.map(({ kind }) => kind))
+      alarms = alarms.filter((alarm) => !gone.includes(alarm))
+    },
     readUntoldAlarms: async () => [],
     readOnlyAccount: async () => null,
     noteTold: async () => {},
@@ -97,7 +174,7 @@ function watching({ countTakesMs = COUNT_TAKES_MS } = {}) {
     tell: async () => {},
     onLooked: (state) => void looks.push(state),
   })
-  return { watchdog, clock, counted, looks }
+  return { watch, watchdog, clock, counted, looks, cleared }
 }
 
 function pausedLane(connectionId: ConnectionId, acceptedAt: number): WatchedLane {

@@ -1,7 +1,7 @@
 import type { Instant, WorkerId } from '../ids.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Journal } from '../ports/journal.ts'
-import type { FullLane, LaneMeasure, Watch, WatchedLane } from '../ports/watch.ts'
+import type { LaneMeasure, Watch, WatchedLane } from '../ports/watch.ts'
 import { Rest } from '../rest.ts'
 import type { Finding, OpenAlarm } from './alarm.ts'
 import { followLanes, type LaneMarks } from './follow-lanes.ts'
@@ -19,10 +19,13 @@ const TURN_LASTS_MS = 40_000
 // Some milliseconds of whoever accepts in the same thread.
 const LANES_AT_ONCE = 100
 const REST_MS = 20
-// Counting a thousand long lanes takes the database half a second. So it takes a twentieth of the time, as other counting
-// does; but however much there is to count, a look lasts only so much longer for that.
+// Counting a thousand long lanes takes the database half a second, and all that waits takes it seconds. So counting takes a
+// twentieth of the time, as elsewhere; but however much there is to count, a look lasts only so much longer for that.
 const GIVES_WAY_FACTOR = 19
 const GIVES_WAY_MOST_MS = 10_000
+// What is full may be some minutes old: counting it takes several looks, and in each at least twenty parts come to their turn.
+const FULL_GIVES_WAY_MOST_MS = 5_000
+const FULL_RESTS_MOST_MS = FULL_GIVES_WAY_MOST_MS / 20
 const KEPT_MS = 90 * 86_400_000
 const FORGET_EVERY_MS = 3_600_000
 
@@ -73,6 +76,7 @@ export class Watchdog {
   #cancel: (() => void) | null = null
   #looking: Promise<void> = Promise.resolve()
   #isRunning = false
+  #isEnding = false
   /** How much longer this look may give way to others. */
   #givesWayMs = 0
   #forgetAt: Instant = 0
@@ -87,6 +91,7 @@ export class Watchdog {
   start(): void {
     if (this.#isRunning) return
     this.#isRunning = true
+    this.#isEnding = false
     this.#plan(0)
   }
 
@@ -94,6 +99,7 @@ export class Watchdog {
   async stop(): Promise<void> {
     const wasRunning = this.#isRunning
     this.#isRunning = false
+    this.#isEnding = true
     this.#cancel?.()
     this.#cancel = null
     this.#rest.interrupt()
@@ -108,12 +114,15 @@ export class Watchdog {
     const isOurs = await watch.takeTurn(watcher, TURN_LASTS_MS)
     const disks = await readDisks()
     const before = await watch.readOpenAlarms()
-    const seen = isOurs ? await this.#lookAtAll(before) : { findings: [], oldestAt: null }
+    const seen = isOurs ? await this.#lookAtAll(before) : { findings: [], oldestAt: null, isFullKnown: true }
     const now = clock.now()
     const findings = [...seen.findings, ...this.#judgeDisks(disks, now)]
     await this.#settle(
       findings,
-      before.filter((alarm) => isOurs || this.#isOfThisMachine(alarm)),
+      before.filter(
+        (alarm) =>
+          (isOurs || this.#isOfThisMachine(alarm)) && (seen.isFullKnown || alarm.kind !== 'backlog_near_limit'),
+      ),
     )
     await tell(clock.now())
     if (isOurs) await this.#forget(now)
@@ -143,15 +152,23 @@ export class Watchdog {
     const tokens = await watch.readTokens({ from: now - EXPIRED_WATCHED_MS, to: now + TOKEN_WARNED_MS })
     const expired = tokens.filter(({ expiresAt }) => expiresAt <= now)
     const uses = expired.length === 0 ? [] : await watch.readExpiredUse(expired)
-    const full: readonly FullLane[] = await watch.readFullLanes(KEPT_NEAR_LIMIT_SHARE)
+    const full = await this.#readFullLanes()
     const findings = [
       ...judgeInstallation(installation, now),
       ...lanes.findings,
       ...judgeTokens(tokens, uses, now),
       ...(await watch.readUnconfirmed()).map(judgeUnconfirmed),
-      ...full.map((lane) => judgeFull(lane, now)),
+      ...(full ?? []).map((lane) => judgeFull(lane, now)),
     ]
-    return { findings, oldestAt: lanes.oldestAt }
+    return { findings, oldestAt: lanes.oldestAt, isFullKnown: full !== null }
+  }
+
+  #readFullLanes(): ReturnType<Watch['readFullLanes']> {
+    this.#givesWayMs = FULL_GIVES_WAY_MOST_MS
+    return this.#parts.watch.readFullLanes(KEPT_NEAR_LIMIT_SHARE, async (tookMs) => {
+      await this.#giveWay(Math.min(tookMs, FULL_RESTS_MOST_MS / GIVES_WAY_FACTOR))
+      return this.#givesWayMs > 0 && !this.#isEnding
+    })
   }
 
   async #lookAtLanes(open: readonly OpenAlarm[]) {

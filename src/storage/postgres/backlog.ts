@@ -2,8 +2,8 @@ import { setTimeout } from 'node:timers/promises'
 import type { AccountId } from '../../core/ids.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { Batches } from './batches.ts'
-import { bigintArray, textArray } from './binary-arrays.ts'
 import type { Link } from './link.ts'
+import { type CountPart, countOn } from './waiting-count.ts'
 import { WaitingEstimate } from './waiting-estimate.ts'
 
 // Each takes about 300 bytes. Who is forgotten is counted anew.
@@ -42,12 +42,6 @@ interface Step {
   readonly limit: number
 }
 
-interface Part {
-  readonly count: number
-  /** Where to go on; null when there is no more to count. */
-  readonly after: number | null
-}
-
 /** By number; null is the whole account. */
 type OfAccount = Map<string | null, Counted>
 
@@ -58,7 +52,7 @@ type OfAccount = Map<string | null, Counted>
 export class Backlog {
   readonly #parts: BacklogParts
   readonly #accounts = new Map<AccountId, OfAccount>()
-  readonly #steps: Batches<Step, Part>
+  readonly #steps: Batches<Step, CountPart>
   #remembered = 0
   #rest: Promise<unknown> = Promise.resolve()
 
@@ -138,30 +132,20 @@ export class Backlog {
     for (let after: number | null = 0; after !== null; ) {
       // What is accepted until the last step begins lies ahead of it, and is counted by it.
       counted.estimate.beginCount(this.#parts.clock.monotonic())
-      const part: Part = await this.#steps.submit({ of: counted, after, limit: counted.limit - sum })
+      const part: CountPart = await this.#steps.submit({ of: counted, after, limit: counted.limit - sum })
       sum += part.count
       after = part.after
     }
     return sum
   }
 
-  async #countOn(steps: readonly Step[]): Promise<Part[]> {
+  async #countOn(steps: readonly Step[]): Promise<CountPart[]> {
     await this.#rest
     const began = performance.now()
-    const [row] = await this.#parts.link.ask('select count_waiting($1, $2, $3, $4, $5) as counts', [
-      textArray(steps.map((step) => step.of.accountId)),
-      textArray(steps.map((step) => step.of.number)),
-      bigintArray(steps.map(({ after }) => after)),
-      bigintArray(steps.map(({ limit }) => limit)),
-      COUNT_WITHIN_MS,
-    ])
+    const wanted = steps.map(({ of, after, limit }) => ({ accountId: of.accountId, number: of.number, after, limit }))
+    const parts = await countOn((sql, values) => this.#parts.link.ask(sql, values), wanted, COUNT_WITHIN_MS)
     const tookMs = performance.now() - began
     if (tookMs > COUNT_WITHIN_MS / 2) this.#rest = setTimeout(tookMs * REST_FACTOR)
-    return String(row?.['counts']).split(',').map(toPart)
+    return parts
   }
-}
-
-function toPart(told: string): Part {
-  const [count, after] = told.split(' ')
-  return { count: Number(count), after: after === undefined ? null : Number(after) }
 }

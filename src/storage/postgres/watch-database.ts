@@ -1,20 +1,19 @@
 import type { AccountId, ConnectionId, WorkerId } from '../../core/ids.ts'
-import type { LaneMeasure, LaneToMeasure, Unconfirmed } from '../../core/ports/watch.ts'
-import type { WatchDatabase, WatchRow, WatchStatement, WatchValue } from '../shared/watch/watch-database.ts'
+import type { GiveWay, LaneMeasure, LaneToMeasure, Unconfirmed } from '../../core/ports/watch.ts'
+import type {
+  FullCounts,
+  LeastFull,
+  WatchDatabase,
+  WatchRow,
+  WatchStatement,
+  WatchValue,
+} from '../shared/watch/watch-database.ts'
 import { bigintArray, textArray } from './binary-arrays.ts'
-import type { Link } from './link.ts'
-import { COUNTED_UP_TO } from './waiting-count.ts'
+import { FullCount } from './full-count.ts'
+import type { Ask, Link } from './link.ts'
+import { countOn } from './waiting-count.ts'
 
 const MOST_UNCONFIRMED = 100_000
-// Counting all that waits takes the server about 0.1 µs a row.
-const COUNT_FULL_EVERY_MS = 300_000
-
-interface Full {
-  readonly connections: ReadonlyMap<ConnectionId, number>
-  readonly accounts: ReadonlyMap<AccountId, number>
-}
-
-const NOTHING_FULL: Full = { connections: new Map(), accounts: new Map() }
 
 /** The watchdog's eyes on PostgreSQL. */
 export class PostgresWatchDatabase implements WatchDatabase {
@@ -23,18 +22,18 @@ export class PostgresWatchDatabase implements WatchDatabase {
     'select m.sequence from queued m where m.connection_id >= c.id and m.connection_id <= c.id order by m.connection_id, m.sequence limit 1'
   readonly unfinished = 'queued'
   readonly #link: Link
-  readonly #counts: Link
-  readonly #waiting: () => number
-  readonly #monotonic: () => number
-  #full: Full = NOTHING_FULL
-  #countedAt = Number.NEGATIVE_INFINITY
+  readonly #full: FullCount
 
   /** `counts`: for what takes long. `waiting`: about how much waits in all. */
-  constructor(parts: { link: Link; counts: Link; waiting: () => number; monotonic?: () => number }) {
+  constructor(parts: { link: Link; counts: Link; waiting: () => number }) {
     this.#link = parts.link
-    this.#counts = parts.counts
-    this.#waiting = parts.waiting
-    this.#monotonic = parts.monotonic ?? (() => performance.now())
+    const ask: Ask = (sql, values) => parts.counts.ask(sql, values)
+    this.#full = new FullCount({
+      ask,
+      count: (steps, withinMs) => countOn(ask, steps, withinMs),
+      waiting: parts.waiting,
+      monotonic: () => performance.now(),
+    })
   }
 
   ask(sql: string, values: readonly WatchValue[]): Promise<readonly WatchRow[]> {
@@ -99,28 +98,8 @@ export class PostgresWatchDatabase implements WatchDatabase {
     }))
   }
 
-  /** Not while so little waits in all that nothing can be full. Past what is counted exactly, no estimate is believed. */
-  async countFull({ perConnection, perAccount }: { readonly perConnection: number; readonly perAccount: number }) {
-    const least = Math.min(perConnection, perAccount)
-    if (least === Number.POSITIVE_INFINITY || this.#waiting() < Math.min(least, COUNTED_UP_TO)) return NOTHING_FULL
-    if (this.#monotonic() - this.#countedAt < COUNT_FULL_EVERY_MS) return this.#full
-    const rows = await this.#counts.ask(
-      `select c.account_id, q.connection_id, q.count
-        from (select connection_id, count(*) as count from queued group by connection_id) q
-        join connection c on c.id = q.connection_id`,
-    )
-    const connections = new Map<ConnectionId, number>()
-    const accounts = new Map<AccountId, number>()
-    for (const row of rows) {
-      const accountId = row['account_id'] as AccountId
-      const count = Number(row['count'])
-      accounts.set(accountId, (accounts.get(accountId) ?? 0) + count)
-      if (count >= perConnection) connections.set(row['connection_id'] as ConnectionId, count)
-    }
-    for (const [id, count] of accounts) if (count < perAccount) accounts.delete(id)
-    this.#full = { connections, accounts }
-    this.#countedAt = this.#monotonic()
-    return this.#full
+  countFull(least: LeastFull, giveWay: GiveWay): Promise<FullCounts | null> {
+    return this.#full.atLeast(least, giveWay)
   }
 }
 

@@ -2,7 +2,14 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { AccountId, ConnectionId } from '../../core/ids.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import type { LaneMeasure, LaneToMeasure, Unconfirmed } from '../../core/ports/watch.ts'
-import type { WatchDatabase, WatchRow, WatchStatement, WatchValue } from '../shared/watch/watch-database.ts'
+import type {
+  FullCounts,
+  LeastFull,
+  WatchDatabase,
+  WatchRow,
+  WatchStatement,
+  WatchValue,
+} from '../shared/watch/watch-database.ts'
 import type { GroupCommit } from './group-commit.ts'
 import { storageTrouble } from './sqlite-errors.ts'
 import type { WaitingCounts } from './waiting-counts.ts'
@@ -95,7 +102,7 @@ export class SqliteWatchDatabase implements WatchDatabase {
     return [...found].map(([accountId, { count, oldestAt }]) => ({ accountId, count, oldestAt }))
   }
 
-  async countFull(least: { readonly perConnection: number; readonly perAccount: number }) {
+  async countFull(least: LeastFull): Promise<FullCounts> {
     return this.#counts.atLeast(least)
   }
 

@@ -1,5 +1,5 @@
 import type { AccountId, ConnectionId, Instant, TokenId } from '../../../core/ids.ts'
-import type { ExpiredUse, FullLane, Watch, WatchedToken } from '../../../core/ports/watch.ts'
+import type { ExpiredUse, FullLane, GiveWay, Watch, WatchedToken } from '../../../core/ports/watch.ts'
 import { ALARM_COLUMNS, toAlarms } from './alarm-rows.ts'
 import type { WatchDatabase } from './watch-database.ts'
 import { readLanes, readLanesOf } from './watched-lanes.ts'
@@ -32,7 +32,7 @@ export function createWatch({ database, now, limits }: WatchParts): Watch {
     readOnlyAccount: () => readOnlyAccount(database),
     readTokens: (ending) => readTokens(database, ending),
     readExpiredUse: (tokens) => readExpiredUse(database, tokens),
-    readFullLanes: (share) => readFullLanes(database, limits, share),
+    readFullLanes: (share, giveWay) => readFullLanes({ database, limits }, share, giveWay),
     ...alarmVerbs(database),
   }
 }
@@ -154,14 +154,16 @@ async function readExpiredUse(
 }
 
 async function readFullLanes(
-  database: WatchDatabase,
-  limits: WatchParts['limits'],
+  { database, limits }: Pick<WatchParts, 'database' | 'limits'>,
   share: number,
-): Promise<readonly FullLane[]> {
+  giveWay: GiveWay,
+): Promise<readonly FullLane[] | null> {
   const { maxWaitingPerConnection, maxWaitingPerAccount } = limits
   const leastOf = (limit: number) => (limit === 0 ? Number.POSITIVE_INFINITY : Math.ceil(limit * share))
   const least = { perConnection: leastOf(maxWaitingPerConnection), perAccount: leastOf(maxWaitingPerAccount) }
-  const { connections, accounts } = await database.countFull(least)
+  const counts = await database.countFull(least, giveWay)
+  if (counts === null) return null
+  const { connections, accounts } = counts
   const full: FullLane[] = []
   for (const [id, waiting] of connections) {
     const [row] = await database.ask('select account_id, number from connection where id = ?', [id])

@@ -1,5 +1,5 @@
 import type { AccountId, ConnectionId, WorkerId } from '../../../core/ids.ts'
-import type { LaneMeasure, LaneToMeasure, Unconfirmed } from '../../../core/ports/watch.ts'
+import type { GiveWay, LaneMeasure, LaneToMeasure, Unconfirmed } from '../../../core/ports/watch.ts'
 
 export type WatchValue = string | number | null
 export type WatchRow = Readonly<Record<string, unknown>>
@@ -7,6 +7,18 @@ export interface WatchStatement {
   /** With `?` for each value. */
   readonly sql: string
   readonly values: readonly WatchValue[]
+}
+
+/** From how many waiting messages on a connection or an account is worth a mention. Infinity where there is no limit. */
+export interface LeastFull {
+  readonly perConnection: number
+  readonly perAccount: number
+}
+
+/** How many messages wait where as many do. */
+export interface FullCounts {
+  readonly connections: ReadonlyMap<ConnectionId, number>
+  readonly accounts: ReadonlyMap<AccountId, number>
 }
 
 /** What the watchdog needs of an engine, beside what both can share. */
@@ -24,9 +36,6 @@ export interface WatchDatabase {
   readonly unfinished: string
   measureLanes(lanes: readonly LaneToMeasure[]): Promise<ReadonlyMap<ConnectionId, LaneMeasure>>
   readUnconfirmed(): Promise<readonly Unconfirmed[]>
-  /** How much waits on each connection on which so much or more does; and in each account. May be some minutes old. */
-  countFull(least: { readonly perConnection: number; readonly perAccount: number }): Promise<{
-    readonly connections: ReadonlyMap<ConnectionId, number>
-    readonly accounts: ReadonlyMap<AccountId, number>
-  }>
+  /** May be some minutes old; null while it is not known yet. Where `giveWay` ends a count, the next call goes on with it. */
+  countFull(least: LeastFull, giveWay: GiveWay): Promise<FullCounts | null>
 }
