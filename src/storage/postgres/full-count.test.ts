@@ -98,7 +98,10 @@ describe('what is full, on PostgreSQL', () => {
     const ben = await addSender(world)
     const more = await addConnection(world, anna.accountId, { number: '15550002000' })
     const session = await world.session()
-    const add = (sender: { accountId: string; connectionId: string }, { first, last }: { first: number; last: number }) =>
+    const add = (
+      sender: { accountId: string; connectionId: string },
+      { first, last }: { first: number; last: number },
+    ) =>
       session.query(
         `insert into queued (sequence, id, account_id, connection_id, body, body_crc, recipient, type, accepted_at)
            select i, 'm' || i, $1, $2, '{}', 0, '1', 'message', 0 from generate_series($3::int, $4::int) i`,
