@@ -19,11 +19,13 @@ const TURN_LASTS_MS = 40_000
 // Some milliseconds of whoever accepts in the same thread.
 const LANES_AT_ONCE = 100
 const REST_MS = 20
-// Counting a thousand long lanes takes the database half a second, and all that waits takes it seconds. So counting takes a
-// twentieth of the time, as elsewhere; but however much there is to count, a look lasts only so much longer for that.
+// Counting a thousand long lanes takes the database half a second. So it takes a twentieth of the time, as other counting
+// does; but however much there is to count, a look lasts only so much longer for that.
 const GIVES_WAY_FACTOR = 19
 const GIVES_WAY_MOST_MS = 10_000
-// What is full may be some minutes old: counting it takes several looks, and in each at least twenty parts come to their turn.
+// Counting all that waits takes the database seconds, and may take minutes: it has a fiftieth of the time, and goes on at the
+// next look. In each at least twenty parts come to their turn, however long they take.
+const FULL_GIVES_WAY_FACTOR = 49
 const FULL_GIVES_WAY_MOST_MS = 5_000
 const FULL_RESTS_MOST_MS = FULL_GIVES_WAY_MOST_MS / 20
 const KEPT_MS = 90 * 86_400_000
@@ -84,7 +86,7 @@ export class Watchdog {
   constructor(parts: WatchdogParts) {
     this.#parts = parts
     this.#rest = new Rest(parts.clock)
-    this.#measures = new LaneMeasures({ ...parts, giveWay: (tookMs) => this.#giveWay(tookMs) })
+    this.#measures = new LaneMeasures({ ...parts, giveWay: (tookMs) => this.#giveWay(tookMs * GIVES_WAY_FACTOR) })
   }
 
   /** Harmless while it runs. */
@@ -166,7 +168,7 @@ export class Watchdog {
   #readFullLanes(): ReturnType<Watch['readFullLanes']> {
     this.#givesWayMs = FULL_GIVES_WAY_MOST_MS
     return this.#parts.watch.readFullLanes(KEPT_NEAR_LIMIT_SHARE, async (tookMs) => {
-      await this.#giveWay(Math.min(tookMs, FULL_RESTS_MOST_MS / GIVES_WAY_FACTOR))
+      await this.#giveWay(Math.min(tookMs * FULL_GIVES_WAY_FACTOR, FULL_RESTS_MOST_MS))
       return this.#givesWayMs > 0 && !this.#isEnding
     })
   }
@@ -246,8 +248,8 @@ export class Watchdog {
   }
 
   /** Not while the process waits for the end of the look. */
-  async #giveWay(tookMs: number): Promise<void> {
-    const restMs = Math.min(Math.round(tookMs * GIVES_WAY_FACTOR), this.#givesWayMs)
+  async #giveWay(wantedMs: number): Promise<void> {
+    const restMs = Math.min(Math.round(wantedMs), this.#givesWayMs)
     if (restMs <= 0 || !this.#isRunning) return
     this.#givesWayMs -= restMs
     await this.#rest.sleep(restMs)
