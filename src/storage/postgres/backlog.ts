@@ -3,7 +3,7 @@ import type { AccountId } from '../../core/ids.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { Batches } from './batches.ts'
 import type { Link } from './link.ts'
-import { type CountPart, countOn } from './waiting-count.ts'
+import { type CountPart, type CountStep, countOn } from './waiting-count.ts'
 import { WaitingEstimate } from './waiting-estimate.ts'
 
 // Each takes about 300 bytes. Who is forgotten is counted anew.
@@ -35,13 +35,6 @@ interface Counted {
   isPlanned: boolean
 }
 
-/** One step of a count: from a place on, so far. */
-interface Step {
-  readonly of: Counted
-  readonly after: number
-  readonly limit: number
-}
-
 /** By number; null is the whole account. */
 type OfAccount = Map<string | null, Counted>
 
@@ -52,7 +45,7 @@ type OfAccount = Map<string | null, Counted>
 export class Backlog {
   readonly #parts: BacklogParts
   readonly #accounts = new Map<AccountId, OfAccount>()
-  readonly #steps: Batches<Step, CountPart>
+  readonly #steps: Batches<CountStep, CountPart>
   #remembered = 0
   #rest: Promise<unknown> = Promise.resolve()
 
@@ -128,22 +121,22 @@ export class Backlog {
   }
 
   async #count(counted: Counted): Promise<number> {
+    const { accountId, number } = counted
     let sum = 0
     for (let after: number | null = 0; after !== null; ) {
       // What is accepted until the last step begins lies ahead of it, and is counted by it.
       counted.estimate.beginCount(this.#parts.clock.monotonic())
-      const part: CountPart = await this.#steps.submit({ of: counted, after, limit: counted.limit - sum })
+      const part: CountPart = await this.#steps.submit({ accountId, number, after, limit: counted.limit - sum })
       sum += part.count
       after = part.after
     }
     return sum
   }
 
-  async #countOn(steps: readonly Step[]): Promise<CountPart[]> {
+  async #countOn(steps: readonly CountStep[]): Promise<CountPart[]> {
     await this.#rest
     const began = performance.now()
-    const wanted = steps.map(({ of, after, limit }) => ({ accountId: of.accountId, number: of.number, after, limit }))
-    const parts = await countOn((sql, values) => this.#parts.link.ask(sql, values), wanted, COUNT_WITHIN_MS)
+    const parts = await countOn((sql, values) => this.#parts.link.ask(sql, values), steps, COUNT_WITHIN_MS)
     const tookMs = performance.now() - began
     if (tookMs > COUNT_WITHIN_MS / 2) this.#rest = setTimeout(tookMs * REST_FACTOR)
     return parts

@@ -120,7 +120,7 @@ describe('what is full, on PostgreSQL', () => {
     let parts = 0
     const full = new FullCount({
       ask,
-      // No time at all: each part is the least that can be counted.
+      // Hardly any time, so that it takes several parts.
       count: (steps) => {
         parts += 1
         return countOn(ask, steps, 1)

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { AccountId, ConnectionId } from '../../core/ids.ts'
+import type { FullCounts, LeastFull } from '../shared/watch/watch-database.ts'
 
 /**
  * How many messages wait, per connection and account, kept in memory so that a limit costs nothing to check. What
@@ -30,7 +31,7 @@ export class WaitingCounts {
   }
 
   /** Where so much or more waits. */
-  atLeast({ perConnection, perAccount }: { readonly perConnection: number; readonly perAccount: number }) {
+  atLeast({ perConnection, perAccount }: LeastFull): FullCounts {
     return {
       connections: new Map([...this.#byConnection].filter(([, count]) => count >= perConnection)),
       accounts: new Map([...this.#byAccount].filter(([, count]) => count >= perAccount)),
