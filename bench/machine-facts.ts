@@ -20,6 +20,11 @@ export interface MachineFacts {
    * has gathered until then goes at once, and flushes wait behind it.
    */
   readonly writesOutAfterSeconds: number | null
+  /**
+   * How long at most a core of a virtual machine stays awake when it has nothing to do, in microseconds; null where that is not for it
+   * to decide. A message that comes alone waits for a core to wake up three times.
+   */
+  readonly staysAwakeUs: number | null
   /** How long the disk takes to make one page durable. */
   readonly flushP50Ms: number
   readonly flushP99Ms: number
@@ -35,6 +40,7 @@ export function readMachineFacts(folder: string): MachineFacts {
     node: process.versions.node,
     sqlite: process.versions['sqlite'] ?? 'unknown',
     writesOutAfterSeconds: readWritesOutAfter(),
+    staysAwakeUs: readStaysAwake(),
     flushP50Ms: rounded(percentile(flushes, 0.5)),
     flushP99Ms: rounded(percentile(flushes, 0.99)),
   }
@@ -43,6 +49,13 @@ export function readMachineFacts(folder: string): MachineFacts {
 function readWritesOutAfter(): number | null {
   const hundredths = readText('/proc/sys/vm/dirty_expire_centisecs')
   return hundredths === null ? null : Number(hundredths) / 100
+}
+
+// Named guest_halt_poll_ns in the kernel's documentation, under “Guest halt polling”.
+function readStaysAwake(): number | null {
+  if (readText('/sys/devices/system/cpu/cpuidle/current_governor')?.trim() !== 'haltpoll') return null
+  const nanoseconds = readText('/sys/module/haltpoll/parameters/guest_halt_poll_ns')
+  return nanoseconds === null ? null : Number(nanoseconds) / 1000
 }
 
 function timeFlushes(path: string): number[] {

@@ -17,11 +17,13 @@ export interface BenchResults {
 export type Table = readonly (readonly string[])[]
 
 export function describeMachine({ machine, postgres, flushP50MsAfter }: BenchResults): string {
-  const { cores, processor, memoryGb, system, node, sqlite, writesOutAfterSeconds, flushP50Ms, flushP99Ms } = machine
+  const { cores, processor, memoryGb, system, node, sqlite, flushP50Ms, flushP99Ms } = machine
+  const { writesOutAfterSeconds, staysAwakeUs } = machine
   const writesOut = writesOutAfterSeconds === null ? '' : `; pages written out after ${writesOutAfterSeconds} s`
+  const awake = staysAwakeUs === null ? '' : `; a core without work stays awake for up to ${staysAwakeUs} µs`
   return (
     `${cores} cores (${processor}), ${memoryGb} GB, ${system}, Node ${node}, SQLite ${sqlite}` +
-    `${postgres === null ? '' : `, ${postgres}`}${writesOut}; ` +
+    `${postgres === null ? '' : `, ${postgres}`}${writesOut}${awake}; ` +
     `flush of one page: p50 ${flushP50Ms} ms, p99 ${flushP99Ms} ms before, p50 ${flushP50MsAfter} ms after`
   )
 }

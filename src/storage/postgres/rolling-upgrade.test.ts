@@ -43,7 +43,7 @@ describe('a process that meets tables of another version', () => {
     await open(world, lane, message)
     const session = await world.session()
     const ended = step(world, lane, { close: settled(world, message) })
-    await session.query('alter function require_known_server rename to renamed')
+    await session.query('alter function this_timeline rename to renamed')
 
     const answer = await world.intake.accept(candidate(world, sender))
     await assert.rejects(
@@ -52,7 +52,7 @@ describe('a process that meets tables of another version', () => {
     )
 
     assert.deepEqual(answer, { kind: 'unavailable', code: 'not_accepted' })
-    await session.query('alter function renamed rename to require_known_server')
+    await session.query('alter function renamed rename to this_timeline')
     await accept(world, sender)
     assert.deepEqual(await world.lanes.record(ended), { fenced: false, opened: false })
     await world.close()

@@ -1,0 +1,3 @@
+-- Why: nothing to do here. On PostgreSQL a single lane waits for each of its steps.
+-- Locks: nothing.
+-- breaking: no
