@@ -19,6 +19,7 @@ declare
   noted bigint;
   is_elsewhere boolean;
   ignored text;
+  gone queued%rowtype;
   now constant bigint := now_ms();
 begin
   -- See `make_durable`.
@@ -77,18 +78,16 @@ begin
   if not found then
     return 'f';
   end if;
-  with gone as (
-    delete from queued where account_id = an_account and sequence = close_sequence and connection_id = a_connection returning *
-  ), ended as (
+  delete from queued where account_id = an_account and sequence = close_sequence and connection_id = a_connection returning * into gone;
+  if found then
     insert into settled (sequence, id, account_id, connection_id, token_id, request_id, body, body_crc, recipient, type, state,
         reason, words, attempts, accepted_at, published_at, settled_at, network_id, remote_address, user_agent, took_us,
         resend_of, attempt_started_at)
-      select sequence, id, account_id, connection_id, token_id, request_id, body, body_crc, recipient, type, a_state,
-          a_reason, some_words, close_number, accepted_at, case when a_state = 'PUBLISHED' then least(an_end, now) end, least(an_end, now),
-          a_network_id, remote_address, user_agent, took_us, resend_of, least(begun_at, now)
-        from gone
-  )
-  select exists (select from notice_want where account_id = an_account) into is_noticed;
+      values (gone.sequence, gone.id, gone.account_id, gone.connection_id, gone.token_id, gone.request_id, gone.body, gone.body_crc, gone.recipient, gone.type, a_state,
+          a_reason, some_words, close_number, gone.accepted_at, case when a_state = 'PUBLISHED' then least(an_end, now) end, least(an_end, now),
+          a_network_id, gone.remote_address, gone.user_agent, gone.took_us, gone.resend_of, least(begun_at, now))
+      returning exists (select from notice_want where account_id = an_account) into is_noticed;
+  end if;
   if is_noticed then
     perform announce_messages(array[close_sequence]);
   end if;
