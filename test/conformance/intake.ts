@@ -37,9 +37,8 @@ export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void 
     const world = await newWorld()
     const sender = await addSender(world)
 
-    const result = world.intake.accept(candidate(world, sender, { text: 'durable' }))
     const before = await countMessages(world)
-    const accepted = await result
+    const accepted = await world.intake.accept(candidate(world, sender, { text: 'durable' }))
 
     assert.equal(before, 0)
     assert.equal(accepted.kind, 'accepted')

@@ -15,6 +15,7 @@ import {
   settled,
   step,
 } from '../../../test/conformance/storage-world.ts'
+import type { QueuedMessage } from '../../core/message/message.ts'
 import { type ClaimedLane, StorageUnavailable } from '../../core/ports/lanes.ts'
 
 const MOST_TRIES = 5
@@ -35,20 +36,18 @@ describe('a connection that leads to another server than before', () => {
   })
 
   it('G12: opens no attempt', async () => {
-    const { world, sender, lane, session } = await heldLane()
-    const sent = await head(world, lane.connectionId)
-    await open(world, lane, sent)
-    await accept(world, sender)
-    await world.lanes.record(step(world, lane, { close: settled(world, sent) }))
-    const message = await head(world, lane.connectionId)
+    const { world, lane, message, session } = await waitingMessage()
     await promote(session)
 
-    const isRefused = (error: unknown) => error instanceof StorageUnavailable && !error.unknown
-    await assert.rejects(open(world, lane, message), isRefused)
+    await opensNothing(world, lane, message)
+  })
 
-    const { rows } = await session.query('select 1 from open_attempt')
-    assert.deepEqual(rows, [])
-    await world.close()
+  it('G12: opens no attempt either where nothing is noted yet of what the process has written', async () => {
+    const { world, lane, message, session } = await waitingMessage()
+    await promote(session)
+    await session.query('delete from progress')
+
+    await opensNothing(world, lane, message)
   })
 
   it('G12: moves no mark on, so that nobody remembers the new server as judged', async () => {
@@ -81,7 +80,35 @@ async function acceptAtLast(world: PostgresWorld, sender: Sender): Promise<void>
   throw new Error('Nothing is accepted any more')
 }
 
-async function heldLane(): Promise<{ world: PostgresWorld; sender: Sender; lane: ClaimedLane; session: Client }> {
+/** On a lane whose connection has written before. */
+async function waitingMessage(): Promise<Held & { message: QueuedMessage }> {
+  const held = await heldLane()
+  const { world, sender, lane } = held
+  const sent = await head(world, lane.connectionId)
+  await open(world, lane, sent)
+  await accept(world, sender)
+  await world.lanes.record(step(world, lane, { close: settled(world, sent) }))
+  return { ...held, message: await head(world, lane.connectionId) }
+}
+
+async function opensNothing(world: PostgresWorld, lane: ClaimedLane, message: QueuedMessage): Promise<void> {
+  const isRefused = (error: unknown) => error instanceof StorageUnavailable && !error.unknown
+  await assert.rejects(open(world, lane, message), isRefused)
+
+  const session = await world.session()
+  const { rows } = await session.query('select 1 from open_attempt')
+  assert.deepEqual(rows, [])
+  await world.close()
+}
+
+interface Held {
+  readonly world: PostgresWorld
+  readonly sender: Sender
+  readonly lane: ClaimedLane
+  readonly session: Client
+}
+
+async function heldLane(): Promise<Held> {
   const world = await newPostgresWorld()
   const sender = await addSender(world)
   await accept(world, sender)
