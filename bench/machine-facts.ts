@@ -22,7 +22,7 @@ export interface MachineFacts {
   readonly writesOutAfterSeconds: number | null
   /**
    * How long at most a core of a virtual machine stays awake when it has nothing to do, in microseconds; null where that is not for it
-   * to decide. A message that comes alone waits for a core to wake up three times.
+   * to decide. A message that comes alone waits for a core to wake up four times.
    */
   readonly staysAwakeUs: number | null
   /** How long the disk takes to make one page durable. */
