@@ -23,9 +23,9 @@ const REST_MS = 20
 // does; but however much there is to count, a look lasts only so much longer for that.
 const GIVES_WAY_FACTOR = 19
 const GIVES_WAY_MOST_MS = 10_000
-// Counting all that waits takes the database seconds, and may take minutes: it has a fiftieth of the time, and goes on at the
+// Counting all that waits takes the database seconds, and may take minutes: it has a thirtieth of the time, and goes on at the
 // next look. In each at least twenty parts come to their turn, however long they take.
-const FULL_GIVES_WAY_FACTOR = 49
+const FULL_GIVES_WAY_FACTOR = 29
 const FULL_GIVES_WAY_MOST_MS = 5_000
 const FULL_RESTS_MOST_MS = FULL_GIVES_WAY_MOST_MS / 20
 const KEPT_MS = 90 * 86_400_000

@@ -113,6 +113,12 @@ describe('the limits of what may wait on PostgreSQL', () => {
     assert.equal(await count([5_000, 24_000, 24_990], 10_000), '20000,1000,10')
     // No time at all: nothing is counted, and each goes on from where it was.
     assert.equal(await count([7, 8, 9], -1), '0 7,0 8,0 9')
+    // It looks at its time often: who is accepted meanwhile waits as long.
+    const stopsEarly = async () => {
+      const counted = Number.parseInt(await count([0, 0, 0], 1), 10)
+      return counted > 0 && counted < 10_000
+    }
+    await waitUntil('it stops within the first ten thousand', stopsEarly, { deadlineMs: 30_000 })
     await learns(world, () => world.intake.isBacklogFull(accountId, number) === 'connection_backlog_full')
     await session.query('delete from queued where sequence = 12345')
     await learns(world, () => world.intake.isBacklogFull(accountId, number) === null)

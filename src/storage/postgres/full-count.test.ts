@@ -8,7 +8,7 @@ import { type Ask, Link } from './link.ts'
 import { COUNTED_UP_TO, countOn } from './waiting-count.ts'
 
 const LEAST = { perConnection: 25_000, perAccount: 30_000 }
-const IN_A_MS = 4_000
+const IN_A_MS = 10_000
 const NO_LIMIT = Number.POSITIVE_INFINITY
 const goOn = () => Promise.resolve(true)
 const stopHere = () => Promise.resolve(false)

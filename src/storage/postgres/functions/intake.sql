@@ -22,7 +22,7 @@ create or replace function count_waiting(account_ids text[], numbers text[], pla
   returns text language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
 as $$
 declare
-  at_once constant integer := 10000;
+  at_once constant integer := 1000;
   ends_at constant timestamptz := clock_timestamp() + make_interval(secs => within_ms / 1000.0);
   counts text[];
   place bigint;

@@ -1,0 +1,3 @@
+-- Why: nothing to do here. On PostgreSQL counts of what waits, and analyses of it, held up whoever accepted meanwhile.
+-- Locks: nothing.
+-- breaking: no
