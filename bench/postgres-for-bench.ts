@@ -5,7 +5,7 @@ import { canSeeProcesses, cpuSecondsOfFamily } from './process-facts.ts'
 
 // Modest, and what an operator would change first: without the last two a run would measure checkpoints.
 const SETTINGS = {
-  shared_buffers: '256MB',
+  shared_buffers: '1GB',
   max_wal_size: '4GB',
   min_wal_size: '2GB',
   checkpoint_timeout: '15min',
