@@ -218,7 +218,25 @@ async function waitForTakeover(
     return takenAt.every((moment) => moment !== null) && Math.max(...takenAt.map(Number)) - at
   }
   const deadlineMs = TAKEN_OVER_WITHIN_MS + LATE_HEARTBEAT_MS
-  return waitUntil('others have taken the lanes of both over', look, { deadlineMs, everyMs: 200 })
+  try {
+    return await waitUntil('others have taken the lanes of both over', look, { deadlineMs, everyMs: 200 })
+  } catch (error) {
+    throw new Error(describeStuck(await watch.history(), workers, at), { cause: error })
+  }
+}
+
+/** What became of each lane that nobody has taken: whether it is still held, was given back, or passed between the two. */
+function describeStuck(history: LaneHistory, workers: readonly NonNullable<Loss['worker']>[], at: number): string {
+  const stuck = workers.flatMap((worker) =>
+    history
+      .heldBy(worker, at)
+      .filter((connection) => history.takenFrom(worker, connection, at) === null)
+      .map((connection) => {
+        const owners = history.of(connection).map((change) => `${change.owner ?? 'nobody'} at ${change.at - at} ms`)
+        return `${connection}, held by ${worker}: ${owners.slice(-4).join(', ')}`
+      }),
+  )
+  return `Nobody has taken over these lanes (times from the cut):\n${stuck.join('\n')}`
 }
 
 /** Everybody who asked meanwhile was answered in time, and nobody with 200. Returns the longest wait. */
