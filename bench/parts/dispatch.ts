@@ -11,7 +11,6 @@ const PART = 'dispatch'
 // V8 compiles by how often code has run. A thousand lanes send as many in a quarter of a second; an only lane takes seconds,
 // and does a third more afterwards.
 const MESSAGES_TO_WARM_UP = 10_000
-const WARMS_UP_WITHIN_MS = 30_000
 
 interface Size {
   readonly lanes: number
@@ -77,9 +76,9 @@ export async function dispatchBacklog(
 /** How fast a running service hands over what waits. */
 export async function measureSending(bench: Bench, instant: Instant, data: MadeData): Promise<Sending> {
   const { child, port } = instant
-  await bench.firstSent(instant)
+  await bench.hasSent(instant, 1)
   await bench.warmUp()
-  if (!bench.options.isQuick) await hasSent(child, MESSAGES_TO_WARM_UP)
+  if (!bench.options.isQuick) await bench.hasSent(instant, MESSAGES_TO_WARM_UP)
   const spentBefore = await spentBy(bench, data.engine)
   const before = await child.ask('progress', null)
   await pause(bench.options.seconds * 1000)
@@ -92,11 +91,6 @@ export async function measureSending(bench: Bench, instant: Instant, data: MadeD
     cpuSecondsPerThousand: ((after.cpuSeconds - before.cpuSeconds) / sent) * 1000,
     server: perMessage(spentBefore, spentAfter, sent),
   }
-}
-
-async function hasSent(child: Instant['child'], wanted: number): Promise<void> {
-  const endMs = performance.now() + WARMS_UP_WITHIN_MS
-  while ((await child.ask('progress', null)).sent < wanted && performance.now() < endMs) await pause(10)
 }
 
 function figuresOf({ lanes, reach }: Size, engine: EngineName, turns: readonly Turn[]): Figure[] {
