@@ -27,13 +27,14 @@ try {
   await installPackages()
   requireNode()
   standInForExec()
-  if (process.argv.includes('--console') || process.argv.includes('--test')) {
+  const tests = process.argv.find((argument) => argument.startsWith('--tests='))?.slice('--tests='.length)
+  if (process.argv.includes('--console') || tests) {
     const node = existsSync(packagedNode) ? packagedNode : process.execPath
     await buildConsole(root, node)
     await buildDocs(root, node)
   }
-  if (process.argv.includes('--test')) {
-    await installDebianPackages()
+  if (tests) {
+    await installDebianPackages(tests)
     announcePostgresThatCannotRun(root)
   }
   if (process.argv.includes('--peers')) await fetchBenchPeers(root)

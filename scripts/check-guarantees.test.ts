@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { findGuarantees } from './check-guarantees.ts'
+import { findGuarantees, findUnprovenOnEngines } from './check-guarantees.ts'
 
 describe('the check of guarantees', () => {
   it.each([
@@ -59,10 +59,48 @@ describe('the check of guarantees', () => {
   })
 })
 
+describe('the check of the table of engines', () => {
+  const TEST = `it('G1: survives', () => {})`
+  const LINK = '[a](../test/a.test.ts)'
+
+  it('is content when `npm test` proves a guarantee on both engines', () => {
+    assert.deepEqual(findOnEngines(`- **G1 durable** …\n| G1 | ${LINK} | ${LINK} |`, { 'test/a.test.ts': TEST }), [])
+  })
+
+  it.each([
+    ['there is no row', '', 'names no file of `npm test` that proves G1 on PostgreSQL'],
+    ['there is no file', `| G1 | ${LINK} | – |`, 'names no file of `npm test` that proves G1 on PostgreSQL'],
+    [
+      'the file has no such test',
+      `| G1 | ${LINK} | [b](../test/b.test.ts) |`,
+      'names test/b.test.ts, where `npm test` does not prove G1 on PostgreSQL',
+    ],
+    [
+      'the file is of another tier',
+      `| G1 | ${LINK} | ${LINK}, [c](../test/faults/c.test.ts) |`,
+      'names test/faults/c.test.ts, where `npm test` does not prove G1 on PostgreSQL',
+    ],
+  ])('finds that %s', (_, row, problem) => {
+    const tests = { 'test/a.test.ts': TEST, 'test/b.test.ts': '', 'test/faults/c.test.ts': TEST }
+
+    assert.equal(findOnEngines(`- **G1 durable** …\n${row}`, tests).at(-1), problem)
+  })
+
+  it('does not ask for what is planned', () => {
+    assert.deepEqual(findOnEngines('- **G1 durable** … <!-- planned -->', {}), [])
+  })
+})
+
 function find(page: string, test: string) {
   const tree = new Map([
     ['docs/guarantees.md', page],
     ['test/a.test.ts', test],
   ])
   return findGuarantees(tree).map(({ file, line, problem }) => `${file}:${line} ${problem}`)
+}
+
+function findOnEngines(page: string, tests: Readonly<Record<string, string>>) {
+  return findUnprovenOnEngines(new Map([['docs/guarantees.md', page], ...Object.entries(tests)])).map(
+    ({ problem }) => problem,
+  )
 }

@@ -2,21 +2,21 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { timed } from './report.mjs'
 
-// What some tests are made with. Each of them says in its name why it is skipped when its tool is missing.
+// What some tests are made with, and the tiers of tests that need it. Each test says in its name why it is skipped when its
+// tool is missing.
 const PACKAGES = {
-  xfsprogs: 'power cuts',
-  strace: 'failing and slow system calls',
-  'fiu-utils': 'full disks and failing writes',
-  libfaketime: 'jumping clocks',
-  pgbouncer: 'a pool in front of PostgreSQL',
+  xfsprogs: { for: 'power cuts', in: ['faults'] },
+  'fiu-utils': { for: 'full disks and failing writes', in: ['faults'] },
+  libfaketime: { for: 'jumping clocks', in: ['faults', 'harness'] },
+  pgbouncer: { for: 'a pool in front of PostgreSQL', in: ['test', 'faults', 'harness'] },
   // Its own server as well: pg_dump must not be older than the server, and Debian's is older than the one of npm.
-  postgresql: 'backups of PostgreSQL',
-  'nginx-light': 'a proxy in front',
-  haproxy: 'a proxy in front',
-  caddy: 'a proxy in front',
-  chromium: 'the console in a browser',
+  postgresql: { for: 'backups of PostgreSQL', in: ['e2e', 'faults', 'scale'] },
+  'nginx-light': { for: 'a proxy in front', in: ['e2e', 'packages'] },
+  haproxy: { for: 'a proxy in front', in: ['e2e', 'packages'] },
+  caddy: { for: 'a proxy in front', in: ['e2e', 'packages'] },
+  chromium: { for: 'the console in a browser', in: ['test', 'e2e', 'pictures'] },
   // Without it, emoji in messages are boxes.
-  'fonts-noto-color-emoji': 'pictures of the console',
+  'fonts-noto-color-emoji': { for: 'pictures of the console', in: ['pictures'] },
 }
 
 // Debian starts a service as soon as it is installed, and at every boot. Tests and benches start their own, so it gets none.
@@ -30,9 +30,14 @@ const PATIENCE = ['-o', 'Acquire::http::Timeout=15', '-o', 'Acquire::Retries=1',
 const UPDATE_LIMIT_MS = 60_000
 const INSTALL_LIMIT_MS = 180_000
 
-/** Never fails: what cannot be installed costs the tests that need it, and the reader is told which and why. */
-export function installDebianPackages() {
-  return installWhatIsMissing(PACKAGES, (lost) => `tests with ${lost} will be reported as skipped`)
+/**
+ * For one tier of tests, or `pictures`. Never fails: what cannot be installed costs the tests that need it, and the reader is
+ * told which and why.
+ */
+export function installDebianPackages(tier) {
+  const needed = Object.entries(PACKAGES).filter(([, { in: tiers }]) => tiers.includes(tier))
+  const uses = Object.fromEntries(needed.map(([name, { for: use }]) => [name, use]))
+  return installWhatIsMissing(uses, (lost) => `tests with ${lost} will be reported as skipped`)
 }
 
 /** For each package what it is for; `costs` says what becomes of those things without it. Never fails. */

@@ -28,7 +28,7 @@ import { readRounds, readSeed } from './run-length.ts'
 
 vi.setConfig({ hookTimeout: 60_000 })
 
-const rounds = readRounds(2)
+const rounds = readRounds({ brief: 2, quick: 1 })
 const seed = readSeed()
 const CONNECTIONS = 6
 const SLOW_SANDBOX = ['--set', 'latency=30ms']

@@ -6,7 +6,7 @@ import { skipNote } from '../support/black-box/skip-note.ts'
 import type { DiskFullReport } from './disk-full/fill-disk.ts'
 import { readRounds, readSeed } from './run-length.ts'
 
-const rounds = readRounds(2)
+const rounds = readRounds({ brief: 2, quick: 1 })
 const seed = readSeed()
 const deadlineMs = 150_000 + rounds * 45_000
 const obstacle = whyNoOwnMounts()

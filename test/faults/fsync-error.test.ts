@@ -13,7 +13,7 @@ import { findFalseQuarantines } from '../support/ledger/find-false-quarantines.t
 import { fail, faultEnvironment, heal, whyNoFaults } from './fsync-error/system-calls.ts'
 import { readRounds, readSeed } from './run-length.ts'
 
-const rounds = readRounds(4)
+const rounds = readRounds({ brief: 4, quick: 2 })
 const seed = readSeed()
 const obstacle = whyNoFaults()
 const EIO = 5

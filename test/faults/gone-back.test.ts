@@ -22,7 +22,7 @@ import {
 } from './gone-back/look-after-hold.ts'
 import { readRounds, readSeed } from './run-length.ts'
 
-const restarts = readRounds(5)
+const restarts = readRounds({ brief: 5, quick: 2 })
 const seed = readSeed()
 const CONNECTIONS = 6
 const SLOW_SANDBOX = ['--set', 'latency=30ms']

@@ -9,7 +9,7 @@ import { waitUntil } from '../support/black-box/wait-until.ts'
 import { openWorld, type World } from '../support/black-box/world.ts'
 import { readRounds, readSeed } from './run-length.ts'
 
-const rounds = readRounds(6)
+const rounds = readRounds({ brief: 6, quick: 2 })
 const seed = readSeed()
 const RECIPIENT = '15550100000'
 // Long enough to be seen by commands, which take seconds on a busy machine, and less than the 25 s that a service leaves

@@ -7,7 +7,7 @@ import { printTable } from '../support/black-box/print-table.ts'
 import { openWorld } from '../support/black-box/world.ts'
 import { readRounds, readSeed } from './run-length.ts'
 
-const rounds = readRounds(1)
+const rounds = readRounds({ brief: 1, quick: 1 })
 const seed = readSeed()
 // Longer than a claim lasts (15 s), so that it wakes up with claims that have run out and calls that are open.
 const PAUSED_MS = 18_000

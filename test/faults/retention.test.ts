@@ -10,7 +10,7 @@ import { judgeSweeps, killInSweeps, letWait, SWEEPING } from './retention/kill-i
 import { type AskedDatabase, makeOldRows } from './retention/old-rows.ts'
 import { readRounds, readSeed } from './run-length.ts'
 
-const rounds = readRounds(4)
+const rounds = readRounds({ brief: 4, quick: 2 })
 const seed = readSeed()
 const CONNECTIONS = 6
 const ROWS_OF_A_ROUND = 1_200

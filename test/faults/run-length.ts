@@ -1,9 +1,10 @@
 /**
- * `npm test` runs every fault test briefly. FAULT_ROUNDS makes a run longer, FAULT_SEED repeats one:
+ * How often a fault test does what it does. `brief` is for `npm run test:faults`; `quick` for `--quick`, which takes as many
+ * rounds as the test needs to be able to fail. FAULT_ROUNDS makes a run longer, FAULT_SEED repeats one:
  * `FAULT_ROUNDS=500 FAULT_SEED=7 npx vitest run test/faults/kill-nine.test.ts`.
  */
-export function readRounds(brief: number): number {
-  return readNumber('FAULT_ROUNDS') ?? brief
+export function readRounds({ brief, quick }: { readonly brief: number; readonly quick: number }): number {
+  return readNumber('FAULT_ROUNDS') ?? (process.env['FAULT_QUICK'] ? quick : brief)
 }
 
 /**

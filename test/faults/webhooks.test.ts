@@ -5,7 +5,7 @@ import { MAY_POST_HERE, openWebhookReceiver, postWhileKilled } from '../support/
 import { openWorld } from '../support/black-box/world.ts'
 import { readRounds, readSeed } from './run-length.ts'
 
-const rounds = readRounds(6)
+const rounds = readRounds({ brief: 6, quick: 2 })
 const seed = readSeed()
 
 describe('kill -9 while webhooks are posted', () => {

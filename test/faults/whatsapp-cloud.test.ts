@@ -9,7 +9,7 @@ import { asDelivered } from './whatsapp-cloud/judge-cloud-run.ts'
 import { openRetryingForwarder } from './whatsapp-cloud/retrying-forwarder.ts'
 import { sendThroughTrouble } from './whatsapp-cloud/send-through-trouble.ts'
 
-const rounds = readRounds(2)
+const rounds = readRounds({ brief: 2, quick: 1 })
 const seed = readSeed()
 
 describe('an unreliable WhatsApp Cloud', () => {

@@ -18,7 +18,7 @@ import { waitForSpread } from './spread.ts'
 import { assertNoStandstill, findStandstills } from './standstills.ts'
 import { waitForReceipts } from './wait-for-receipts.ts'
 
-const rounds = readRounds(6)
+const rounds = readRounds({ brief: 6, quick: 2 })
 const seed = readSeed()
 const obstacle = whyNoFaketime()
 const WORKERS = 3

@@ -15,7 +15,7 @@ import { longestDeliveryGap } from './delivery-gap.ts'
 import { waitForSpread } from './spread.ts'
 import { TimedClient } from './timed-client.ts'
 
-const cuts = readRounds(60)
+const cuts = readRounds({ brief: 60, quick: 20 })
 const seed = readSeed()
 const WORKERS = 2
 const CONNECTIONS = 10

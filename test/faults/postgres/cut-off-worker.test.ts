@@ -17,7 +17,7 @@ import { describeSpread, waitForSpread } from './spread.ts'
 import { assertNoStandstill, findStandstills, type Loss } from './standstills.ts'
 import { TimedClient } from './timed-client.ts'
 
-const rounds = readRounds(1)
+const rounds = readRounds({ brief: 1, quick: 1 })
 const seed = readSeed()
 // Two lose their way to the database in different manners, one has a slow way all the time, and the last one a good one.
 const CUT = [0, 1]

@@ -20,7 +20,7 @@ import { assertIsReady, assertOldPrimaryIsRefused } from './old-primary.ts'
 import { ReplicatedCluster } from './replicated-cluster.ts'
 import { TimedClient } from './timed-client.ts'
 
-const rounds = readRounds(1)
+const rounds = readRounds({ brief: 1, quick: 1 })
 const seed = readSeed()
 const CONNECTIONS = 8
 const SLOW_SANDBOX = ['--set', 'latency=30ms']

@@ -24,8 +24,8 @@ import {
 } from '../gone-back/look-after-hold.ts'
 import { readRounds, readSeed } from '../run-length.ts'
 
-const rounds = readRounds(1)
-const restarts = readRounds(4)
+const rounds = readRounds({ brief: 1, quick: 1 })
+const restarts = readRounds({ brief: 4, quick: 1 })
 const seed = readSeed()
 const CONNECTIONS = 8
 const SLOW_SANDBOX = ['--set', 'latency=30ms']

@@ -12,7 +12,7 @@ import { LaneWatch } from './lane-watch.ts'
 import { describeSpread, waitForSpread } from './spread.ts'
 import { assertNoStandstill, findStandstills, type Loss } from './standstills.ts'
 
-const rounds = readRounds(3)
+const rounds = readRounds({ brief: 3, quick: 1 })
 const seed = readSeed()
 const WORKERS = 4
 const CONNECTIONS = 60

@@ -14,7 +14,7 @@ import { LaneWatch } from './lane-watch.ts'
 import { describeSpread, waitForSpread } from './spread.ts'
 import { assertNoStandstill, findStandstills, type Loss } from './standstills.ts'
 
-const rounds = readRounds(4)
+const rounds = readRounds({ brief: 4, quick: 1 })
 const seed = readSeed()
 const WORKERS = 4
 const CONNECTIONS = 24

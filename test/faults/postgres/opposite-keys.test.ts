@@ -8,7 +8,7 @@ import type { SentRequest } from '../../support/ledger/ledger-input.ts'
 import { type PostgresServer, withClient } from '../../support/postgres/postgres-server.ts'
 import { readRounds } from '../run-length.ts'
 
-const rounds = readRounds(6)
+const rounds = readRounds({ brief: 6, quick: 2 })
 const CONNECTIONS = 24
 const HALF = CONNECTIONS / 2
 const BURST = 240

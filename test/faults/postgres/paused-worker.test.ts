@@ -20,7 +20,7 @@ import { StopOrders } from './paused-worker/stop-orders.ts'
 import { assertNoStandstill, findStandstills, type Loss } from './standstills.ts'
 import { waitForReceipts } from './wait-for-receipts.ts'
 
-const rounds = readRounds(3)
+const rounds = readRounds({ brief: 3, quick: 1 })
 const seed = readSeed()
 // The last one is never paused.
 const WORKERS = 4

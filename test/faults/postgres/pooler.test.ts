@@ -15,7 +15,7 @@ import { longestDeliveryGap } from './delivery-gap.ts'
 import { PortSwitch } from './port-switch.ts'
 import { TimedClient } from './timed-client.ts'
 
-const rounds = readRounds(2)
+const rounds = readRounds({ brief: 2, quick: 1 })
 const seed = readSeed()
 const obstacle = whyNoPgBouncer()
 const WORKERS = 3

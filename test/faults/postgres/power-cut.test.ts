@@ -7,8 +7,8 @@ import { readRounds, readSeed } from '../run-length.ts'
 import type { ServiceReport } from './power-cut/cut-power.ts'
 import type { ControlReport, ControlReports } from './power-cut/run-controls.ts'
 
-const cuts = readRounds(3)
-const controlCuts = readRounds(2)
+const cuts = readRounds({ brief: 3, quick: 2 })
+const controlCuts = readRounds({ brief: 2, quick: 2 })
 const seed = readSeed()
 const obstacle = whyNoOwnMounts(['mkfs.xfs', 'mkfs.ext4'])
 // Starting and judging, then recovering what each cut has left, on a slow machine.

@@ -10,7 +10,7 @@ import { answeredWithinMs, readRounds, readSeed } from '../run-length.ts'
 import { longestDeliveryGap } from './delivery-gap.ts'
 import { TimedClient } from './timed-client.ts'
 
-const rounds = readRounds(3)
+const rounds = readRounds({ brief: 3, quick: 1 })
 const seed = readSeed()
 const WORKERS = 2
 const CONNECTIONS = 12

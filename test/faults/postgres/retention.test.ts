@@ -9,7 +9,7 @@ import { judgeSweeps, killInSweeps, letWait, SWEEPING } from '../retention/kill-
 import { type AskedDatabase, makeOldRows } from '../retention/old-rows.ts'
 import { readRounds, readSeed } from '../run-length.ts'
 
-const rounds = readRounds(3)
+const rounds = readRounds({ brief: 3, quick: 1 })
 const seed = readSeed()
 const CONNECTIONS = 6
 const ROWS_OF_A_ROUND = 800

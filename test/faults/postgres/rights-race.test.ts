@@ -11,7 +11,7 @@ import type { ListedMessage, SentRequest } from '../../support/ledger/ledger-inp
 import { withClient } from '../../support/postgres/postgres-server.ts'
 import { readRounds, readSeed } from '../run-length.ts'
 
-const rounds = readRounds(6)
+const rounds = readRounds({ brief: 6, quick: 2 })
 const seed = readSeed()
 const WORKERS = 2
 const CONNECTIONS = 6

@@ -10,7 +10,7 @@ import { answeredWithinMs, readRounds, readSeed } from '../run-length.ts'
 import { ReplicatedCluster } from './replicated-cluster.ts'
 import { TimedClient } from './timed-client.ts'
 
-const rounds = readRounds(1)
+const rounds = readRounds({ brief: 1, quick: 1 })
 const seed = readSeed()
 const CONNECTIONS = 8
 const RUN_IN_MS = 1_500

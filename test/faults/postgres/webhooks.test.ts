@@ -6,7 +6,7 @@ import { createRandom } from '../../support/black-box/random.ts'
 import { MAY_POST_HERE, openWebhookReceiver, postWhileKilled } from '../../support/black-box/webhook-receiver.ts'
 import { readRounds, readSeed } from '../run-length.ts'
 
-const rounds = readRounds(4)
+const rounds = readRounds({ brief: 4, quick: 1 })
 const seed = readSeed()
 
 describe('kill -9 of workers on PostgreSQL while they post to webhooks', () => {

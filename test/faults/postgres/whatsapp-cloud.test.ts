@@ -5,7 +5,7 @@ import { readRounds, readSeed } from '../run-length.ts'
 import { networkSettings, openNetwork } from '../whatsapp-cloud/cloud-run.ts'
 import { sendThroughTrouble } from '../whatsapp-cloud/send-through-trouble.ts'
 
-const rounds = readRounds(2)
+const rounds = readRounds({ brief: 2, quick: 1 })
 const seed = readSeed()
 const WORKERS = 2
 const ALL_AT_ONCE_EVERY = 4

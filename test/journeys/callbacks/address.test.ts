@@ -4,6 +4,7 @@ import type { AccountId } from '../../../src/core/ids.ts'
 import type { CallbackReceiver, CallbackRequest } from '../../../src/core/ports/callbacks.ts'
 import { StorageUnavailable } from '../../../src/core/ports/lanes.ts'
 import type { HttpLimits } from '../../../src/http/http-limits.ts'
+import { type ServerUnderTest, withServer } from '../../contract/raw-http/server-under-test.ts'
 import {
   addressOf,
   type CallbackWorld,
@@ -12,7 +13,6 @@ import {
   WORLDS,
   withCallbacks,
 } from '../../support/callback-world/callback-world.ts'
-import { type ServerUnderTest, withServer } from '../raw-http/server-under-test.ts'
 
 const verification = (sender: CloudSender, more: Readonly<Record<string, string>> = {}) => ({
   'hub.mode': 'subscribe',

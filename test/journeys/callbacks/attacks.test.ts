@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
+import type { HeaderLines } from '../../contract/raw-http/server-under-test.ts'
 import { addressOf, sign, status, WORLDS, withCallbacks } from '../../support/callback-world/callback-world.ts'
-import type { HeaderLines } from '../raw-http/server-under-test.ts'
 
 const JSON_HEADERS: HeaderLines = { 'x-api-key': null }
 const MEGABYTE = 1024 * 1024

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { AccountId } from '../../../src/core/ids.ts'
 import type { CallbackReceiver } from '../../../src/core/ports/callbacks.ts'
+import type { RawConnection, RawReply } from '../../contract/raw-http/raw-connection.ts'
+import { type HeaderLines, withServer } from '../../contract/raw-http/server-under-test.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import {
   addressOf,
@@ -11,8 +13,6 @@ import {
   WORLDS,
   withCallbacks,
 } from '../../support/callback-world/callback-world.ts'
-import type { RawConnection, RawReply } from '../raw-http/raw-connection.ts'
-import { type HeaderLines, withServer } from '../raw-http/server-under-test.ts'
 
 const CHUNKED: HeaderLines = { 'x-api-key': null, 'Content-Length': null, 'Transfer-Encoding': 'chunked' }
 const MEGABYTE = 1024 * 1024

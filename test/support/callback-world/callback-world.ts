@@ -26,8 +26,8 @@ import {
   type StorageWorld,
   step,
 } from '../../conformance/storage-world.ts'
-import type { RawReply } from '../../journeys/raw-http/raw-connection.ts'
-import { type HeaderLines, ServerUnderTest } from '../../journeys/raw-http/server-under-test.ts'
+import type { RawReply } from '../../contract/raw-http/raw-connection.ts'
+import { type HeaderLines, ServerUnderTest } from '../../contract/raw-http/server-under-test.ts'
 import { testSecrets } from '../secrets.ts'
 
 export const CHANNEL = 'whatsapp-cloud'

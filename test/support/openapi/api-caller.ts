@@ -1,4 +1,4 @@
-import { RawConnection } from '../../journeys/raw-http/raw-connection.ts'
+import { RawConnection } from '../../contract/raw-http/raw-connection.ts'
 import { type ApiDocument, operationOf } from './api-document.ts'
 import type { Replied } from './reply-judge.ts'
 

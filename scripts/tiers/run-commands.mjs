@@ -1,0 +1,49 @@
+// Runs npm scripts one after another, and ends with one summary: `run-commands.mjs test check "test:faults --quick"`. All run
+// even if one fails, so that one look shows all that is wrong. Plain JavaScript: it also speaks when nothing could be
+// installed.
+import { spawnSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { readReport, reportPath, summaryLines } from './tier-report.mjs'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+const startedAt = performance.now()
+const runs = process.argv.slice(2).map(run)
+const reports = runs.map(({ report }) => report)
+console.log(['', ...timeLines(runs), ...summaryLines(reports)].join('\n'))
+process.exitCode = runs.some(({ report, status }) => status !== 0 || report.failures.length > 0) ? 1 : 0
+
+function run(command) {
+  const [script, ...given] = command.split(' ')
+  const tier = script.replace(/^test:/, '')
+  rmSync(reportPath(tier), { force: true })
+  const from = performance.now()
+  const { status } = spawnSync('npm', ['run', script, ...(given.length > 0 ? ['--', ...given] : [])], {
+    cwd: ROOT,
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+  })
+  return { command, status, durationMs: performance.now() - from, report: reportOf(command, tier, status) }
+}
+
+/** A command can fail without a failed test: it could not start, or it is a check. */
+function reportOf(command, tier, status) {
+  const report = readReport(tier) ?? { tier, durationMs: 0, files: [], failures: [] }
+  if (status === 0 || report.failures.length > 0) return report
+  const text = `it ended with ${status} and no failed test; what it said last tells why`
+  return { ...report, failures: [{ file: 'npm run', test: command, text }] }
+}
+
+function timeLines(runs) {
+  const lines = runs.map(({ command, status, durationMs }) => {
+    const result = status === 0 ? 'passed' : 'failed'
+    return `npm run ${command}: ${result} after ${minutes(durationMs)}`
+  })
+  return [...lines, `all of it: ${minutes(performance.now() - startedAt)}`]
+}
+
+function minutes(ms) {
+  const seconds = Math.round(ms / 1000)
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+}

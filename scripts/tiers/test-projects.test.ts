@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { listPaths } from '../source-tree.ts'
+import { PROJECTS, projectOf, TIERS } from './test-projects.ts'
+
+describe('the tiers of tests', () => {
+  it('have a place for every test file', () => {
+    const lost = listPaths('**/*.test.{ts,tsx}').filter((file) => projectOf(file) === null)
+
+    assert.deepEqual(lost, [])
+  })
+
+  it('run every project', () => {
+    const run = new Set<string>(Object.values(TIERS).flat())
+
+    assert.deepEqual(new Set(PROJECTS.map(({ name }) => name)), run)
+  })
+
+  it.each([
+    ['src/core/token/token.test.ts', 'test'],
+    ['console/api/a.test.tsx', 'test'],
+    ['test/docs.test.ts', 'test'],
+    ['test/conformance/sqlite.test.ts', 'test'],
+    ['test/browser/whole-way.test.ts', 'test'],
+    ['test/browser/logs.test.ts', 'browser'],
+    ['test/journeys/doctor.test.ts', 'journeys'],
+    ['test/faults/kill-nine.test.ts', 'faults'],
+    ['test/faults/growth/plans.test.ts', 'scale'],
+    ['src/storage/postgres/plans.test.ts', 'scale'],
+    ['src/storage/postgres/accept-plans.test.ts', 'test'],
+    ['test/support/ledger/check-ledger.test.ts', 'harness'],
+    ['scripts/bootstrap.test.ts', 'harness'],
+  ])('run %s in %s', (file, project) => {
+    assert.equal(projectOf(file), project)
+  })
+})

@@ -1,0 +1,63 @@
+import { availableParallelism } from 'node:os'
+import { matchesGlob } from 'node:path/posix'
+
+/** Test files that run with the same settings. */
+export interface TestProject {
+  readonly name: string
+  /** A file belongs to the first project that names it. */
+  readonly files: readonly string[]
+  readonly workers: number
+}
+
+// One more than there are cores: most tests wait for sockets, disks and processes that start.
+const MANY = availableParallelism() + 1
+
+export const PROJECTS: readonly TestProject[] = [
+  {
+    name: 'scale',
+    files: ['test/growth/**', 'test/faults/growth/**', '**/plans.test.ts', '**/million-messages.test.ts'],
+    workers: 1,
+  },
+  {
+    name: 'harness',
+    files: ['test/support/**', 'test/harness/**', 'bench/**', 'scripts/bootstrap*.test.ts'],
+    workers: MANY,
+  },
+  { name: 'deploy', files: ['test/deploy/**'], workers: MANY },
+  {
+    name: 'test',
+    files: [
+      '{src,console,client,scripts,site}/**',
+      'test/*',
+      'test/{conformance,console,contract,promises,simulation}/**',
+      'test/browser/whole-way.test.ts',
+    ],
+    workers: MANY,
+  },
+  // Each file has a browser and a service of its own, which wait for each other most of the time.
+  { name: 'browser', files: ['test/browser/**'], workers: 2 },
+  // Power cuts, full disks, kills. Each needs the machine to itself.
+  { name: 'faults', files: ['test/faults/**'], workers: 1 },
+  { name: 'journeys', files: ['test/**'], workers: MANY },
+]
+
+/** The projects of each tier, in the order in which they run. */
+export const TIERS = {
+  test: ['test'],
+  e2e: ['journeys', 'deploy', 'browser'],
+  faults: ['faults'],
+  scale: ['scale'],
+  harness: ['harness'],
+  packages: ['deploy'],
+} as const satisfies Readonly<Record<string, readonly string[]>>
+
+export type Tier = keyof typeof TIERS
+
+export function isTier(name: string): name is Tier {
+  return Object.hasOwn(TIERS, name)
+}
+
+/** The name of the project that a file belongs to, by its path from the root; null: none. */
+export function projectOf(file: string): string | null {
+  return PROJECTS.find(({ files }) => files.some((glob) => matchesGlob(file, glob)))?.name ?? null
+}

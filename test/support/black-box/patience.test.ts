@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { Patience } from './patience.ts'
+
+describe('patience', () => {
+  it('ends after its limit where nothing waits for the machine', () => {
+    const { patience, pass } = begin()
+
+    pass(1_000, 0)
+    const before = patience.isOver()
+    pass(1, 0)
+
+    assert.deepEqual([before, patience.isOver()], [false, true])
+  })
+
+  it('counts a tenth of the time in which the machine was busy', () => {
+    const { patience, pass } = begin()
+
+    pass(9_000, 9_000)
+    const before = patience.isOver()
+    pass(1_100, 1_100)
+
+    assert.deepEqual([before, patience.isOver()], [false, true])
+  })
+
+  it('counts no time twice when both the processor and the disk were busy', () => {
+    const { patience, pass } = begin()
+
+    pass(10_001, 20_002)
+
+    assert.equal(patience.isOver(), true)
+  })
+
+  it('reads what this machine reports', () => {
+    assert.equal(new Patience(60_000).isOver(), false)
+  })
+})
+
+function begin() {
+  const now = { at: 0, stalledMs: 0 }
+  const patience = new Patience(
+    1_000,
+    () => now.stalledMs,
+    () => now.at,
+  )
+  const pass = (ms: number, stalledMs: number) => {
+    now.at += ms
+    now.stalledMs += stalledMs
+  }
+  return { patience, pass }
+}
