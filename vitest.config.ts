@@ -16,7 +16,7 @@ export default defineConfig({
     expect: { poll: { timeout: 120_000 } },
     testTimeout: 600_000,
     hookTimeout: 600_000,
-    projects: PROJECTS.map(({ name, files, workers }, index) => ({
+    projects: PROJECTS.map(({ name, files, workers, isIsolated }, index) => ({
       extends: true as const,
       test: {
         name,
@@ -27,6 +27,7 @@ export default defineConfig({
           ...PROJECTS.slice(0, index).flatMap((earlier) => earlier.files.map(testFilesOf)),
         ],
         maxWorkers: workers,
+        isolate: isIsolated,
         sequence: { groupOrder: index },
       },
     })),

@@ -57,7 +57,7 @@ describe('the pages for people', () => {
 
   it.each([...pages.keys()])('%s names only scripts and settings that there are', (page) => {
     const text = pages.get(page) ?? ''
-    const scripts = [...text.matchAll(/\bnpm run (?:-s )?([a-z]+(?::[a-z]+(?:-[a-z]+)*)*)/g)].map(
+    const scripts = [...text.matchAll(/\bnpm run (?:-s )?([a-z]+(?::[a-z0-9]+(?:-[a-z]+)*)*)/g)].map(
       ([, name = '']) => name,
     )
     const settings = [...text.matchAll(/\bNUNCIO_[A-Z_]+[A-Z]\b/g)].map(([name]) => name)

@@ -7,6 +7,8 @@ export interface TestProject {
   /** A file belongs to the first project that names it. */
   readonly files: readonly string[]
   readonly workers: number
+  /** Whether each file gets a process of its own. Without, what many files import is loaded once for each worker. */
+  readonly isIsolated: boolean
 }
 
 // One more than there are cores: most tests wait for sockets, disks and processes that start.
@@ -17,13 +19,15 @@ export const PROJECTS: readonly TestProject[] = [
     name: 'scale',
     files: ['test/growth/**', 'test/faults/growth/**', '**/plans.test.ts', '**/million-messages.test.ts'],
     workers: 1,
+    isIsolated: true,
   },
   {
     name: 'harness',
     files: ['test/support/**', 'test/harness/**', 'bench/**', 'scripts/bootstrap*.test.ts'],
     workers: MANY,
+    isIsolated: true,
   },
-  { name: 'deploy', files: ['test/deploy/**'], workers: MANY },
+  { name: 'deploy', files: ['test/deploy/**'], workers: MANY, isIsolated: true },
   {
     name: 'test',
     files: [
@@ -33,12 +37,13 @@ export const PROJECTS: readonly TestProject[] = [
       'test/browser/whole-way.test.ts',
     ],
     workers: MANY,
+    isIsolated: false,
   },
   // Each file has a browser and a service of its own, which wait for each other most of the time.
-  { name: 'browser', files: ['test/browser/**'], workers: 2 },
+  { name: 'browser', files: ['test/browser/**'], workers: 2, isIsolated: true },
   // Power cuts, full disks, kills. Each needs the machine to itself.
-  { name: 'faults', files: ['test/faults/**'], workers: 1 },
-  { name: 'journeys', files: ['test/**'], workers: MANY },
+  { name: 'faults', files: ['test/faults/**'], workers: 1, isIsolated: true },
+  { name: 'journeys', files: ['test/**'], workers: MANY, isIsolated: true },
 ]
 
 /** The projects of each tier, in the order in which they run. */

@@ -79,7 +79,7 @@ describe('block lists in memory', () => {
     lists.now += 2_000
   })
 
-  it('G8: of other accounts are known while a long one is read anew', { timeout: 2_000 }, async () => {
+  it('G8: of other accounts are known while a long one is read anew', async () => {
     const big = Promise.resolve(blocked.isBlocked(BIG, '2'))
     const answers = [await blocked.isBlocked(SMALL, '3'), await blocked.isBlocked(SMALL, '1')]
     // Long enough that it is never fresh again while it is read.
@@ -93,7 +93,7 @@ describe('block lists in memory', () => {
     assert.equal(await blocked.isBlocked(BIG, '1'), false)
   })
 
-  it('G13: are not used before they were read, and what comes meanwhile is read too', { timeout: 2_000 }, async () => {
+  it('G13: are not used before they were read, and what comes meanwhile is read too', async () => {
     const first = Promise.resolve(blocked.isBlocked(BIG, '4'))
     await blocked.isBlocked(SMALL, '3')
     lists.set(BIG, [4, 1], '2', '4')
@@ -107,7 +107,7 @@ describe('block lists in memory', () => {
     assert.deepEqual([await first, await second], [true, true])
   })
 
-  it('are read again by whoever asks next when that failed', { timeout: 2_000 }, async () => {
+  it('are read again by whoever asks next when that failed', async () => {
     const asked = Promise.resolve(blocked.isBlocked(BIG, '2'))
     const failed = assert.rejects(asked, StorageUnavailable)
     await blocked.isBlocked(SMALL, '3')
@@ -118,7 +118,7 @@ describe('block lists in memory', () => {
     assert.deepEqual([await blocked.isBlocked(BIG, '2'), await blocked.isBlocked(BIG, '1')], [true, false])
   })
 
-  it('G13: know somebody who was erased while the list was read', { timeout: 2_000 }, async () => {
+  it('G13: know somebody who was erased while the list was read', async () => {
     const asked = Promise.resolve(blocked.isBlocked(BIG, '2'))
     await blocked.isBlocked(SMALL, '3')
     lists.set(BIG, [5, 2], 'h:hash of 2')
@@ -146,7 +146,7 @@ describe('block lists in memory', () => {
     assert.deepEqual(answers, [true, false, false, true, false, false, true, false])
   })
 
-  it('G13: are not used while they are read anew from a database that has gone back', { timeout: 2_000 }, async () => {
+  it('G13: are not used while they are read anew from a database that has gone back', async () => {
     lists.holdsLoads = false
     await blocked.look()
     lists.history = 'another'
@@ -161,7 +161,7 @@ describe('block lists in memory', () => {
     assert.equal(await answer, true)
   })
 
-  it('are read beforehand, so that nobody who asks later waits', { timeout: 2_000 }, async () => {
+  it('are read beforehand, so that nobody who asks later waits', async () => {
     lists.holdsLoads = false
     await blocked.look()
     await new Promise(setImmediate)

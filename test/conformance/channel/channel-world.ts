@@ -2,6 +2,7 @@ import type { MessageId } from '../../../src/core/ids.ts'
 import type { MediaType, MessageType } from '../../../src/core/message/message.ts'
 import type { Channel, Handover, Outcome, Receipt, ReceiptEnd, StillHolds } from '../../../src/core/ports/channel.ts'
 import type { ChannelDescription } from '../../../src/core/ports/channel-description.ts'
+import { Patience } from '../../support/black-box/patience.ts'
 
 export interface Given {
   /** Anybody, with whom nothing is wrong. */
@@ -121,9 +122,9 @@ export async function within<Result>(ms: number, running: Promise<Result>): Prom
 
 /** Looks until something is so; false when it does not become so in time. */
 export async function becomes(ms: number, isSo: () => boolean | Promise<boolean>): Promise<boolean> {
-  const endsAt = performance.now() + ms
+  const patience = new Patience(ms)
   while (!(await isSo())) {
-    if (performance.now() > endsAt) return false
+    if (patience.isOver()) return false
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
   return true

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { expect } from 'vitest'
 import type { Instant } from '../../../src/core/ids.ts'
 import { openAdministration } from '../../../src/storage/postgres/open-administration.ts'
 import { openMigratedDatabase } from './migrated-database.ts'
@@ -6,16 +7,20 @@ import type { WorldDatabase } from './world-database.ts'
 
 const BIGINT_OID = 20
 
-let shared: Promise<string> | null = null
+let shared: { readonly file: string; readonly url: Promise<string> } | null = null
 
-/** One for all tests of a file, emptied for each: making one takes longer than most tests. It goes with the server. */
-async function sharedUrl(): Promise<string> {
-  return (await openMigratedDatabase()).url
+/**
+ * One for all tests of a file, emptied for each: making one takes longer than most tests. It goes with the server. Each file has
+ * its own, because tables that always have one row are not emptied.
+ */
+function sharedUrl(): Promise<string> {
+  const file = expect.getState().testPath ?? ''
+  if (shared?.file !== file) shared = { file, url: openMigratedDatabase().then(({ url }) => url) }
+  return shared.url
 }
 
 export async function openPostgresWorldDatabase(now: () => Instant): Promise<WorldDatabase> {
-  shared ??= sharedUrl()
-  const url = await shared
+  const url = await sharedUrl()
   const client = new pg.Client({
     connectionString: url,
     types: {

@@ -13,6 +13,7 @@ import {
 import { readSettings, type Settings } from '../../../src/config/read-settings.ts'
 import type { MessageStory, MessageView } from '../../../src/core/ports/administration.ts'
 import type { Channel } from '../../../src/core/ports/channel.ts'
+import { Patience } from '../black-box/patience.ts'
 
 export const SENDER = '15550001000'
 export const ENDPOINT = '/chat/api/v1/public/message/send'
@@ -146,11 +147,11 @@ async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
 }
 
 async function waitForState(look: () => Promise<MessageStory>, states: readonly string[]): Promise<MessageStory> {
-  const deadline = performance.now() + 30_000
+  const patience = new Patience(30_000)
   for (;;) {
     const story = await look()
     if (states.includes(story.message.state)) return story
-    if (performance.now() > deadline) {
+    if (patience.isOver()) {
       throw new Error(
         `the message is ${story.message.state} (${story.message.reason ?? 'no reason'}) and not ${states.join(' or ')}`,
       )

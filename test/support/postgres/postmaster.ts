@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { Patience } from '../black-box/patience.ts'
 import { type PostgresBinaries, serverEnvironment } from './postgres-binaries.ts'
 
 // Recovery after a crash may have a lot of log to read.
@@ -47,14 +48,14 @@ export class Postmaster {
 
   /** Starts it and waits until it takes clients. */
   async start(port: number): Promise<void> {
-    const deadline = performance.now() + GONE_WITHIN_MS
+    const patience = new Patience(GONE_WITHIN_MS)
     for (;;) {
       const before = this.#wholeLog().length
       this.#spawn(port)
       if (await this.#becomesReady()) return
       const told = this.#wholeLog().slice(before)
       // The processes of a killed server end as soon as they notice; until then nobody else may touch the data.
-      const mayPass = told.includes('pre-existing shared memory block') && performance.now() < deadline
+      const mayPass = told.includes('pre-existing shared memory block') && !patience.isOver()
       if (!mayPass) throw new Error(`PostgreSQL did not start:\n${told.slice(-LOG_SHOWN_BYTES)}`)
       await setTimeout(LOOK_EVERY_MS * 10)
     }
@@ -107,11 +108,11 @@ export class Postmaster {
   }
 
   async #becomesReady(): Promise<boolean> {
-    const deadline = performance.now() + READY_WITHIN_MS
+    const patience = new Patience(READY_WITHIN_MS)
     while (!this.#saysReady()) {
       if (this.#child?.pid === undefined) await this.#ended
       if (!this.isRunning) return false
-      if (performance.now() > deadline) {
+      if (patience.isOver()) {
         await this.killNine()
         throw new Error(`PostgreSQL was not ready within ${READY_WITHIN_MS} ms:\n${this.log}`)
       }
