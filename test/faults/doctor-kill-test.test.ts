@@ -75,7 +75,7 @@ describe('the kill test of doctor', () => {
 
   it('leaves nothing behind when somebody ends the kill test', async () => {
     const dataDir = temporaryFolder()
-    const child = spawn(process.execPath, [nuncioMain, 'doctor', '--offline', '--kill-test', '--rounds', '900'], {
+    const child = spawn(process.execPath, [nuncioMain, 'doctor', '--offline', '--kill-test', '--rounds', '20'], {
       cwd: dataDir,
       env: nuncioEnvironment(dataDir),
     })

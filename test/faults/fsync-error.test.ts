@@ -35,7 +35,7 @@ describe('a disk that reports errors', () => {
           await waitForAcks(load)
           await fail(service, { call: 'sync/fsync', errno: EIO, probability: 0.1 })
           const hasEnded = async () => supervisor.endings.length > round
-          await waitUntil('the service ends', hasEnded, { deadlineMs: ENDS_WITHIN_MS })
+          await waitUntil('the service ends', hasEnded, { withinMs: ENDS_WITHIN_MS })
         }
         await waitForAcks(load)
         await load.stop()

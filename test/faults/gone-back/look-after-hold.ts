@@ -19,7 +19,7 @@ const NOTHING_SENT_FOR_MS = 5_000
 /** Returns how long it took. */
 export async function waitUntilHeld(cli: Cli): Promise<number> {
   const from = performance.now()
-  await waitUntil('all lanes are held', () => isHeld(cli), { deadlineMs: HELD_WITHIN_MS })
+  await waitUntil('all lanes are held', () => isHeld(cli), { withinMs: HELD_WITHIN_MS })
   return Math.round(performance.now() - from)
 }
 

@@ -184,7 +184,7 @@ async function cutBoth(
     'both accept again',
     async () => CUT.every((worker) => Number.isFinite(clients[worker]!.firstAckAfter(healedAt))),
     {
-      deadlineMs: BACK_WITHIN_MS,
+      withinMs: BACK_WITHIN_MS,
     },
   )
   const facts = {
@@ -217,9 +217,9 @@ async function waitForTakeover(
     )
     return takenAt.every((moment) => moment !== null) && Math.max(...takenAt.map(Number)) - at
   }
-  const deadlineMs = TAKEN_OVER_WITHIN_MS + LATE_HEARTBEAT_MS
+  const withinMs = TAKEN_OVER_WITHIN_MS + LATE_HEARTBEAT_MS
   try {
-    return await waitUntil('others have taken the lanes of both over', look, { deadlineMs, everyMs: 200 })
+    return await waitUntil('others have taken the lanes of both over', look, { withinMs, everyMs: 200 })
   } catch (error) {
     throw new Error(describeStuck(await watch.history(), workers, at), { cause: error })
   }

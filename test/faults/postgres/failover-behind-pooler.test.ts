@@ -66,7 +66,7 @@ async function goOn(world: ReplicatedCluster): Promise<void> {
 
   await world.switchOver()
 
-  await waitUntil('messages are accepted again', () => isAccepted(world, number), { deadlineMs: ACCEPTS_WITHIN_MS })
+  await waitUntil('messages are accepted again', () => isAccepted(world, number), { withinMs: ACCEPTS_WITHIN_MS })
   await untilSent(world, MESSAGES + 1)
   assert.equal(await isHeld(world.cli), false)
 }

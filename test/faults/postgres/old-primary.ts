@@ -64,7 +64,7 @@ export async function assertOldPrimaryIsRefused(
   way.moveTo(primary.port)
   const backAt = performance.now()
   const isBack = async () => timed.firstAckAfter(backAt) < Number.POSITIVE_INFINITY
-  await waitUntil('messages are accepted again', isBack, { deadlineMs: BACK_WITHIN_MS })
+  await waitUntil('messages are accepted again', isBack, { withinMs: BACK_WITHIN_MS })
 }
 
 function whatItSays(answer: TryAnswer): string {

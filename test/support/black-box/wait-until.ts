@@ -1,25 +1,40 @@
 import { setTimeout } from 'node:timers/promises'
 import { Patience } from './patience.ts'
 
+/** How long to wait, and how often to ask. */
+type Limit = (
+  | {
+      /** Only against what never happens. It is a limit of an idle machine: a busy one gets more (`Patience`). */
+      readonly deadlineMs: number
+    }
+  | {
+      /** A promise: by the clock, however busy the machine is. */
+      readonly withinMs: number
+    }
+) & { readonly everyMs?: number }
+
 /**
- * Asks again and again until the answer is there, and fails with `what` when the deadline has passed. For what happens
- * in another process, which calls nobody back. The deadline is one of a machine that has nothing else to do: a busy one gets
- * more (`Patience`). A limit that is itself a promise is to be measured.
+ * Asks again and again until the answer is there, and fails with `what` when the limit has passed. For what happens
+ * in another process, which calls nobody back.
  */
 export async function waitUntil<Answer>(
   what: string,
   ask: () => Promise<Answer | null | undefined | false>,
-  { deadlineMs, everyMs = 50 }: { readonly deadlineMs: number; readonly everyMs?: number },
+  limit: Limit,
 ): Promise<Answer> {
-  const patience = new Patience(deadlineMs)
   const startedAt = performance.now()
+  const passedMs = () => performance.now() - startedAt
+  const isOver = limitOf(limit, passedMs)
   for (;;) {
     const answer = await ask()
     if (answer !== null && answer !== undefined && answer !== false) return answer
-    if (patience.isOver()) {
-      const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
-      throw new Error(`Waited ${seconds} s in vain (limit ${deadlineMs / 1_000} s of an idle machine): ${what}`)
-    }
-    await setTimeout(everyMs)
+    if (isOver()) throw new Error(`Waited ${Math.round(passedMs())} ms in vain: ${what}`)
+    await setTimeout(limit.everyMs ?? 50)
   }
+}
+
+function limitOf(limit: Limit, passedMs: () => number): () => boolean {
+  if ('withinMs' in limit) return () => passedMs() > limit.withinMs
+  const patience = new Patience(limit.deadlineMs)
+  return () => patience.isOver()
 }

@@ -77,7 +77,7 @@ async function fillAndMakeRoom(): Promise<number> {
   const roomAt = performance.now()
   const accepted = load.ackedIds.length
   await waitUntil('messages are accepted again', async () => load.ackedIds.length > accepted, {
-    deadlineMs: RESUMED_WITHIN_MS,
+    withinMs: RESUMED_WITHIN_MS,
     everyMs: 10,
   })
   return Math.round(performance.now() - roomAt)
