@@ -11,6 +11,9 @@ const PACKAGES = {
   pgbouncer: { for: 'a pool in front of PostgreSQL', in: ['test', 'faults', 'harness'] },
   // Its own server as well: pg_dump must not be older than the server, and Debian's is older than the one of npm.
   postgresql: { for: 'backups of PostgreSQL', in: ['e2e', 'faults', 'scale'] },
+  'php-cli': { for: 'the example in PHP', in: ['e2e'] },
+  'php-curl': { for: 'the example in PHP', in: ['e2e'] },
+  'golang-go': { for: 'the example in Go', in: ['e2e'] },
   'nginx-light': { for: 'a proxy in front', in: ['e2e', 'packages'] },
   haproxy: { for: 'a proxy in front', in: ['e2e', 'packages'] },
   caddy: { for: 'a proxy in front', in: ['e2e', 'packages'] },

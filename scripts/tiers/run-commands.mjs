@@ -1,6 +1,7 @@
 // Runs npm scripts one after another, and ends with one summary: `run-commands.mjs test check "test:faults --quick"`. All run
-// even if one fails, so that one look shows all that is wrong. Plain JavaScript: it also speaks when nothing could be
-// installed.
+// even if one fails, so that one look shows all that is wrong. With `--no-skips` as the first argument, a skipped test counts as
+// failed: where everything can be installed, nothing may be left out unseen. Plain JavaScript: it also speaks when nothing could
+// be installed.
 import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -8,11 +9,14 @@ import { readReport, reportPath, summaryLines } from './tier-report.mjs'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
+const SKIPS_FAIL = process.argv[2] === '--no-skips'
+
 const startedAt = performance.now()
-const runs = process.argv.slice(2).map(run)
-const reports = runs.map(({ report }) => report)
+const runs = process.argv.slice(SKIPS_FAIL ? 3 : 2).map(run)
+const reports = runs.map(({ report }) => (SKIPS_FAIL ? failSkipped(report) : report))
 console.log(['', ...timeLines(runs), ...summaryLines(reports)].join('\n'))
-process.exitCode = runs.some(({ report, status }) => status !== 0 || report.failures.length > 0) ? 1 : 0
+process.exitCode =
+  runs.some(({ status }) => status !== 0) || reports.some(({ failures }) => failures.length > 0) ? 1 : 0
 
 function run(command) {
   const [script, ...given] = command.split(' ')
@@ -33,6 +37,14 @@ function reportOf(command, tier, status) {
   if (status === 0 || report.failures.length > 0) return report
   const text = `it ended with ${status} and no failed test; what it said last tells why`
   return { ...report, failures: [{ file: 'npm run', test: command, text }] }
+}
+
+function failSkipped(report) {
+  const skipped = report.files.flatMap(({ file, skipped: tests }) =>
+    tests.map((test) => ({ file, test, text: 'it was skipped, and everything must run here' })),
+  )
+  const files = report.files.map((file) => ({ ...file, skipped: [] }))
+  return { ...report, files, failures: [...report.failures, ...skipped] }
 }
 
 function timeLines(runs) {

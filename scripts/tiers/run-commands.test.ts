@@ -44,6 +44,19 @@ describe('running several commands', () => {
     assert.deepEqual([status, lines.at(-1)], [1, '0 passed, 1 failed'])
   })
 
+  it('counts what was skipped as failed where nothing may be skipped', () => {
+    const scripts = { test: leave('test', 2, ['a power cut (mkfs.xfs is missing)']) }
+
+    const lenient = run(scripts)
+    const strict = run(scripts, ['--no-skips', 'test'])
+
+    assert.deepEqual([lenient.status, lenient.lines.at(-1)], [0, '2 passed, 0 failed, 1 skipped'])
+    assert.deepEqual([strict.status, strict.lines.at(-1)], [1, '2 passed, 1 failed'])
+    assert.ok(
+      strict.lines.some((line) => line.startsWith('FAILED a.test.ts > a power cut (mkfs.xfs is missing): it was')),
+    )
+  })
+
   function run(scripts: Readonly<Record<string, string>>, commands = Object.keys(scripts)) {
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ scripts }))
     const { status, stdout } = spawnSync(process.execPath, ['scripts/tiers/run-commands.mjs', ...commands], {
@@ -55,13 +68,13 @@ describe('running several commands', () => {
 })
 
 /** A command that leaves a report as a tier does. */
-function leave(tier: string, passed: number): string {
-  return `echo '${report(tier, passed)}' > node_modules/.setup/tests/${tier}.json`
+function leave(tier: string, passed: number, skipped: readonly string[] = []): string {
+  return `echo '${report(tier, passed, skipped)}' > node_modules/.setup/tests/${tier}.json`
 }
 
-function report(tier: string, passed: number): string {
+function report(tier: string, passed: number, skipped: readonly string[] = []): string {
   return JSON.stringify({
     ...{ tier, durationMs: 0, failures: [] },
-    files: [{ file: 'a.test.ts', durationMs: 0, passed, skipped: [] }],
+    files: [{ file: 'a.test.ts', durationMs: 0, passed, skipped }],
   })
 }
