@@ -8,7 +8,6 @@ import { makeMetricsPage } from './pages/metrics-page.ts'
 import { makeNoticesPage } from './pages/notices-page.ts'
 import { makeReasonsPage } from './pages/reasons-page.ts'
 import { makeRefusalsPage } from './pages/refusals-page.ts'
-import { makeSqliteSchema } from './pages/sqlite-schema.ts'
 
 /** A page that is printed from tables in the sources, so that it cannot say anything else than they do. */
 export interface Page {
@@ -28,5 +27,4 @@ export const PAGES: readonly Page[] = [
   { file: 'docs/notices.md', make: makeNoticesPage },
   { file: 'docs/reasons.md', make: makeReasonsPage },
   { file: 'docs/refusals.md', make: makeRefusalsPage },
-  { file: 'src/storage/sqlite/schema.sql', make: makeSqliteSchema },
 ]

@@ -5,6 +5,7 @@ import { Refusal } from '../../core/refusals.ts'
 import { KeyRing } from '../../secrets/key-ring.ts'
 import { KeyRingFile } from '../../secrets/key-ring-file.ts'
 import type { AppliedMigration, MovedMedia, RestoredHold } from '../../storage/shared/backup-facts.ts'
+import { findNewerBreaking, hasOurBaseline } from '../../storage/shared/migrations.ts'
 import { type Remembered, RemembranceFile, readable } from '../../storage/shared/remembrance.ts'
 import { spoolFolder } from '../spool-folder.ts'
 import { translateDiskError } from './disk.ts'
@@ -26,7 +27,7 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
     engine === 'sqlite'
       ? await import('../../storage/sqlite/migrate.ts')
       : await import('../../storage/postgres/migrate.ts')
-  refuseNewer(manifest, readMigrations())
+  refuseOtherTables(manifest, readMigrations())
   if (!withoutSecrets) refuseOtherKeys(manifest, settings.keyRingFile)
   const at = now()
   const reason = `it was restored from the backup of ${manifest.takenAt.slice(0, 16).replace('T', ' ')} UTC and knows nothing of what was sent since`
@@ -65,10 +66,15 @@ function refuseOtherEngine({ engine }: Manifest, ours: Manifest['engine']): void
   )
 }
 
-/** As at a start: what is newer is borne as long as nothing of it says that older code must not run. */
-function refuseNewer({ migrations, version }: Manifest, known: readonly AppliedMigration[]): void {
-  const newest = known.at(-1)?.number ?? 0
-  const breaking = migrations.find(({ number, breaking }) => number > newest && breaking)
+/** The same as a start refuses: another baseline, and newer tables on which older code must not run. */
+function refuseOtherTables({ migrations, version }: Manifest, known: readonly AppliedMigration[]): void {
+  if (!hasOurBaseline(migrations, known)) {
+    throw new Refusal(
+      'backup_unusable',
+      `The backup was made by a version of Nuncio from before the first release (${version}), whose tables this version cannot bring up to date. Restore it with the version that made it.`,
+    )
+  }
+  const breaking = findNewerBreaking(migrations, known)
   if (!breaking) return
   throw new Refusal(
     'database_newer',

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path'
 import { childEnvironment } from '../../config/child-environment.ts'
 import { Refusal } from '../../core/refusals.ts'
+import { hasOurBaseline, newestOf } from '../../storage/shared/migrations.ts'
 import { Findings } from '../../storage/shared/verify/findings.ts'
 import { checkFile } from '../backup/check-file.ts'
 import { translateDiskError } from '../backup/disk.ts'
@@ -38,7 +39,8 @@ async function verifyCopy(
     import('../../storage/sqlite/verify-engine.ts'),
     import('../../storage/sqlite/migrate.ts'),
   ])
-  if (manifest.migrations.at(-1)?.number !== readMigrations().at(-1)?.number) {
+  const known = readMigrations()
+  if (!hasOurBaseline(manifest.migrations, known) || newestOf(manifest.migrations) !== newestOf(known)) {
     findings.add(
       'not_looked_at',
       `The backup is of version ${manifest.version}, so only its files were read. Restore it, and verify that.`,

@@ -151,7 +151,7 @@ describe('claims on PostgreSQL', () => {
     },
   )
 
-  it('claims a lane that an older version made no row for, and one whose owner has no row any more', async () => {
+  it('claims a lane that has no row yet, and one whose worker has no row any more', async () => {
     const { world, anna, lane } = await twoWorkers()
     const session = await world.session()
     await session.query(`update lane set owner = 'nobody'`)

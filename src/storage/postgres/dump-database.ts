@@ -3,6 +3,7 @@ import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
 import { Refusal } from '../../core/refusals.ts'
 import type { AppliedMigration, BackupFacts, BackupProgress } from '../shared/backup-facts.ts'
 import type { Ask, Row } from './link.ts'
+import { readApplied } from './migrate.ts'
 import { connect } from './open-database.ts'
 import { describeServer, translateStatementError } from './postgres-errors.ts'
 import {
@@ -56,6 +57,7 @@ export async function dumpDatabase({ url, target, childEnvironment, onProgress }
         `There is nothing of Nuncio in the database at ${describeServer(url)}, so there is nothing to back up.`,
       )
     }
+    await readApplied(ask, describeServer(url))
     refuseOlder('pg_dump', dumpedBy, version)
     await runDump({ url, target, childEnvironment, onProgress, snapshot, schema })
     const facts = await readFacts(ask)
@@ -105,17 +107,16 @@ async function runDump(dump: Dump & { readonly snapshot: string; readonly schema
 /** Of what the transaction sees. */
 export async function readFacts(ask: Ask): Promise<BackupFacts> {
   const [found] = await ask(
-    `select installation, mark, holds, to_regclass('key_ring') is not null as has_key_ring,
+    `select installation, mark, holds, (select key_id from key_ring) as key_id,
        (select count(*) from account) as accounts, (select count(*) from connection where state <> 'removed') as connections,
        (select count(*) from token where deleted_at is null) as tokens,
        (select count(*) from queued) as waiting, (select count(*) from settled) as settled
      from remembrance`,
   )
-  const { installation, mark, holds, has_key_ring, accounts, connections, tokens, waiting, settled } = found as {
+  const { installation, mark, holds, key_id, accounts, connections, tokens, waiting, settled } = found as {
     installation: string
-    has_key_ring: boolean
+    key_id: string | null
   } & Record<'mark' | 'holds' | 'accounts' | 'connections' | 'tokens' | 'waiting' | 'settled', number>
-  const [key] = has_key_ring ? await ask('select key_id from key_ring') : []
   return {
     installation,
     mark,
@@ -123,7 +124,7 @@ export async function readFacts(ask: Ask): Promise<BackupFacts> {
     migrations: (await ask(
       'select number, name, breaking from migration order by number',
     )) as unknown as AppliedMigration[],
-    keyId: (key?.['key_id'] as string | undefined) ?? null,
+    keyId: key_id,
     counts: { accounts, connections, tokens, messages: waiting + settled, waiting },
   }
 }

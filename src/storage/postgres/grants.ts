@@ -1,7 +1,7 @@
 import type { Ask, Row } from './link.ts'
 
 // Written by migrations and by `open_period` alone.
-const READ_ONLY = ['migration', 'period']
+const READ_ONLY = ['migration', 'applied_functions', 'period']
 
 /**
  * Lets a role use what this role has made in the first schema of its path: rows of tables, but not the tables

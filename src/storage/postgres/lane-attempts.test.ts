@@ -14,15 +14,12 @@ import {
   settled,
   step,
 } from '../../../test/conformance/storage-world.ts'
-import { openTestDatabase } from '../../../test/support/postgres/test-database.ts'
 import type { QueuedMessage } from '../../core/message/message.ts'
-import { applyMigrations, readMigrations } from './migrate.ts'
 import { withConnection } from './open-database.ts'
 
 const OPENED = { fenced: false, opened: true }
 const NOT_OPENED = { fenced: false, opened: false }
 const FENCED = { fenced: true }
-const BEFORE_IT = 19
 
 describe('the row of a held lane for its attempts', () => {
   it('G2: is there while the lane is held, and refuses a second attempt', async () => {
@@ -75,27 +72,6 @@ describe('the row of a held lane for its attempts', () => {
     await world.close()
   })
 
-  it('is made for a lane that a process of an older version had claimed', async () => {
-    const { world, lane, first } = await heldLane()
-    await ask(world, 'delete from lane_attempt')
-
-    const tries = [await open(world, lane, first), await open(world, lane, first)]
-
-    assert.deepEqual(tries, [NOT_OPENED, OPENED])
-    await world.close()
-  })
-
-  it('takes the epoch of a claim that a process of an older version made while the rows were made', async () => {
-    const { world, lane, first } = await heldLane()
-    await ask(world, 'update lane_attempt set epoch = epoch - 1')
-
-    const tries = [await open(world, lane, first), await open(world, lane, first)]
-
-    assert.deepEqual(tries, [NOT_OPENED, OPENED])
-    assert.deepEqual(await rows(world, 'open_attempt'), [{ sequence: first.sequence, epoch: lane.epoch }])
-    await world.close()
-  })
-
   it('G6: is not made for who had the lane before, also when it is nobody’s now', async () => {
     const { world, lane, first } = await heldLane()
     await world.clock.pass(15_000)
@@ -118,31 +94,6 @@ describe('the row of a held lane for its attempts', () => {
     const [row] = await ask(world, 'select doubted_sequence, crashes from lane_attempt')
     assert.deepEqual(row, { doubted_sequence: null, crashes: 0 })
     await world.close()
-  })
-})
-
-describe('the migration that has the rows stay', () => {
-  it('leaves what is open open, and lets who holds a lane go on', async () => {
-    const database = await openTestDatabase()
-    const migrate = (through: number) =>
-      withConnection(database.url, (ask) =>
-        applyMigrations({ ask, appRole: null, place: 'here', migrations: readMigrations().slice(0, through) }),
-      )
-    await migrate(BEFORE_IT)
-    const found = await withConnection(database.url, async (ask) => {
-      await ask(`insert into lane (connection_id, account_id, owner, epoch) values
-        ('con_busy', 'acc', 'anna', 7), ('con_idle', 'acc', 'anna', 3), ('con_free', 'acc', null, 5)`)
-      await ask(`insert into open_attempt (connection_id, account_id, message_sequence, number, epoch, started_at)
-        values ('con_busy', 'acc', 11, 2, 7, 1)`)
-      await migrate(BEFORE_IT + 1)
-      return ask('select connection_id as id, epoch, message_sequence as sequence from lane_attempt order by 1')
-    })
-
-    assert.deepEqual(found, [
-      { id: 'con_busy', epoch: 7, sequence: 11 },
-      { id: 'con_idle', epoch: 3, sequence: null },
-    ])
-    await database.drop()
   })
 })
 

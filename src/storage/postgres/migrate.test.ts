@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { skipNote } from '../../../test/support/black-box/skip-note.ts'
 import { waitUntil } from '../../../test/support/black-box/wait-until.ts'
 import { PgBouncer, whyNoPgBouncer } from '../../../test/support/postgres/pgbouncer.ts'
 import { withClient } from '../../../test/support/postgres/postgres-server.ts'
 import { openTestDatabase, type TestDatabase } from '../../../test/support/postgres/test-database.ts'
-import { readMigrations as readMigrationsOfSqlite } from '../sqlite/migrate.ts'
-import { applyMigrations, checkMigrations, type Migration, readMigrations } from './migrate.ts'
+import type { Migration } from '../shared/migrations.ts'
+import { applyMigrations, checkMigrations, readApplied, readMigrations } from './migrate.ts'
 import { openAdministration } from './open-administration.ts'
 import { migrateDatabase, withConnection } from './open-database.ts'
+import { surveyServer } from './survey-server.ts'
 
-const FOLDER = new URL('./migrations/', import.meta.url)
 const NEWEST = readMigrations().length
 const noPooler = whyNoPgBouncer()
 
@@ -35,8 +34,8 @@ function migrateWith(...more: readonly Migration[]): Promise<{ from: number; to:
   return withConnection(url, (ask) => applyMigrations({ ask, appRole: null, place: 'here', migrations }))
 }
 
-function visit(): Promise<void> {
-  return withConnection(url, (ask) => checkMigrations(ask, 'here'))
+function visit(...more: readonly Migration[]): Promise<void> {
+  return withConnection(url, (ask) => checkMigrations(ask, 'here', [...readMigrations(), ...more]))
 }
 
 function query(sql: string): Promise<Record<string, unknown>[]> {
@@ -44,38 +43,6 @@ function query(sql: string): Promise<Record<string, unknown>[]> {
 }
 
 describe('the migrations of PostgreSQL', () => {
-  it('have the numbers and names that they have on SQLite', () => {
-    const named = (migrations: readonly { number: number; name: string; breaking: boolean }[]) =>
-      migrations.map(({ number, name, breaking }) => ({ number, name, breaking }))
-
-    assert.deepEqual(named(readMigrations()), named(readMigrationsOfSqlite()))
-  })
-
-  it.each(readdirSync(FOLDER).filter((file) => file.endsWith('.sql')))(
-    '%s begins by saying why, what it locks and whether old code may go on',
-    (file) => {
-      const [why, ...rest] = readFileSync(new URL(file, FOLDER), 'utf8')
-        .split('\n')
-        .filter((line) => line.startsWith('-- '))
-
-      assert.match(why ?? '', /^-- Why: /)
-      assert.ok(rest.some((line) => line.startsWith('-- Locks: ')))
-      assert.ok(rest.some((line) => /^-- breaking: (?:yes|no)$/.test(line)))
-    },
-  )
-
-  it('leave no file of functions out', () => {
-    const included = readMigrations()
-      .map(({ sql }) => sql)
-      .join('\n')
-
-    for (const file of readdirSync(new URL('./functions/', import.meta.url))) {
-      const text = readFileSync(new URL(`./functions/${file}`, import.meta.url), 'utf8')
-      assert.ok(included.includes(text), file)
-    }
-    assert.doesNotMatch(included, /^-- include /m)
-  })
-
   it('are noted, each once, however often they are applied, and told from which version to which', async () => {
     const made = await migrateDatabase({ url, migrateUrl: url })
     const again = await migrateDatabase({ url, migrateUrl: url })
@@ -172,6 +139,27 @@ describe('the migrations of PostgreSQL', () => {
     })
   })
 
+  it('let those go on who come after them while somebody uses a table for long, and try again', async () => {
+    await migrateWith()
+
+    await withClient(url, async (client) => {
+      await client.query('begin; select from worker')
+      const migrating = migrateWith(future('alter table worker add column more text;'))
+      await waitUntil(
+        'the migration waits for the table',
+        async () => (await client.query(`select from pg_locks where not granted`)).rows.length > 0,
+        { deadlineMs: 10_000, everyMs: 5 },
+      )
+      // It waits behind the migration.
+      await query(`insert into worker (id, heartbeat_until) values ('w', 0)`)
+      const seen = await query('select max(number) as version from migration')
+      await client.query('commit')
+
+      assert.deepEqual(seen, [{ version: NEWEST }])
+      assert.deepEqual(await migrating, { from: NEWEST, to: NEWEST + 1 })
+    })
+  })
+
   it.skipIf(noPooler !== null)(`go through a pooler in transaction mode${skipNote(noPooler)}`, async () => {
     const pooler = await PgBouncer.open({ serverUrl: url, settings: { default_pool_size: 1 } })
     const pooled = pooler.url(database.name)
@@ -222,17 +210,59 @@ describe('a database of another version', () => {
 
   it('that is older is refused to a visitor, who is told what to do', async () => {
     await migrateWith()
-    await query(`delete from migration where number = ${NEWEST}`)
+    const more = future('create table thing ();')
 
     const refusal = { code: 'database_unavailable', message: /older version.*npm run -s nuncio -- migrate/ }
-    await assert.rejects(visit(), refusal)
-    await assert.rejects(openAdministration({ url, migrateUrl: url }, { create: true }), refusal)
-    assert.deepEqual(await query('select max(number) as version from migration'), [{ version: NEWEST - 1 }])
+    await assert.rejects(visit(more), refusal)
+    assert.deepEqual(await query('select max(number) as version from migration'), [{ version: NEWEST }])
+    await migrateWith(more)
+    await visit(more)
   })
 
   it('that is empty is refused to a visitor, who is told what to do', async () => {
     await assert.rejects(visit(), { code: 'database_unavailable', message: /nothing in the database.*npm start/ })
   })
+})
+
+describe('a database that was made from another baseline', () => {
+  it.each([
+    ['another one of before the first release', `update migration set name = 'baseline-0123456789ab'`],
+    [
+      'the thirty migrations of before',
+      `update migration set name = 'first-tables'; drop table applied_functions;
+       insert into migration select n, 'more', false from generate_series(2, 30) n`,
+    ],
+  ])('is refused to all, who are told what to do, and left as it was: %s', async (_, sql) => {
+    await migrateWith()
+    await query(sql)
+    const before = await everythingIn()
+
+    const refusal = {
+      code: 'database_unsupported',
+      message:
+        /^The database at \S+ was made by .* before the first release, .*Name an empty database in NUNCIO_DATABASE_URL, or run the version that made it\.$/,
+    }
+    await assert.rejects(migrateDatabase({ url, migrateUrl: url }), refusal)
+    await assert.rejects(migrateWith(future('create table thing ();')), refusal)
+    await assert.rejects(visit(), refusal)
+    await assert.rejects(openAdministration({ url, migrateUrl: url }, { create: true }), refusal)
+    await assert.rejects(surveyServer(url, Date.now), refusal)
+    await assert.rejects(
+      withConnection(url, (ask) => readApplied(ask, 'here')),
+      refusal,
+    )
+
+    assert.deepEqual(await everythingIn(), before)
+  })
+
+  /** What was applied, and when anything of the schema was last written. */
+  async function everythingIn() {
+    return [
+      await query('select * from migration order by number'),
+      await query(`select oid, xmin from pg_class where relnamespace = 'public'::regnamespace order by oid`),
+      await query(`select oid, xmin from pg_proc where pronamespace = 'public'::regnamespace order by oid`),
+    ]
+  }
 })
 
 describe('a database that is not ours', () => {

@@ -1,20 +1,23 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { DatabaseError } from 'pg'
 import { Refusal } from '../../core/refusals.ts'
+import type { AppliedMigration } from '../shared/backup-facts.ts'
+import {
+  hasOurBaseline,
+  type Migration,
+  newestOf,
+  readMigrationsIn,
+  refuseNewer,
+  refuseOlder,
+  refuseOtherBaseline,
+  refuseUnprepared,
+} from '../shared/migrations.ts'
 import { closeDefiners, grantMissing, grantToServices } from './grants.ts'
 import type { Ask } from './link.ts'
 import { classify, type Kind } from './postgres-errors.ts'
+import { mustBeApplied, readFunctions, recordFunctions, type StoredFunctions } from './stored-functions.ts'
 
-export interface Migration {
-  readonly number: number
-  readonly name: string
-  readonly sql: string
-  readonly breaking: boolean
-}
-
-const FOLDER = new URL('./migrations/', import.meta.url)
-const FUNCTIONS = new URL('./functions/', import.meta.url)
+const FOLDER = new URL('./', import.meta.url)
 
 // Whoever waits for a lock on a table keeps all who come after waiting too, so not for long, but again.
 const TABLE_LOCK_WITHIN_MS = 3_000
@@ -24,29 +27,12 @@ const PAUSE_BEFORE_AGAIN_MS = 1_000
 // The same migration would be refused again.
 const REFUSED_FOR_GOOD: readonly Kind[] = ['data', 'denied', 'not-there', 'damaged', 'not-written']
 
-// The migration that brought the hosts of workers, and `lives`.
-const WORKERS_SINCE = 2
-
-export function readMigrations(): readonly Migration[] {
-  return readdirSync(FOLDER)
-    .filter((file) => file.endsWith('.sql'))
-    .sort()
-    .map((file) => {
-      const sql = include(readFileSync(new URL(file, FOLDER), 'utf8'))
-      return {
-        number: Number(file.slice(0, 4)),
-        name: file.slice(5, -4),
-        sql,
-        breaking: /^-- breaking: yes$/m.test(sql),
-      }
-    })
-}
-
-/** The functions lie in files of their own, named after what they do. */
-function include(sql: string): string {
-  return sql.replaceAll(/^-- include functions\/([a-z-]+\.sql)$/gm, (_, file: string) =>
-    readFileSync(new URL(file, FUNCTIONS), 'utf8'),
-  )
+/** The baseline with the functions in it, and the migrations after it. */
+export function readMigrations(functions = readFunctions()): readonly Migration[] {
+  return readMigrationsIn(FOLDER).map((migration) => ({
+    ...migration,
+    sql: migration.sql.replace(/^-- functions$/m, () => functions.sql),
+  }))
 }
 
 /** Whom the tables are for, besides who makes them. */
@@ -58,21 +44,26 @@ export interface MigrationParts {
   readonly place: string
   /** Others than ours, for tests. */
   readonly migrations?: readonly Migration[]
+  readonly functions?: StoredFunctions
+}
+
+interface Wanted {
+  readonly migrations: readonly Migration[]
+  readonly functions: StoredFunctions
 }
 
 /**
- * Brings the schema up to date and lets the role of the service use it, all in one transaction. A migration includes
- * functions as they are now, and these may need what only a later one brings: nobody may meet what lies between two of
- * them, neither processes of the version before, which go on meanwhile, nor those that are left alone with it when a later
- * one fails. When several processes start together, one migrates while the others wait for its lock and then find nothing
- * to do.
+ * Brings the schema and the functions up to date and lets the role of the service use them, all in one transaction: other
+ * processes never see a state between two migrations, neither those of the version before, which run on meanwhile, nor
+ * those that are left with it when a later migration fails. When several processes start together, one migrates while the
+ * others wait for its lock and then find nothing to do.
  */
 export async function applyMigrations(parts: MigrationParts): Promise<{ readonly from: number; readonly to: number }> {
-  const { ask, place, appRole, migrations = readMigrations() } = parts
-  const before = await lookAt(ask)
-  refuseForeign(before, place)
+  const { ask, place, appRole, functions = readFunctions(), migrations = readMigrations(functions) } = parts
+  const wanted = { migrations, functions }
+  const before = await findUsable(ask, place, migrations)
   if (before.version === 0) refuseHelpless(before, place)
-  if (before.version < (migrations.at(-1)?.number ?? 0)) await applyPatiently(parts, migrations)
+  if (!(await isUpToDate(ask, before, wanted))) await applyPatiently(parts, wanted)
   if (appRole !== null) {
     // Also where nothing was migrated: the service may have got another role.
     await inTransaction(ask, async () => {
@@ -81,40 +72,49 @@ export async function applyMigrations(parts: MigrationParts): Promise<{ readonly
     })
   }
   const after = await lookAt(ask)
-  refuseNewer(after, place, migrations)
+  refuseNewer(after.applied, migrations, place)
   return { from: before.version, to: after.version }
 }
 
 /** For a short visitor (the CLI): the schema must be there already and not be too new. */
 export async function checkMigrations(ask: Ask, place: string, migrations = readMigrations()): Promise<void> {
-  const found = await lookAt(ask)
-  refuseForeign(found, place)
-  if (found.version === 0)
-    throw new Refusal(
-      'database_unavailable',
-      `There is nothing in the database at ${place} yet. Start the service once: npm start`,
-    )
-  if (found.version < (migrations.at(-1)?.number ?? 0)) {
-    throw new Refusal(
-      'database_unavailable',
-      `The database at ${place} is of an older version. Bring it up to date: npm run -s nuncio -- migrate`,
-    )
-  }
-  refuseNewer(found, place, migrations)
+  const found = await findUsable(ask, place, migrations)
+  refuseUnprepared(found.applied, migrations, place)
+  if (!(await isUpToDate(ask, found, { migrations, functions: readFunctions() }))) refuseOlder(place)
+  refuseNewer(found.applied, migrations, place)
 }
 
 /** The number of the newest migration, or null where nothing was made yet. Refuses tables that the start would refuse. */
 export async function readVersion(ask: Ask, place: string): Promise<number | null> {
-  const found = await lookAt(ask)
-  refuseForeign(found, place)
-  refuseNewer(found, place, readMigrations())
-  return found.version === 0 ? null : found.version
+  const migrations = readMigrations()
+  const { applied, version } = await findUsable(ask, place, migrations)
+  refuseNewer(applied, migrations, place)
+  return version === 0 ? null : version
 }
 
-async function applyPatiently(parts: MigrationParts, migrations: readonly Migration[]): Promise<void> {
+/** What was applied to these tables. Refuses other tables than ours, and those of another baseline. */
+export async function readApplied(ask: Ask, place: string): Promise<readonly AppliedMigration[]> {
+  return (await findUsable(ask, place, readMigrations())).applied
+}
+
+async function findUsable(ask: Ask, place: string, known: readonly Migration[]): Promise<Found> {
+  const found = await lookAt(ask)
+  refuseForeign(found, place)
+  if (!hasOurBaseline(found.applied, known)) refuseOtherBaseline(place, 'Name an empty database in NUNCIO_DATABASE_URL')
+  return found
+}
+
+async function isUpToDate(ask: Ask, { version }: Found, { migrations, functions }: Wanted): Promise<boolean> {
+  const newest = newestOf(migrations)
+  if (version < newest) return false
+  // The functions of a newer version need its migrations, and ours may not fit them.
+  return version > newest || !(await mustBeApplied(ask, functions))
+}
+
+async function applyPatiently(parts: MigrationParts, wanted: Wanted): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
-      return await inTransaction(parts.ask, () => applyMissing(parts, migrations))
+      return await inTransaction(parts.ask, () => applyMissing(parts, wanted))
     } catch (error) {
       if (classify(error) !== 'contended') throw error
       if (tries === TRIES) {
@@ -130,23 +130,29 @@ async function applyPatiently(parts: MigrationParts, migrations: readonly Migrat
   }
 }
 
-async function applyMissing(parts: MigrationParts, migrations: readonly Migration[]): Promise<void> {
-  const { ask, appRole } = parts
+async function applyMissing(parts: MigrationParts, wanted: Wanted): Promise<void> {
+  const { ask, appRole, place } = parts
+  const { migrations, functions } = wanted
   await takeMigrationLock(ask)
-  const { version } = await lookAt(ask)
-  const missing = migrations.filter(({ number }) => number > version)
-  if (missing.length === 0) return
-  if (missing.some(({ breaking }) => breaking)) await refuseWhileOthersServe(parts, version)
-  await ask(`select set_config('lock_timeout', '${TABLE_LOCK_WITHIN_MS}', true)`)
+  const found = await findUsable(ask, place, migrations)
+  if (await isUpToDate(ask, found, wanted)) return
+  const missing = migrations.filter(({ number }) => number > found.version)
+  if (found.version > 0 && missing.some(({ breaking }) => breaking)) await refuseWhileOthersServe(parts)
+  // Functions come in the order of their files, so the bodies of some name what comes after them.
+  await ask(
+    `select set_config('lock_timeout', '${TABLE_LOCK_WITHIN_MS}', true), set_config('check_function_bodies', 'off', true)`,
+  )
+  // Before the migrations, which may need them. The baseline has them in its middle.
+  if (found.version > 0) await explained('functions', place, () => ask(functions.sql))
   for (const migration of missing) await applyOne(parts, migration)
+  await recordFunctions(ask, functions)
   await closeDefiners(ask)
   await grantToServices(ask)
   if (appRole !== null) await grantMissing(ask, appRole)
 }
 
-/** Code of a version before a breaking migration refuses to start on its tables: nor may it find them under itself. */
-async function refuseWhileOthersServe({ ask, place }: MigrationParts, version: number): Promise<void> {
-  if (version < WORKERS_SINCE) return
+/** Code from before a breaking migration refuses to start on its tables, so they must not change while it runs either. */
+async function refuseWhileOthersServe({ ask, place }: MigrationParts): Promise<void> {
   const [first] = await ask('select host, pid from worker where lives(id) order by id limit 1')
   if (!first) return
   throw new Refusal(
@@ -156,22 +162,22 @@ async function refuseWhileOthersServe({ ask, place }: MigrationParts, version: n
 }
 
 async function applyOne({ ask, place }: MigrationParts, { sql, number, name, breaking }: Migration): Promise<void> {
-  try {
-    await ask(
-      'create table if not exists migration (number integer primary key, name text not null, breaking boolean not null)',
-    )
+  await explained(`migration ${number}, ${name}`, place, async () => {
     await ask(sql)
     await ask('insert into migration (number, name, breaking) values ($1, $2, $3)', [number, name, breaking])
+  })
+}
+
+async function explained(what: string, place: string, work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work()
   } catch (error) {
-    throw explainFailure(error, { number, name, place })
+    throw explainFailure(error, what, place)
   }
 }
 
 /** Refused by the server as it would be again, so whoever started it must do something. */
-function explainFailure(
-  error: unknown,
-  { number, name, place }: Pick<Migration, 'number' | 'name'> & { place: string },
-) {
+function explainFailure(error: unknown, what: string, place: string): unknown {
   const kind = classify(error)
   if (!(error instanceof DatabaseError) || !REFUSED_FOR_GOOD.includes(kind)) return error
   const mend =
@@ -180,7 +186,7 @@ function explainFailure(
       : 'Remove what was added to them by others, if that is it, and try again.'
   return new Refusal(
     'database_unavailable',
-    `The tables of the database at ${place} cannot be brought up to date (migration ${number}, ${name}): ${error.message}. Nothing was changed, and the version before still runs. ${mend}`,
+    `The tables of the database at ${place} cannot be brought up to date (${what}): ${error.message}. Nothing was changed, and the version before still runs. ${mend}`,
     null,
     { cause: error },
   )
@@ -223,7 +229,7 @@ interface Found {
   /** Whether this role may see which migrations were applied. */
   readonly may_read: boolean
   readonly has_strangers: boolean
-  readonly applied: readonly Omit<Migration, 'sql'>[]
+  readonly applied: readonly AppliedMigration[]
   readonly version: number
 }
 
@@ -251,7 +257,7 @@ async function lookAt(ask: Ask): Promise<Found> {
     may_read: may_read === true || is_ours === false,
     has_strangers: has_any === true && is_ours === false,
     applied,
-    version: applied.at(-1)?.number ?? 0,
+    version: newestOf(applied),
   }
 }
 
@@ -281,16 +287,5 @@ function refuseHelpless({ schema, role, may_make, let_make }: Found, place: stri
   throw new Refusal(
     'database_unavailable',
     `The user “${role}” may make no tables in the schema “${schema}” of the database at ${place}. Allow it: ${let_make}; or set NUNCIO_DATABASE_MIGRATE_URL to the URL of a user who may.`,
-  )
-}
-
-/** Newer migrations are borne as long as none of them says that older code must not run. */
-function refuseNewer({ applied }: Found, place: string, known: readonly Migration[]): void {
-  const newest = known.at(-1)?.number ?? 0
-  const breaking = applied.find((migration) => migration.number > newest && migration.breaking)
-  if (!breaking) return
-  throw new Refusal(
-    'database_newer',
-    `The database at ${place} was changed by a newer version of Nuncio (${breaking.name}). Run that version, or restore a backup made before the upgrade.`,
   )
 }

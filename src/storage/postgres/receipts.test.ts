@@ -19,7 +19,6 @@ import { waitUntil } from '../../../test/support/black-box/wait-until.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { Receipt } from '../../core/ports/channel.ts'
 import type { Link } from './link.ts'
-import { readMigrations } from './migrate.ts'
 import { ReceiptWriter } from './receipts.ts'
 
 const DAY = 24 * 3_600_000
@@ -134,35 +133,6 @@ describe('reports on PostgreSQL', () => {
     assert.deepEqual(answers, ['applied', 'applied'])
     assert.equal(await stateOf(world, id), 'QUEUED')
     assert.deepEqual((await timelineOf(world, id)).toSorted(), ['accepted', 'receipt-contrary'])
-    await world.close()
-  })
-
-  it('G10: leaves to a person, from an upgrade on, the bad ends that networks told before it', async () => {
-    const { world, sender, id: failed } = await published()
-    const [unknown, again, arrived] = [
-      await publish(world, sender),
-      await publish(world, sender),
-      await publish(world, sender),
-    ]
-    const session = await world.session()
-    const put = (id: MessageId, state: string, resentAs: number | null) =>
-      session.query('update settled set state = $1, resent_as = $2, resolved_at = 2 where id = $3', [
-        state,
-        resentAs,
-        id,
-      ])
-    await put(failed, 'FAILED', null)
-    await put(unknown, 'UNCONFIRMED', null)
-    await put(again, 'UNCONFIRMED', 9)
-    await put(arrived, 'PUBLISHED', null)
-
-    await session.query(readMigrations().find(({ name }) => name === 'bad-ends-told-later')?.sql ?? '')
-
-    const { rows } = await session.query('select id from settled where resolved_at is not null order by sequence')
-    assert.deepEqual(
-      rows.map(({ id }) => id),
-      [again, arrived],
-    )
     await world.close()
   })
 

@@ -1,4 +1,5 @@
 import type { Client } from 'pg'
+import { newestOf } from '../shared/migrations.ts'
 import { readMigrations, readVersion } from './migrate.ts'
 import { checkServer, connect } from './open-database.ts'
 import { describeServer, translateStatementError } from './postgres-errors.ts'
@@ -74,7 +75,7 @@ export async function surveyServer(url: string, now: () => number): Promise<Serv
       isThroughPooler: processOf(client) !== Number(found['pid']),
       ...(await compareClocks(ask, now)),
       migrated: await readVersion(ask, describeServer(url)),
-      known: readMigrations().at(-1)?.number ?? 0,
+      known: newestOf(readMigrations()),
     }
   } catch (error) {
     throw translateStatementError(error, url)

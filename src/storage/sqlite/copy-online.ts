@@ -3,7 +3,7 @@ import { backup, DatabaseSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Refusal } from '../../core/refusals.ts'
 import type { BackupFacts, BackupProgress } from '../shared/backup-facts.ts'
-import { APPLICATION_ID } from './migrate.ts'
+import { APPLICATION_ID, readApplied } from './migrate.ts'
 import { isThere } from './open-database.ts'
 import { pragma } from './pragma.ts'
 import { readBackupFacts } from './read-backup-facts.ts'
@@ -39,6 +39,7 @@ export async function copyOnline({ path, target, onProgress }: OnlineCopy): Prom
     const source = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
     try {
       refuseForeign(source, path)
+      readApplied(source, path)
       source.exec('begin')
       // The snapshot begins with the first read.
       source.prepare('select mark from remembrance').get()

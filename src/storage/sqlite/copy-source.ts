@@ -2,8 +2,9 @@ import { dirname, join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Refusal } from '../../core/refusals.ts'
 import type { CopiedRow, CopiedTable, CopiedValue } from '../shared/copied-tables.ts'
+import { newestOf } from '../shared/migrations.ts'
 import type { Remembered } from '../shared/remembrance.ts'
-import { readMigrations } from './migrate.ts'
+import { readApplied, readMigrations } from './migrate.ts'
 import { openDatabase } from './open-database.ts'
 import { takeServiceLock } from './service-lock.ts'
 import { translateOpenError } from './sqlite-errors.ts'
@@ -129,9 +130,7 @@ export class CopySource {
  * Others may bear what newer code has added, as long as they leave it alone. Here it would stay behind without a word.
  */
 function refuseUnknown(database: DatabaseSync, path: string): void {
-  const known = readMigrations().at(-1)?.number ?? 0
-  const newer = database.prepare('select name from migration where number > ? order by number limit 1').get(known)
-  const name = newer?.['name'] as string | undefined
+  const name = readApplied(database, path).find(({ number }) => number > newestOf(readMigrations()))?.name
   if (name === undefined) return
   throw new Refusal(
     'database_newer',

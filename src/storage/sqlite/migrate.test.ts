@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { describe, it } from 'vitest'
+import { afterEach, beforeEach, describe, it } from 'vitest'
 import { Refusal, type RefusalCode } from '../../core/refusals.ts'
-import { applyMigrations, type Migration, readMigrations } from './migrate.ts'
+import type { Migration } from '../shared/migrations.ts'
+import { copyOnline } from './copy-online.ts'
+import { CopySource } from './copy-source.ts'
+import { applyMigrations, checkMigrations, readMigrations } from './migrate.ts'
 import { openDatabase } from './open-database.ts'
 import { pragma } from './pragma.ts'
 import { translateOpenError } from './sqlite-errors.ts'
+import { surveyDatabase } from './survey-database.ts'
 
-const FOLDER = new URL('./migrations/', import.meta.url)
 const NEWEST = readMigrations().length
+const LATER = Array.from({ length: 29 }, (_, index) => index + 2)
 const FILLING: Migration = {
   number: NEWEST + 2,
   name: 'fills',
@@ -19,27 +23,7 @@ const FILLING: Migration = {
   breaking: false,
 }
 
-describe('the migrations', () => {
-  it('are numbered without gaps, from 1 on', () => {
-    assert.deepEqual(
-      readMigrations().map(({ number }) => number),
-      readMigrations().map((_, index) => index + 1),
-    )
-  })
-
-  it.each(readdirSync(FOLDER).filter((file) => file.endsWith('.sql')))(
-    '%s begins by saying why, what it locks and whether old code may go on',
-    (file) => {
-      const [why, ...rest] = readFileSync(new URL(file, FOLDER), 'utf8')
-        .split('\n')
-        .filter((line) => line.startsWith('-- '))
-
-      assert.match(why ?? '', /^-- Why: /)
-      assert.ok(rest.some((line) => line.startsWith('-- Locks: ')))
-      assert.ok(rest.some((line) => /^-- breaking: (?:yes|no)$/.test(line)))
-    },
-  )
-
+describe('the migrations of SQLite', () => {
   it('are noted in the database, each once, however often they are applied', () => {
     const database = new DatabaseSync(':memory:')
 
@@ -61,7 +45,7 @@ describe('the migrations', () => {
 
     assertRefused(
       'database_unavailable',
-      /\(migration 12, notices\): .*already exists.* Nothing was changed, .*try again/,
+      /\(migration 1, baseline-\w+\): .*already exists.* Nothing was changed, .*try again/,
       () => applyMigrations(database, 'here'),
     )
 
@@ -128,6 +112,79 @@ describe('the migrations', () => {
     migrateWith(database, breaking)
     assert.equal(pragma(database, 'user_version'), NEWEST + 1)
     database.close()
+  })
+})
+
+describe('a database of another version', () => {
+  let folder: string
+  let path: string
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'nuncio-migrate-'))
+    path = join(folder, 'nuncio.db')
+    openDatabase(path, { create: true }).close()
+  })
+
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  function change(sql: string): void {
+    const database = new DatabaseSync(path)
+    database.exec(sql)
+    database.close()
+  }
+
+  function within<Result>(work: (database: DatabaseSync) => Result): Result {
+    const database = new DatabaseSync(path)
+    try {
+      return work(database)
+    } finally {
+      database.close()
+    }
+  }
+
+  it('that is older is refused to a visitor, who is told what to do, and brought up to date by the service', () => {
+    const more = future('create table thing (id integer);')
+    const before = readFileSync(path)
+
+    assertRefused('database_unavailable', /older version\. Bring it up to date: npm run -s nuncio -- migrate$/, () =>
+      within((database) => checkMigrations(database, path, [...readMigrations(), more])),
+    )
+
+    assert.deepEqual(readFileSync(path), before)
+    within((database) => migrateWith(database, more))
+    within((database) => checkMigrations(database, path, [...readMigrations(), more]))
+  })
+
+  it.each([
+    ['another baseline', `update migration set name = 'baseline-0123456789ab'`],
+    [
+      'the thirty migrations of before',
+      `update migration set name = 'first-tables';
+       insert into migration select value, 'more', 0 from json_each('${JSON.stringify(LATER)}'); pragma user_version = 30`,
+    ],
+  ])('that was made from %s is refused to all, who are told what to do, and left as it was', (_, sql) => {
+    change(sql)
+    const before = readFileSync(path)
+
+    const sentence =
+      /^The database at \S+nuncio\.db was made by .* before the first release, .*Point NUNCIO_DATA_DIR at an empty folder, or run the version that made it\.$/
+    for (const use of [
+      () => openDatabase(path, { create: true }),
+      () => openDatabase(path, { create: false }),
+      () => surveyDatabase(path),
+      () => new CopySource(path),
+    ])
+      assertRefused('database_unsupported', sentence, use)
+
+    assert.deepEqual(readFileSync(path), before)
+  })
+
+  it('that was made from another baseline is not backed up', async () => {
+    change(`update migration set name = 'baseline-0123456789ab'`)
+
+    const copying = copyOnline({ path, target: join(folder, 'copy.db'), onProgress: () => {} })
+
+    await assert.rejects(copying, { code: 'database_unsupported' })
   })
 })
 

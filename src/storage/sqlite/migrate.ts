@@ -1,37 +1,25 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { Refusal } from '../../core/refusals.ts'
+import type { AppliedMigration } from '../shared/backup-facts.ts'
+import {
+  hasOurBaseline,
+  type Migration,
+  newestOf,
+  readMigrationsIn,
+  refuseNewer,
+  refuseOtherBaseline,
+  refuseUnprepared,
+} from '../shared/migrations.ts'
 import { pragma } from './pragma.ts'
 import { isRefusedStatement } from './sqlite-errors.ts'
 
 /** "NCIO" in ASCII, in the header of every database of ours, so that a foreign file is known before it is touched. */
 export const APPLICATION_ID = 0x4e43494f
 
-export interface Migration {
-  readonly number: number
-  readonly name: string
-  readonly sql: string
-  readonly breaking: boolean
-}
-
-const FOLDER = new URL('./migrations/', import.meta.url)
-
-// The migration that brought the hosts of workers.
-const WORKERS_SINCE = 2
+const FOLDER = new URL('./', import.meta.url)
 
 export function readMigrations(): readonly Migration[] {
-  return readdirSync(FOLDER)
-    .filter((file) => file.endsWith('.sql'))
-    .sort()
-    .map((file) => {
-      const sql = readFileSync(new URL(file, FOLDER), 'utf8')
-      return {
-        number: Number(file.slice(0, 4)),
-        name: file.slice(5, -4),
-        sql,
-        breaking: /^-- breaking: yes$/m.test(sql),
-      }
-    })
+  return readMigrationsIn(FOLDER)
 }
 
 /**
@@ -40,16 +28,40 @@ export function readMigrations(): readonly Migration[] {
  * for its transaction and then finds nothing left to do.
  */
 export function applyMigrations(database: DatabaseSync, path: string, migrations = readMigrations()): void {
-  if (pragma(database, 'user_version') < (migrations.at(-1)?.number ?? 0)) applyMissing(database, path, migrations)
-  refuseNewer(database, path, migrations)
+  if (newestOf(readApplied(database, path, migrations)) < newestOf(migrations)) applyMissing(database, path, migrations)
+  refuseNewer(readApplied(database, path, migrations), migrations, path)
+}
+
+/** For a short visitor (the CLI): the schema must be there already and not be too new. */
+export function checkMigrations(database: DatabaseSync, path: string, migrations = readMigrations()): void {
+  const applied = readApplied(database, path, migrations)
+  refuseUnprepared(applied, migrations, path)
+  refuseNewer(applied, migrations, path)
+}
+
+/** What was applied to a database. Refuses one that was made from another baseline, and writes nothing. */
+export function readApplied(
+  database: DatabaseSync,
+  path: string,
+  known: readonly Migration[] = readMigrations(),
+): readonly AppliedMigration[] {
+  if (pragma(database, 'user_version') === 0) return []
+  const rows = database.prepare('select number, name, breaking from migration order by number').all()
+  const applied = rows.map(({ number, name, breaking }) => ({
+    number: number as number,
+    name: name as string,
+    breaking: breaking === 1,
+  }))
+  if (!hasOurBaseline(applied, known)) refuseOtherBaseline(path, 'Point NUNCIO_DATA_DIR at an empty folder')
+  return applied
 }
 
 function applyMissing(database: DatabaseSync, path: string, migrations: readonly Migration[]): void {
   database.exec('begin immediate')
   try {
-    const version = pragma(database, 'user_version')
+    const version = newestOf(readApplied(database, path, migrations))
     const missing = migrations.filter(({ number }) => number > version)
-    if (missing.some(({ breaking }) => breaking)) refuseWhileServed(database, path, version)
+    if (version > 0 && missing.some(({ breaking }) => breaking)) refuseWhileServed(database, path)
     for (const migration of missing) applyOne(database, path, migration)
     database.exec('commit')
   } catch (error) {
@@ -59,9 +71,8 @@ function applyMissing(database: DatabaseSync, path: string, migrations: readonly
   }
 }
 
-/** Code of a version before a breaking migration refuses to start on its tables: nor may it find them under itself. */
-function refuseWhileServed(database: DatabaseSync, path: string, version: number): void {
-  if (version < WORKERS_SINCE) return
+/** Code from before a breaking migration refuses to start on its tables, so they must not change while it runs either. */
+function refuseWhileServed(database: DatabaseSync, path: string): void {
   const first = database
     .prepare('select host, pid from worker where heartbeat_until > unixepoch() * 1000 order by id limit 1')
     .get()
@@ -74,9 +85,6 @@ function refuseWhileServed(database: DatabaseSync, path: string, version: number
 
 function applyOne(database: DatabaseSync, path: string, { number, name, sql, breaking }: Migration): void {
   try {
-    database.exec(
-      'create table if not exists migration (number integer primary key, name text not null, breaking integer not null) strict',
-    )
     database.exec(sql)
     database
       .prepare('insert into migration (number, name, breaking) values (?, ?, ?)')
@@ -91,38 +99,4 @@ function applyOne(database: DatabaseSync, path: string, { number, name, sql, bre
       { cause: error },
     )
   }
-}
-
-/** For a short visitor (the CLI): the schema must be there already and not be too new. */
-export function checkMigrations(database: DatabaseSync, path: string): void {
-  const migrations = readMigrations()
-  const version = pragma(database, 'user_version')
-  const newest = migrations.at(-1)?.number ?? 0
-  if (version === 0) {
-    throw new Refusal(
-      'database_unavailable',
-      `There is nothing in the database at ${path} yet. Start the service once: npm start`,
-    )
-  }
-  if (version < newest) {
-    throw new Refusal(
-      'database_unavailable',
-      `The database at ${path} is of an older version. Bring it up to date: npm run -s nuncio -- migrate`,
-    )
-  }
-  refuseNewer(database, path, migrations)
-}
-
-/** Newer migrations are borne as long as none of them says that older code must not run. */
-function refuseNewer(database: DatabaseSync, path: string, known: readonly Migration[]): void {
-  const newest = known.at(-1)?.number ?? 0
-  if (pragma(database, 'user_version') <= newest) return
-  const breaking = database
-    .prepare('select name from migration where number > ? and breaking = 1 order by number limit 1')
-    .get(newest)
-  if (!breaking) return
-  throw new Refusal(
-    'database_newer',
-    `The database at ${path} was changed by a newer version of Nuncio (${String(breaking['name'])}). Run that version, or restore a backup made before the upgrade.`,
-  )
 }

@@ -104,14 +104,6 @@ describe('opening what is no healthy database of ours', () => {
     openDatabase(path, { create: false }).close()
   })
 
-  it('refuses an older one to a visitor', () => {
-    const path = newDatabase()
-    change(path, 'pragma user_version = 1')
-
-    const refusal = assertRefused('database_unavailable', () => openDatabase(path, { create: false }))
-    assert.match(refusal.message, /older version.*npm run -s nuncio -- migrate$/)
-  })
-
   it('refuses one in which nothing was made yet to a visitor', () => {
     const path = newPath()
     writeFileSync(path, '')

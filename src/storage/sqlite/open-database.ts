@@ -2,7 +2,7 @@ import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Refusal } from '../../core/refusals.ts'
-import { APPLICATION_ID, applyMigrations, checkMigrations } from './migrate.ts'
+import { APPLICATION_ID, applyMigrations, checkMigrations, readApplied } from './migrate.ts'
 import { pragma } from './pragma.ts'
 import { damaged, translateOpenError } from './sqlite-errors.ts'
 
@@ -55,6 +55,8 @@ export function openDatabase(path: string, options: OpenOptions): DatabaseSync {
     const database = new DatabaseSync(path, { timeout: options.busyTimeoutMs ?? 5_000 })
     try {
       refuseForeign(database, path)
+      // Refuses another baseline before anything is written.
+      readApplied(database, path)
       makeDurable(database, path, inMemory)
       if (options.create && !inMemory) {
         // SQLite opens what it may only read, and would say so at the first message.
@@ -78,7 +80,7 @@ export function isThere(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-function refuseForeign(database: DatabaseSync, path: string): void {
+export function refuseForeign(database: DatabaseSync, path: string): void {
   const id = pragma(database, 'application_id')
   if (id === APPLICATION_ID) return
   const { tables } = database.prepare('select count(*) as tables from sqlite_schema').get() as { tables: number }

@@ -7,8 +7,6 @@ export function readBackupFacts(database: DatabaseSync): BackupFacts {
   const count = (sql: string) => one(`select count(*) as rows from ${sql}`)?.['rows'] as number
   const remembrance = one('select installation, mark, holds from remembrance')
   const migrations = database.prepare('select number, name, breaking from migration order by number').all()
-  // Made before version 0010 it has no such table.
-  const hasKeyRing = count(`sqlite_schema where name = 'key_ring'`) === 1
   return {
     installation: remembrance?.['installation'] as string,
     mark: remembrance?.['mark'] as number,
@@ -20,7 +18,7 @@ export function readBackupFacts(database: DatabaseSync): BackupFacts {
         breaking: breaking === 1,
       }),
     ),
-    keyId: hasKeyRing ? ((one('select key_id from key_ring')?.['key_id'] as string | undefined) ?? null) : null,
+    keyId: (one('select key_id from key_ring')?.['key_id'] as string | undefined) ?? null,
     counts: {
       accounts: count('account'),
       connections: count(`connection where state <> 'removed'`),

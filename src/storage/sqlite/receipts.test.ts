@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'vitest'
-import { readMigrations } from './migrate.ts'
 import { openDatabase } from './open-database.ts'
 import { FIND_BY_NETWORK_ID } from './receipts.ts'
 
@@ -38,25 +37,6 @@ describe('reports on SQLite', () => {
       .get() as { entries: number }
 
     assert.equal(entries, 1)
-  })
-
-  it('G10: leaves to a person, from an upgrade on, the bad ends that networks told before it', () => {
-    const insert = database.prepare(
-      `insert into message (id, account_id, connection_id, body, body_crc, recipient, type, state, reason, accepted_at, resent_as, resolved_at)
-         values (?, 'a', 'c', '', 0, '', 'message', ?, 'why', 1, ?, 2)`,
-    )
-    insert.run('failed later', 'FAILED', null)
-    insert.run('unknown once more', 'UNCONFIRMED', null)
-    insert.run('sent again', 'UNCONFIRMED', 9)
-    insert.run('says arrived', 'PUBLISHED', null)
-
-    database.exec(readMigrations().find(({ name }) => name === 'bad-ends-told-later')?.sql ?? '')
-
-    const resolved = database.prepare('select id from message where resolved_at is not null order by id').all()
-    assert.deepEqual(
-      resolved.map(({ id }) => id),
-      ['says arrived', 'sent again'],
-    )
   })
 })
 

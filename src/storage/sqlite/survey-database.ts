@@ -1,7 +1,8 @@
 import { existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { readMigrations } from './migrate.ts'
-import { isThere, openDatabase } from './open-database.ts'
+import { newestOf } from '../shared/migrations.ts'
+import { readApplied, readMigrations } from './migrate.ts'
+import { isThere, openDatabase, refuseForeign } from './open-database.ts'
 import { pragma } from './pragma.ts'
 import { translateOpenError } from './sqlite-errors.ts'
 
@@ -29,7 +30,7 @@ export function surveyDatabase(path: string): DatabaseSurvey | null {
   } catch (error) {
     throw translateOpenError(error, path)
   }
-  const known = readMigrations().at(-1)?.number ?? 0
+  const known = newestOf(readMigrations())
   const sizeBytes = statSync(path).size
   const walBytes = existsSync(`${path}-wal`) ? statSync(`${path}-wal`).size : 0
   const version = versionOf(path)
@@ -38,7 +39,10 @@ export function surveyDatabase(path: string): DatabaseSurvey | null {
 }
 
 function versionOf(path: string): number {
-  return reading(path, (database) => pragma(database, 'user_version'))
+  return reading(path, (database) => {
+    refuseForeign(database, path)
+    return newestOf(readApplied(database, path))
+  })
 }
 
 function damageOf(path: string): string {

@@ -162,11 +162,9 @@ const RARE = `begin;
     from queued where account_id = 'acc1' order by sequence desc limit 1;
   rollback`
 
-// By name. They are only called by migrations, people and machines of an older version, or touch none of these tables.
+// By name. They are only called by people or triggers of rare changes, or touch none of these tables.
 const NOT_HOT = [
-  'accept_batch',
   'drop_period',
-  'due_media',
   'guard_connection',
   'guard_token',
   'has_jumped',

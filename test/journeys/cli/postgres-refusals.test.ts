@@ -74,6 +74,16 @@ const OBSTACLES: readonly Obstacle[] = [
       /^nuncio: The database at \S+ was changed by a newer version .*Run that version, or .* \(database_newer\)$/,
   },
   {
+    what: 'it was made from another baseline',
+    openUrl: async () => {
+      await migrateDatabase({ url: database.url, migrateUrl: database.url })
+      await withClient(database.url, (client) => client.query(`update migration set name = 'first-tables'`))
+      return database.url
+    },
+    sentence:
+      /^nuncio: The database at \S+ was made by .* Name an empty database in NUNCIO_DATABASE_URL, .* \(database_unsupported\)$/,
+  },
+  {
     what: 'its settings would break a promise',
     openUrl: async () => {
       const change = `alter database ${database.name} set synchronous_commit = off`

@@ -1,6 +1,6 @@
 -- What must hold for the transaction of whoever calls a function of ours, and for nobody after: a pooler may give the
 -- same session to others. A safer setting than `on` stays.
-create function make_durable(lock_ms integer) returns void language plpgsql as $$
+create or replace function make_durable(lock_ms integer) returns void language plpgsql as $$
 begin
   -- With one snapshot for the whole transaction, what committed while a lock was waited for would stay unseen (G7).
   if current_setting('transaction_isolation') <> 'read committed' then
@@ -13,17 +13,7 @@ begin
 end
 $$;
 
--- How many batches of a worker's connection to the database have committed. Whoever finds fewer after a break than it
--- was told of knows that the database has gone back (G12).
-create table progress (
-  worker text collate "C" not null,
-  slot integer not null,
-  count bigint not null,
-  at bigint not null,
-  primary key (worker, slot)
-) with (fillfactor = 20);
-
-create function note_progress(a_worker text, a_slot integer, a_count bigint) returns void language plpgsql as $$
+create or replace function note_progress(a_worker text, a_slot integer, a_count bigint) returns void language plpgsql as $$
 begin
   -- Never less: a statement of a connection that was given up may come after those of the next one.
   update progress set count = greatest(count, a_count), at = now_ms() where worker = a_worker and slot = a_slot;
@@ -35,7 +25,7 @@ $$;
 
 -- Takes these locks in order of their numbers, and tells which of them it could not get. For one that is taken it waits
 -- a little, because nobody gets a lock by mere trying that others want all the time; but in total no longer than told.
-create function lock_what_is_free(kind integer, buckets integer[], is_shared boolean, patience_ms integer) returns boolean[]
+create or replace function lock_what_is_free(kind integer, buckets integer[], is_shared boolean, patience_ms integer) returns boolean[]
   language plpgsql as $$
 declare
   gives_up_at constant timestamptz := clock_timestamp() + make_interval(secs => patience_ms / 1000.0);

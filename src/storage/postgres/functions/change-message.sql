@@ -44,4 +44,3 @@ begin
   return new;
 end
 $$;
-create or replace trigger update_message instead of update on message for each row execute function update_message();

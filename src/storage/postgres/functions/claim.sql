@@ -4,7 +4,7 @@
 --
 -- Volatile, so that it sees what has committed until it is called and not until the statement began that calls it: a
 -- worker that has just come up must not be taken for dead by whoever has waited for its lane.
-create function workers_to_spare(a_worker text, now bigint, grace boolean) returns text[] language plpgsql volatile
+create or replace function workers_to_spare(a_worker text, now bigint, grace boolean) returns text[] language plpgsql volatile
   set jit = off
 as $$
 begin
@@ -14,12 +14,12 @@ end
 $$;
 
 -- True when the time is not what the caller expects. Null: the caller does not know what to expect.
-create function has_jumped(now bigint, expected bigint) returns boolean language sql immutable as $$
+create or replace function has_jumped(now bigint, expected bigint) returns boolean language sql immutable as $$
   select coalesce(abs(now - expected) > 2000, false)
 $$;
 
 -- Renews the heartbeat, and returns the time and those that live and dispatch.
-create function beat(
+create or replace function beat(
   a_worker text, lasts_ms bigint, a_host text, a_pid integer, some_roles text, a_version text, a_spool text,
   out now bigint, out living text[]
 ) language plpgsql set enable_seqscan = off set jit = off
@@ -46,7 +46,7 @@ $$;
 --
 -- Lanes are looked for between a connection and itself, and in the order of both: see `write_steps`. With an equation, the
 -- planner might take the index of all sequences for a way to find the first one of a lane.
-create function free_lanes(a_worker text, only_these text[], expected bigint, grace boolean) returns text language plpgsql
+create or replace function free_lanes(a_worker text, only_these text[], expected bigint, grace boolean) returns text language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
   set plan_cache_mode = force_generic_plan set jit = off
 as $$
@@ -80,24 +80,15 @@ begin
 end
 $$;
 
-create function describe_media(m media) returns json language plpgsql stable as $$
+create or replace function describe_media(m media) returns json language plpgsql stable as $$
 begin
   return json_build_object('state', m.state, 'tries', m.tries, 'nextTryAt', m.next_try_at, 'words', m.words, 'spool', m.spool,
     'path', m.path, 'sizeBytes', m.size_bytes, 'sha256', m.sha256, 'mime', m.mime);
 end
 $$;
 
--- A claimed lane as it is now, and what is open in it.
-create type claimed_lane as (
-  connection_id text, account_id text, number text, channel text, channel_settings text, policy text, epoch bigint, may_open boolean,
-  head text, trouble text, wait_reason text, wait_words text, wait_until bigint, last_attempt_at bigint,
-  open_number integer, open_started_at bigint, open_crashes integer, open_evidence_until bigint,
-  open_doubted boolean,
-  sequence bigint, id text, recipient text, type text, body text, body_crc bigint, attempts integer, accepted_at bigint, media json
-);
-
 -- The lowest unfinished messages of these lanes, in order of acceptance, up to so many of each.
-create function load_runs(connections text[], limits integer[]) returns table (
+create or replace function load_runs(connections text[], limits integer[]) returns table (
   lane integer, sequence bigint, id text, account_id text, recipient text, type text, body text, body_crc bigint,
   attempts integer, accepted_at bigint, media json
 ) language plpgsql

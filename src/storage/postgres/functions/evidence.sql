@@ -1,7 +1,7 @@
 -- Ends a message that waits to be handed over once more, because its network tells that it has it (G5). False when it is
 -- being handed over, or waits no longer: then the report is judged anew. The row is locked before the open attempt is
 -- looked for, as by whoever cancels it.
-create function settle_found(
+create or replace function settle_found(
   a_sequence bigint, a_state text, a_reason text, state_words text, told_at bigint,
   a_code text, a_kind text, some_words text, a_network_id text
 ) returns boolean language plpgsql

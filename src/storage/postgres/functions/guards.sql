@@ -1,18 +1,18 @@
 -- Whoever accepts holds these locks until its commit, and judges after it got them. Whoever takes a right away holds
 -- them too. So nothing is accepted under a right whose end has committed (G7), and sequences of a lane commit in order
 -- (G3). A thousand buckets, because a batch of a thousand locks of their own could exhaust the lock table.
-create function lane_bucket(account_id text, number text) returns integer language sql immutable as $$
+create or replace function lane_bucket(account_id text, number text) returns integer language sql immutable as $$
   select hashtext(account_id || '/' || number) & 1023
 $$;
-create function token_bucket(token_id text) returns integer language sql immutable as $$
+create or replace function token_bucket(token_id text) returns integer language sql immutable as $$
   select hashtext(token_id) & 1023
 $$;
 
-create function lock_lane_of(a_connection text) returns void language sql volatile as $$
+create or replace function lock_lane_of(a_connection text) returns void language sql volatile as $$
   select pg_advisory_xact_lock(2, lane_bucket(account_id, number)) from connection where id = a_connection
 $$;
 
-create function guard_token() returns trigger language plpgsql as $$
+create or replace function guard_token() returns trigger language plpgsql as $$
 begin
   perform pg_advisory_xact_lock(1, token_bucket(old.id));
   -- Told, so that what was looked up a moment ago is not believed any more. No connection is meant.
@@ -20,14 +20,10 @@ begin
   return case when tg_op = 'DELETE' then old else new end;
 end
 $$;
-create trigger guard before delete or update of deleted_at, expires_at, events, connection_ids, source_ranges, account_id on token
-  for each row execute function guard_token();
 
-create function guard_connection() returns trigger language plpgsql as $$
+create or replace function guard_connection() returns trigger language plpgsql as $$
 begin
   perform pg_advisory_xact_lock(2, lane_bucket(old.account_id, old.number));
   return case when tg_op = 'DELETE' then old else new end;
 end
 $$;
-create trigger guard before delete or update of state, number, account_id, channel on connection
-  for each row execute function guard_connection();

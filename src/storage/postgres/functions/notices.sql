@@ -1,5 +1,5 @@
 -- Keeps notices that are wanted and were not kept before. A list as JSON text: they are rare and few.
-create function announce_notices(notices text) returns void language plpgsql as $$
+create or replace function announce_notices(notices text) returns void language plpgsql as $$
 begin
   perform make_durable(2000);
   insert into notice (id, account_id, kind, at, key, data)
@@ -10,12 +10,12 @@ begin
 end
 $$;
 
-create function new_notice_id() returns text language sql volatile as $$
+create or replace function new_notice_id() returns text language sql volatile as $$
   select 'ntc_' || replace(gen_random_uuid()::text, '-', '')
 $$;
 
 -- Whether any of these accounts wants notices. One look at a table that is empty where nobody has a webhook.
-create function wants_notices(accounts text[]) returns boolean language plpgsql
+create or replace function wants_notices(accounts text[]) returns boolean language plpgsql
   set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan set jit = off
 as $$
 begin

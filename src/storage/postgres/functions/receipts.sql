@@ -1,14 +1,10 @@
-create type receipt_target as (
-  id text, account_id text, connection_id text, sequence bigint, state text, attempts integer, network_id text, is_open boolean
-);
-
 -- The messages that reports speak of: those that wait, and then those that have ended. Only few periods are looked
 -- through at first, those of the times at which the ids say that they were made; an id that says nothing, or says it
 -- wrongly, is looked for in all.
 --
 -- What has ended is looked for between an id and itself, and in the order of ids: see `write_steps`. With an equation, and
 -- before statistics were gathered, the planner took all sequences of the period for the way to it.
-create function find_targets(ids text[], earliest bigint, latest bigint) returns setof receipt_target language plpgsql
+create or replace function find_targets(ids text[], earliest bigint, latest bigint) returns setof receipt_target language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off set jit = off
 as $$
 declare
@@ -50,7 +46,7 @@ $$;
 
 -- The messages that reports speak of by no more than the network's own ids, each within a connection. Such an id tells no
 -- time, so every period is looked into, by the index on just those ids that begin like this.
-create function find_network_targets(connections text[], network_ids text[]) returns setof receipt_target language plpgsql
+create or replace function find_network_targets(connections text[], network_ids text[]) returns setof receipt_target language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off set jit = off
 as $$
 begin

@@ -1,6 +1,6 @@
 -- Whoever changes what acceptances are judged by gives `rights` another mark in the same commit, while it still holds the locks of
 -- `guards.sql`. So what was judged by a mark still holds for whoever has these locks and finds the same mark.
-create function mark_rights() returns trigger language plpgsql as $$
+create or replace function mark_rights() returns trigger language plpgsql as $$
 begin
   -- Once in each transaction: one that changes thousands of rows would leave as many versions of this one behind.
   if current_setting('nuncio.has_marked_rights', true) is distinct from tg_table_schema then

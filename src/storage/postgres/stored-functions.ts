@@ -1,0 +1,42 @@
+import { hash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import packageFile from '../../../package.json' with { type: 'json' }
+import type { Ask } from './link.ts'
+
+const FOLDER = new URL('./functions/', import.meta.url)
+
+/** All of functions/*.sql as one text, and the version of Nuncio that brings it. */
+export interface StoredFunctions {
+  readonly version: string
+  readonly hash: string
+  readonly sql: string
+}
+
+export function readFunctions(): StoredFunctions {
+  const sql = readdirSync(FOLDER)
+    .sort()
+    .map((file) => readFileSync(new URL(file, FOLDER), 'utf8'))
+    .join('\n')
+  return { version: packageFile.version, hash: hash('sha256', sql), sql }
+}
+
+/** An older version leaves the functions of a newer one in place: both must run on them. */
+export async function mustBeApplied(ask: Ask, ours: StoredFunctions): Promise<boolean> {
+  const [applied] = (await ask('select version, hash from applied_functions')) as unknown as StoredFunctions[]
+  return !applied || (applied.hash !== ours.hash && !isBefore(ours.version, applied.version))
+}
+
+export async function recordFunctions(ask: Ask, { version, hash }: StoredFunctions): Promise<void> {
+  await ask(
+    `insert into applied_functions ("only", version, hash) values (1, $1, $2)
+       on conflict ("only") do update set version = excluded.version, hash = excluded.hash`,
+    [version, hash],
+  )
+}
+
+/** By the three numbers. What follows them, such as `-rc.1`, does not count. */
+function isBefore(version: string, other: string): boolean {
+  const [ours, theirs] = [version, other].map((text) => text.split('-')[0]?.split('.').map(Number) ?? [])
+  const at = ours?.findIndex((number, index) => number !== theirs?.[index]) ?? -1
+  return at >= 0 && (ours?.[at] ?? 0) < (theirs?.[at] ?? 0)
+}

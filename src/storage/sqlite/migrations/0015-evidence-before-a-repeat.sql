@@ -1,3 +1,0 @@
--- Why: nothing to do here. On PostgreSQL a message that would be sent once more is ended by a function.
--- Locks: nothing.
--- breaking: no

@@ -1,3 +1,0 @@
--- Why: nothing to do here. On PostgreSQL steps are written by functions, which now look what waits before a message.
--- Locks: nothing.
--- breaking: no

@@ -1,3 +1,0 @@
--- Why: nothing to do here. On PostgreSQL what waits is found quickly by whichever index is taken.
--- Locks: nothing.
--- breaking: no

@@ -1,3 +1,0 @@
--- Why: nothing to do here. On PostgreSQL a held lane has a row for its attempts, which stays while it is held.
--- Locks: nothing.
--- breaking: no

@@ -1,3 +1,0 @@
--- Why: nothing to do here. On PostgreSQL the database remembers which server was last looked at.
--- Locks: nothing.
--- breaking: no

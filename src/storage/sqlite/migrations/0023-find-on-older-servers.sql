@@ -1,3 +1,0 @@
--- Why: nothing to do here. On PostgreSQL before version 18 each message that was sent read all that waited.
--- Locks: nothing.
--- breaking: no

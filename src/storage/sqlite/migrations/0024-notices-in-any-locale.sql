@@ -1,3 +1,0 @@
--- Why: nothing to do here. On PostgreSQL nobody was told what became of messages in a database of Turkish words.
--- Locks: nothing.
--- breaking: no

@@ -1,3 +1,0 @@
--- Why: nothing to do here. On PostgreSQL what may be fetched is found by a function, which leaves out hosts without room.
--- Locks: nothing.
--- breaking: no

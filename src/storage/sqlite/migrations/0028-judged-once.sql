@@ -1,3 +1,0 @@
--- Why: nothing to do here. On SQLite the service has its tokens and connections in memory, and notices each change of the database.
--- Locks: nothing.
--- breaking: no

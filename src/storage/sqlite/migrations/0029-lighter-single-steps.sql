@@ -1,3 +1,0 @@
--- Why: nothing to do here. On PostgreSQL a single lane waits for each of its steps.
--- Locks: nothing.
--- breaking: no

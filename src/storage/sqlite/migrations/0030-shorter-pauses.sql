@@ -1,3 +1,0 @@
--- Why: nothing to do here. On PostgreSQL counts of what waits, and analyses of it, held up whoever accepted meanwhile.
--- Locks: nothing.
--- breaking: no
