@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it, onTestFinished, vi } from 'vitest'
+import { manifestText, readManifest } from '../../src/app/backup/manifest.ts'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { CliOn } from '../support/journey/cli-on.ts'
 import { openStranger, readRows } from '../support/journey/engines.ts'
@@ -191,6 +192,37 @@ describe.each(SIDES)('backup and restore on $name', ({ why, open }) => {
 
     assert.match(refused.stderr, /sealed with its key k\w+\. Put the copy.*\(key_ring_missing\)/)
     assert.ok(await back.operator.administration.readHold())
+  })
+
+  promises(`of another baseline is not restored, and a database of one is not backed up${note}`, async () => {
+    const settings = await open()
+    const nuncio = await startNuncio({ settings })
+    const cli = new CliOn(nuncio.dataDir, settings)
+    const folder = join(nuncio.dataDir, 'kept')
+    const { path } = await cli.json<Taken>('backup', folder)
+    await nuncio.stop()
+    const manifest = readManifest(path)
+    const [first, ...more] = manifest.migrations
+    const migrations = [{ ...first!, name: 'first-tables' }, ...more]
+    writeFileSync(join(path, 'manifest.json'), manifestText({ ...manifest, migrations }))
+
+    const restored = await cli.run('restore', path, '--replace')
+    const verified = await cli.run('verify', path)
+    const untouched = await readRows(nuncio, 'select * from hold')
+    const stranger = await openStranger(nuncio.database)
+    await stranger.run(`update migration set name = 'first-tables'`)
+    await stranger.close()
+    rmSync(path, { recursive: true })
+    const backedUp = await cli.run('backup', folder)
+
+    assert.match(
+      restored.stderr,
+      /^nuncio: The backup was made by .* before the first release .*\(backup_unusable\)\n$/,
+    )
+    assert.equal(verified.stderr, restored.stderr)
+    assert.deepEqual(untouched, [])
+    assert.match(backedUp.stderr, /^nuncio: The database at .* before the first release, .*\(database_unsupported\)\n$/)
+    assert.deepEqual(readdirSync(folder), [])
   })
 
   promises(`keeps as many as it is told, and nothing of its own that was not finished${note}`, async () => {

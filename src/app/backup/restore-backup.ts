@@ -5,11 +5,12 @@ import { Refusal } from '../../core/refusals.ts'
 import { KeyRing } from '../../secrets/key-ring.ts'
 import { KeyRingFile } from '../../secrets/key-ring-file.ts'
 import type { AppliedMigration, MovedMedia, RestoredHold } from '../../storage/shared/backup-facts.ts'
-import { findNewerBreaking, hasOurBaseline } from '../../storage/shared/migrations.ts'
+import { findNewerBreaking } from '../../storage/shared/migrations.ts'
 import { type Remembered, RemembranceFile, readable } from '../../storage/shared/remembrance.ts'
 import { spoolFolder } from '../spool-folder.ts'
 import { translateDiskError } from './disk.ts'
 import { type Manifest, readManifest } from './manifest.ts'
+import { readKnownMigrations } from './read-known-migrations.ts'
 import { restoreMedia } from './restore-media.ts'
 import type { Put, Putting, Restored, RestoreRequest } from './restore-request.ts'
 
@@ -23,11 +24,7 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
   const { engine } = settings.database
   const manifest = readManifest(folder)
   refuseOtherEngine(manifest, engine)
-  const { readMigrations } =
-    engine === 'sqlite'
-      ? await import('../../storage/sqlite/migrate.ts')
-      : await import('../../storage/postgres/migrate.ts')
-  refuseOtherTables(manifest, readMigrations())
+  refuseNewer(manifest, await readKnownMigrations(manifest))
   if (!withoutSecrets) refuseOtherKeys(manifest, settings.keyRingFile)
   const at = now()
   const reason = `it was restored from the backup of ${manifest.takenAt.slice(0, 16).replace('T', ' ')} UTC and knows nothing of what was sent since`
@@ -66,14 +63,8 @@ function refuseOtherEngine({ engine }: Manifest, ours: Manifest['engine']): void
   )
 }
 
-/** The same as a start refuses: another baseline, and newer tables on which older code must not run. */
-function refuseOtherTables({ migrations, version }: Manifest, known: readonly AppliedMigration[]): void {
-  if (!hasOurBaseline(migrations, known)) {
-    throw new Refusal(
-      'backup_unusable',
-      `The backup was made by a version of Nuncio from before the first release (${version}), whose tables this version cannot bring up to date. Restore it with the version that made it.`,
-    )
-  }
+/** As at a start: newer tables are refused only where one of their migrations says that older code must not run. */
+function refuseNewer({ migrations, version }: Manifest, known: readonly AppliedMigration[]): void {
   const breaking = findNewerBreaking(migrations, known)
   if (!breaking) return
   throw new Refusal(

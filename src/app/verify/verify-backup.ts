@@ -1,11 +1,13 @@
 import { join, resolve } from 'node:path'
 import { childEnvironment } from '../../config/child-environment.ts'
 import { Refusal } from '../../core/refusals.ts'
-import { hasOurBaseline, newestOf } from '../../storage/shared/migrations.ts'
+import type { AppliedMigration } from '../../storage/shared/backup-facts.ts'
+import { newestOf } from '../../storage/shared/migrations.ts'
 import { Findings } from '../../storage/shared/verify/findings.ts'
 import { checkFile } from '../backup/check-file.ts'
 import { translateDiskError } from '../backup/disk.ts'
 import { type Manifest, POSTGRES_NAME, readManifest, SQLITE_NAME } from '../backup/manifest.ts'
+import { readKnownMigrations } from '../backup/read-known-migrations.ts'
 import { type Verified, verifyContents } from './verify-contents.ts'
 import type { VerifyRequest } from './verify-request.ts'
 
@@ -13,6 +15,7 @@ import type { VerifyRequest } from './verify-request.ts'
 export async function verifyBackup(request: VerifyRequest, from: string): Promise<Omit<Verified, 'tookMs'>> {
   const folder = resolve(from)
   const manifest = readManifest(folder)
+  const known = await readKnownMigrations(manifest)
   const findings = new Findings()
   try {
     for (const file of manifest.files)
@@ -21,26 +24,25 @@ export async function verifyBackup(request: VerifyRequest, from: string): Promis
     throw translateDiskError(error, 'The backup cannot be read')
   }
   if (manifest.engine === 'postgres') return verifyDump(folder, manifest, findings)
-  return verifyCopy(request, { folder, manifest, findings })
+  return verifyCopy(request, { folder, manifest, known, findings })
 }
 
 interface Copy {
   readonly folder: string
   readonly manifest: Manifest
+  readonly known: readonly AppliedMigration[]
   readonly findings: Findings
 }
 
 async function verifyCopy(
   { settings, onProgress }: VerifyRequest,
-  { folder, manifest, findings }: Copy,
+  { folder, manifest, known, findings }: Copy,
 ): Promise<Omit<Verified, 'tookMs'>> {
-  const [{ openForReading }, { sqliteVerifyEngine }, { readMigrations }] = await Promise.all([
+  const [{ openForReading }, { sqliteVerifyEngine }] = await Promise.all([
     import('../../storage/sqlite/open-for-reading.ts'),
     import('../../storage/sqlite/verify-engine.ts'),
-    import('../../storage/sqlite/migrate.ts'),
   ])
-  const known = readMigrations()
-  if (!hasOurBaseline(manifest.migrations, known) || newestOf(manifest.migrations) !== newestOf(known)) {
+  if (newestOf(manifest.migrations) !== newestOf(known)) {
     findings.add(
       'not_looked_at',
       `The backup is of version ${manifest.version}, so only its files were read. Restore it, and verify that.`,
