@@ -84,7 +84,7 @@ export interface Receipt {
   readonly connectionId: ConnectionId
   /**
    * Null: the network names only its own id, and `networkId` says which message it is. Such a report finds what has come to
-   * its end alone, and only where the id is of a kind that storage keeps an index of (see migration 0011).
+   * its end alone, and only where the id is of a kind that storage keeps an index of (the index of network ids in `schema.sql`).
    */
   readonly messageId: MessageId | null
   /** The attempt that it speaks of; null when nobody knows. That an earlier one failed says nothing of a later one. */
