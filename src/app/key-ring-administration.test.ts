@@ -85,7 +85,7 @@ describe.each(ENGINES)('the keys of the key ring, on %s', (engine) => {
     world = new AdministrationWorld()
     const close = await world.open(engine)
     settings = { keyRingFile: join(temporaryFolder(), 'keys', 'key-ring.json') } as Settings
-    store = createSecretStore(world.store, async () => {})
+    store = createSecretStore(world.store)
     now = Date.now()
     const { administration } = world
     keyRing = createKeyRingAdministration({ settings, store, administration, now: () => now })
@@ -302,28 +302,6 @@ describe.each(ENGINES)('the keys of the key ring, on %s', (engine) => {
     assert.equal((await keyRing.list()).keys.length, 1)
   })
 
-  it('seal at the start what an older version stored in the clear, once', async () => {
-    const [secret, begun] = [
-      Buffer.from('12345678901234567890'),
-      Buffer.from(Array.from({ length: 20 }, (_, at) => 236 + at)),
-    ]
-    await addTotp('per_1', secret, null)
-    await addTotp('per_2', secret, begun)
-    assert.equal((await store.readKeyFacts()).hasPlain, true)
-    const ring = await openRing()
-    const sealed = await readTotp('per_2')
-    await openRing()
-
-    assert.equal((await store.readKeyFacts()).hasPlain, false)
-    assert.deepEqual(await readTotp('per_2'), sealed)
-    const place = { ...placeOf('per_2', 'totp'), purpose: 'second-factor', accountId: null } as const
-    const opened = [sealed.secret, sealed.begun_secret].map((bytes) =>
-      Buffer.from(ring.open(String(asBuffer(bytes)), place), 'latin1'),
-    )
-    assert.deepEqual(opened, [secret, begun])
-    assert.ok((await readTotp('per_1')).begun_secret === null)
-  })
-
   it('must be those of the database, or nothing starts', async () => {
     await openRing()
     const mine = readFileSync(settings.keyRingFile, 'utf8')
@@ -340,7 +318,7 @@ describe.each(ENGINES)('the keys of the key ring, on %s', (engine) => {
       message: /other\.json does not belong to this database: .* Restore .* backup, or copy it from another machine/,
     })
     // Of two machines that made one each, the second one finds the canary of the first.
-    await assert.rejects(openSecrets(elsewhere, { facts: { canary: null, hasPlain: false }, store }), {
+    await assert.rejects(openSecrets(elsewhere, { facts: { canary: null }, store }), {
       code: 'key_ring_foreign',
     })
     await world.run(`update key_ring set canary = ?`, `${facts.canary?.sealed.slice(0, -2)}AA`)

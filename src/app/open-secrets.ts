@@ -33,5 +33,5 @@ export async function openSecrets(settings: Settings, known?: KnownOfDatabase): 
   await withStore(async (store) => {
     facts = await store.readKeyFacts()
   })
-  return openKeyRing({ file, facts: facts ?? { canary: null, hasPlain: false }, withStore, now })
+  return openKeyRing({ file, facts: facts ?? { canary: null }, withStore, now })
 }

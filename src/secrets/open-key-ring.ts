@@ -2,7 +2,6 @@ import type { Canary, KeyFacts, SecretPlace, SecretStore } from '../core/ports/s
 import { Refusal } from '../core/refusals.ts'
 import { KeyRing } from './key-ring.ts'
 import type { KeyRingFile } from './key-ring-file.ts'
-import { sealPlain } from './seal-plain.ts'
 
 export const CANARY_PLACE: SecretPlace = { purpose: 'canary', accountId: null, owner: 'installation', name: 'canary' }
 const CANARY_SAYS = 'nuncio'
@@ -16,8 +15,8 @@ export interface OpenKeyRingParts {
 }
 
 /**
- * Opens the ring of this installation, making it when nothing was ever sealed, and seals what an older version stored
- * in the clear. Refuses with `key_ring_missing`, `key_ring_foreign` or `key_ring_unusable`.
+ * Opens the ring of this installation, and makes it when nothing was ever sealed. Refuses with `key_ring_missing`,
+ * `key_ring_foreign` or `key_ring_unusable`.
  */
 export async function openKeyRing({ file, facts, withStore, now }: OpenKeyRingParts): Promise<KeyRing> {
   if (!file.exists()) {
@@ -25,14 +24,15 @@ export async function openKeyRing({ file, facts, withStore, now }: OpenKeyRingPa
     file.make(now)
   }
   const ring = new KeyRing(file)
-  if (facts.canary) checkCanary(ring, facts.canary)
-  if (facts.canary && !facts.hasPlain) return ring
+  if (facts.canary) {
+    checkCanary(ring, facts.canary)
+    return ring
+  }
   await withStore(async (store) => {
     await store.addCanary(makeCanary(ring))
     // Another machine with another ring may have been faster, and then ours is the wrong one.
-    const { canary, hasPlain } = await store.readKeyFacts()
+    const { canary } = await store.readKeyFacts()
     if (canary) checkCanary(ring, canary)
-    if (hasPlain) await sealPlain(store, ring)
   })
   return ring
 }

@@ -37,8 +37,6 @@ export interface Canary {
 export interface KeyFacts {
   /** Null in a database that nobody has sealed anything in. */
   readonly canary: Canary | null
-  /** Whether secrets lie in the clear that an older version stored. */
-  readonly hasPlain: boolean
 }
 
 export type SecretKind = 'connection' | 'second-factor' | 'block-list' | 'webhook'
@@ -70,11 +68,6 @@ export interface SecretStore {
   listSecrets(kind: SecretKind, after: string | null, limit: number): Promise<readonly SecretRow[]>
   /** False, and nothing is changed, when the row is not as it was read any more. */
   replaceSecrets(row: SecretRow, texts: Readonly<Record<string, string>>): Promise<boolean>
-  /**
-   * Leaves nothing of what was replaced behind in the files, as far as that is quickly done. It may keep others from
-   * writing for some seconds.
-   */
-  forgetReplaced(): Promise<void>
   /** For the audit log. */
   noteKeyChange(action: 'add-key' | 'rotate' | 'drop-key', keyId: string, by: string): Promise<void>
 }

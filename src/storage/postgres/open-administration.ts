@@ -46,8 +46,7 @@ export async function openAdministration(urls: DatabaseUrls, options: OpenOption
     return {
       administration: createAdministration(store),
       store,
-      // The server keeps replaced rows until its own cleaning, and tells nobody.
-      openSecretStore: () => createSecretStore(store, async () => {}),
+      openSecretStore: () => createSecretStore(store),
       listChannelMemory: (wanted) => listChannelMemory(database, wanted),
       close: () => (pool.ending ? Promise.resolve() : pool.end()),
     }

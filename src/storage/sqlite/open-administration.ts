@@ -42,9 +42,7 @@ export function openAdministration(
     openSecretStore() {
       // What is replaced is overwritten with zeros, in the pages that are written anyway. Only of this visit.
       database.exec('pragma secure_delete = on')
-      return createSecretStore(store, async () => {
-        database.exec('pragma wal_checkpoint(truncate)')
-      })
+      return createSecretStore(store)
     },
     listChannelMemory: (wanted) => listChannelMemory(kysely, wanted),
     close() {

@@ -20,7 +20,7 @@ export function openForReading(path: string): OpenForReading {
     const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
     const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(database) })
     const store = { database: kysely, engine: sqliteEngine, now: () => 0 }
-    return { store, secretStore: createSecretStore(store, async () => {}), close: () => database.close() }
+    return { store, secretStore: createSecretStore(store), close: () => database.close() }
   } catch (error) {
     throw translateOpenError(error, path)
   }

@@ -3,7 +3,7 @@ import { KeyRingFile } from '../../../secrets/key-ring-file.ts'
 import { checkCanary } from '../../../secrets/open-key-ring.ts'
 import { openEngine } from '../../open-engine.ts'
 import type { Examination } from '../examination.ts'
-import { ok, skipped, trouble, type Verdict, warning } from '../finding.ts'
+import { ok, skipped, trouble, type Verdict } from '../finding.ts'
 
 /** Refuses, as a start does, with what is wrong with the ring. Never makes one. */
 export async function checkKeyRing({ settings, openSession }: Examination): Promise<Verdict> {
@@ -20,7 +20,7 @@ export async function checkKeyRing({ settings, openSession }: Examination): Prom
   }
   const engine = await openEngine(settings, false)
   try {
-    const { canary, hasPlain } = await engine.openSecretStore().readKeyFacts()
+    const { canary } = await engine.openSecretStore().readKeyFacts()
     if (!hasRing)
       return canary
         ? trouble(
@@ -31,12 +31,6 @@ export async function checkKeyRing({ settings, openSession }: Examination): Prom
     const ring = new KeyRing(file)
     if (canary) checkCanary(ring, canary)
     const facts = { place, keys: ring.keys.keys.length }
-    if (hasPlain)
-      return warning(
-        'An older version has left secrets in the database unsealed.',
-        'The next start seals them: restart the service.',
-        facts,
-      )
     return ok(`The key ring ${place} opens what the database keeps. Keep a copy of it apart from the data.`, facts)
   } finally {
     await engine.close()

@@ -1,5 +1,4 @@
 import type { SecretPlace, Secrets } from '../../../core/ports/secrets.ts'
-import { TOTP_SECRET_BYTES } from './totp.ts'
 
 /** As it is kept: the letters of the sealed text. */
 export function sealTotp(secrets: Secrets, personId: string, secret: Buffer): Buffer {
@@ -7,8 +6,6 @@ export function sealTotp(secrets: Secrets, personId: string, secret: Buffer): Bu
 }
 
 export function openTotp(secrets: Secrets, personId: string, kept: Uint8Array): Buffer {
-  // A process of an older version that still runs beside us stores them in the clear; they are sealed at the next start.
-  if (kept.length === TOTP_SECRET_BYTES) return Buffer.from(kept)
   return Buffer.from(secrets.open(Buffer.from(kept).toString('latin1'), placeOf(personId)), 'latin1')
 }
 

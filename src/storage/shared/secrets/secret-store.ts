@@ -5,11 +5,9 @@ import { change, type Reader, type Store, writeAudit } from '../store.ts'
 import { KEY_FACTS, toKeyFacts } from './key-facts.ts'
 import { listOfWebhooks, replaceOfWebhook } from './webhook-secrets.ts'
 
-/** `forgetReplaced` is what the engine can do about traces in its files. */
-export function createSecretStore(store: Store, forgetReplaced: () => Promise<void>): SecretStore {
+export function createSecretStore(store: Store): SecretStore {
   const { database } = store
   return {
-    forgetReplaced,
     async readKeyFacts() {
       const { rows } = await sql.raw<Record<string, unknown>>(KEY_FACTS).execute(database)
       return toKeyFacts(rows[0])
