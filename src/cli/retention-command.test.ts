@@ -32,14 +32,14 @@ describe.each(ENGINES)('nuncio retention, on %s', (engine) => {
     assert.deepEqual(JSON.parse(String(entry?.['detail'])), { bodiesDays: 7, messagesDays: null })
   })
 
-  it('tells of the wait after an upgrade, and ends it', async () => {
-    await world.run(`update retention_state set begins_at = ?, waits_for = 'upgrade'`, world.now + 3_600_000)
+  it('tells of the wait after a copy, and ends it', async () => {
+    await world.run(`update retention_state set begins_at = ?, waits_for = 'copy'`, world.now + 3_600_000)
 
     const waiting = (await world.cli('attention')).stdout
     await world.cli('retention', '--begin')
     const after = (await world.cli('attention')).stdout
 
-    assert.match(waiting, /This version deletes what is old by itself: it begins in 1 hour/)
-    assert.doesNotMatch(after, /deletes what is old/)
+    assert.match(waiting, /This installation was copied from another: it begins in 1 hour/)
+    assert.doesNotMatch(after, /copied from another/)
   })
 })

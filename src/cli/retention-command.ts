@@ -21,7 +21,7 @@ export function addRetentionCommand(program: NuncioCommand, cli: Cli): void {
     .withAccount('the account whose own times are shown or changed')
     .option('--bodies <days>', 'keep texts, captions, URLs and file names of the account so many days, or “default”')
     .option('--messages <days>', 'keep its messages and its part of the API log so many days, or “default”')
-    .option('--begin', 'do not wait any longer after an upgrade: what is old goes with the next sweep')
+    .option('--begin', 'do not wait any longer after a copy or a long pause: what is old goes with the next sweep')
     .withJson('{bodiesDays, messagesDays, auditDays, own, waitsUntil, waitsFor, last}')
     .withExamples('nuncio retention', 'nuncio retention --account Acme --bodies 7', 'nuncio retention --begin')
     .action((options: RetentionOptions) =>
@@ -88,7 +88,7 @@ export function waitInWords({ beginsAt, waitsFor }: RetentionState, now: number)
   const why =
     waitsFor === 'pause'
       ? 'Nothing was deleted for a long time, or the clock has leapt'
-      : 'This version deletes what is old by itself'
+      : 'This installation was copied from another'
   return `${why}: it begins ${relativeTime(beginsAt, now)}, at ${plainTime(beginsAt)}. To keep more, set NUNCIO_KEEP_BODIES_DAYS and NUNCIO_KEEP_MESSAGES_DAYS before; to begin now: nuncio retention --begin`
 }
 

@@ -34,7 +34,7 @@ function Waiting({ kept: { waitsUntil, waitsFor } }: { readonly kept: RetentionR
       <Text size="sm">
         {waitsFor === 'pause'
           ? 'Nothing was deleted for a long time, or the clock has leapt. '
-          : 'This version deletes what is old by itself. '}
+          : 'This installation was copied from another. '}
         It begins <TimeAgo at={waitsUntil} />. Whoever runs the service can keep more with NUNCIO_KEEP_BODIES_DAYS and
         NUNCIO_KEEP_MESSAGES_DAYS until then.
       </Text>

@@ -100,7 +100,7 @@ const retention = z.object({
   own: ownTimes,
   /** Nothing is deleted before; null: it goes on. */
   waitsUntil: instant.nullable(),
-  waitsFor: z.enum(['upgrade', 'pause']).nullable(),
+  waitsFor: z.enum(['copy', 'pause']).nullable(),
   /** The last time that what is old was deleted. */
   lastSweptAt: instant.nullable(),
 })

@@ -319,7 +319,7 @@ export interface Administration {
   ): Promise<OwnTimes>
   /** What deletes by age: when it last did, and from when on it may. */
   readSweep(): Promise<RetentionState>
-  /** Ends the wait after an upgrade or a long pause. */
+  /** Ends the wait after a copy or a long pause. */
   beginRetention(actor: Actor): Promise<void>
 
   /** Null while lanes may move. */

@@ -143,7 +143,7 @@ export type JournalEvent =
       readonly removed: Removed
     }
   /** Nothing is deleted before `until`. */
-  | { readonly event: 'retention.waiting'; readonly why: 'upgrade' | 'pause'; readonly until: Instant }
+  | { readonly event: 'retention.waiting'; readonly why: 'copy' | 'pause'; readonly until: Instant }
   | { readonly event: 'storage.unavailable'; readonly error: unknown }
   | { readonly event: 'fault'; readonly where: string; readonly error: unknown }
 

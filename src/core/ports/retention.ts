@@ -42,7 +42,7 @@ export interface RetentionStep {
 export interface RetentionState {
   /** Nothing is deleted before. */
   readonly beginsAt: Instant
-  readonly waitsFor: 'upgrade' | 'pause' | null
+  readonly waitsFor: 'copy' | 'pause' | null
   /** Whoever sweeps at the moment; null when nobody does. */
   readonly sweptBy: string | null
   /** The last sweep that came to its end; null before the first. */

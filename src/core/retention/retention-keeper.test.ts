@@ -130,8 +130,8 @@ describe('the keeper of the retention', () => {
     assert.ok(storage.steps.length > 0)
   })
 
-  it('waits for a day after an upgrade or a copy, says so once, and begins by itself', async () => {
-    storage.state = { ...storage.state, beginsAt: clock.now() + DAY_MS, waitsFor: 'upgrade' }
+  it('waits for a day after a copy, says so once, and begins by itself', async () => {
+    storage.state = { ...storage.state, beginsAt: clock.now() + DAY_MS, waitsFor: 'copy' }
     const until = storage.state.beginsAt
     keeper.start()
     await clock.pass(DAY_MS - 1)
@@ -139,13 +139,13 @@ describe('the keeper of the retention', () => {
     await clock.pass(HOUR_MS + 10_000)
 
     assert.deepEqual(early, [0, ['retention.waiting']])
-    assert.deepEqual(told[0], { event: 'retention.waiting', why: 'upgrade', until })
+    assert.deepEqual(told[0], { event: 'retention.waiting', why: 'copy', until })
     assert.ok((storage.sweptAt[0] ?? 0) >= until)
     assert.equal(prepared, 1)
   })
 
   it('begins when a person ended the wait', async () => {
-    storage.state = { ...storage.state, beginsAt: clock.now() + DAY_MS, waitsFor: 'upgrade' }
+    storage.state = { ...storage.state, beginsAt: clock.now() + DAY_MS, waitsFor: 'copy' }
     keeper.start()
     await clock.pass(MINUTE_MS)
     await storage.postpone(clock.now(), null)

@@ -32,7 +32,7 @@ export interface KeeperParts {
  * Sweeps what is old, once an hour, in whichever process comes first.
  *
  *   IDLE ── an hour is over ──▶ LOOKING ── nobody else sweeps ──▶ SWEEPING ──▶ IDLE
- *                                  └── too early after an upgrade or a long pause ──▶ IDLE
+ *                                  └── too early after a copy or a long pause ──▶ IDLE
  *
  * - Nothing is lost with the process: how far it came is in the database.
  * - A sweep that fails is tried again an hour later.

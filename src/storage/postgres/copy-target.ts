@@ -122,7 +122,7 @@ export class CopyTarget {
 
   /** What came along may be old: people are told a day before anything of it goes. */
   async waitWithRetention(forMs: number): Promise<void> {
-    await this.#ask(`update retention_state set begins_at = now_ms() + $1::bigint, waits_for = 'upgrade'`, [forMs])
+    await this.#ask(`update retention_state set begins_at = now_ms() + $1::bigint, waits_for = 'copy'`, [forMs])
   }
 
   /** From here on it is the one that is served. Throws when it is not there; returns why when nobody knows. */

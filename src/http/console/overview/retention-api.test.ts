@@ -28,7 +28,7 @@ describe.each(ENGINES)('retention in the console, on %s', (engine) => {
     const viewer = await world.visitor(acme, 'viewer')
     const before = await read(viewer)
     const begins = world.now + MINUTE_MS
-    await world.run(`update retention_state set begins_at = ?, waits_for = 'upgrade'`, begins)
+    await world.run(`update retention_state set begins_at = ?, waits_for = 'copy'`, begins)
     const waiting = await read(viewer)
     await world.run('update retention_state set begun_at = 1, ended_at = 2, took_ms = 1, counts = ?', '{}')
     world.now += MINUTE_MS
@@ -43,7 +43,7 @@ describe.each(ENGINES)('retention in the console, on %s', (engine) => {
     ])
     assert.deepEqual(told, [
       [null, null, null],
-      [begins, 'upgrade', null],
+      [begins, 'copy', null],
       [null, null, 2],
     ])
   })

@@ -47,7 +47,7 @@ export function setOwnTimes(
   })
 }
 
-/** Ends the wait after an upgrade or a long pause: what is old goes with the next sweep. */
+/** Ends the wait after a copy or a long pause: what is old goes with the next sweep. */
 export function beginRetention(store: Store, actor: Actor): Promise<void> {
   return change(store, actor, async (making) => {
     await making.tables.updateTable('retention_state').set({ begins_at: making.at, waits_for: null }).execute()
