@@ -109,7 +109,7 @@ describe.each(ENGINES)('nuncio workers, on %s', (engine) => {
     )
   })
 
-  it('knows nothing of a worker of an older version but its heartbeat', async () => {
+  it('shows no more than the heartbeat of a worker that has written nothing else', async () => {
     await world.run('insert into worker (id, heartbeat_until) values (?, ?)', 'worker-1', NOON + 1)
 
     const [worker] = await world.json<Record<string, unknown>[]>('workers')

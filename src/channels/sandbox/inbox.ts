@@ -23,7 +23,7 @@ export interface InboxRecord {
    * machine that delivered it: whoever shows it must do without it elsewhere.
    */
   readonly path: string | null
-  /** What its network will report of it. Absent in what older versions delivered. */
+  /** What its network will report of it. Absent when that is nothing. */
   readonly receipts?: readonly PlannedReceipt[]
 }
 

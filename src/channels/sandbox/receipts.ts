@@ -28,8 +28,7 @@ export interface PlannedReceipt {
   readonly words: string | null
 }
 
-/** Those of an earlier version name no attempt. */
-type Stored = PlannedReceipt & { readonly messageId: MessageId; readonly attemptNumber?: number }
+type Stored = PlannedReceipt & Omit<Reported, 'connectionId'>
 
 /**
  * Reports that the sandbox's network makes later. They are remembered until they are applied, so that none is lost: who
@@ -118,7 +117,7 @@ export class SandboxReceipts {
     const events = this.#events
     if (!events || this.#reporting.has(position)) return
     this.#reporting.add(position)
-    const { messageId, attemptNumber = null, kind, dueAt, code, words } = JSON.parse(value) as Stored
+    const { messageId, attemptNumber, kind, dueAt, code, words } = JSON.parse(value) as Stored
     const about = { connectionId, messageId, attemptNumber, networkId: null }
     try {
       await events.receipt({ ...about, kind, at: dueAt, code, words })

@@ -46,8 +46,7 @@ export const laneSettings = z.object({
   leastGapMs: within(LANE_LIMITS.leastGapMs),
   gapJitterMs: within(LANE_LIMITS.gapJitterMs),
   quietHours: quietHours.nullable(),
-  /** Left out by pages of an older version: then it is off. */
-  confirmBacklogAfterMs: within(LANE_LIMITS.confirmBacklogAfterMs).default(0),
+  confirmBacklogAfterMs: within(LANE_LIMITS.confirmBacklogAfterMs),
 })
 export type LaneSettings = z.output<typeof laneSettings>
 

@@ -53,7 +53,7 @@ function isOfOtherNamespace(path: string): boolean {
   try {
     return readFileSync(join(path, 'namespace'), 'utf8') !== namespace()
   } catch {
-    // Of an older version, or being made at this moment.
+    // Being made at this moment.
     return false
   }
 }

@@ -67,7 +67,7 @@ export interface LogEntryView
   readonly attempts: number | null
   /** When the network took the message. */
   readonly publishedAt: Instant | null
-  /** Of a repeat: the state in which it found its message, from which the answer follows. Null where an older version did not keep it. */
+  /** Of a repeat: the state in which it found its message, from which the answer follows. Null for others. */
   readonly stateThen: MessageState | null
 }
 

@@ -73,17 +73,7 @@ function replyBody(story: LogStory, code: string, isMasked: boolean): unknown {
   return refusalBody(kind satisfies RefusalReplyKind, errors)
 }
 
-/**
- * Where an older version did not keep it: a repeat was told PUBLISHED if its message had left by then, and nobody had
- * reported that it failed. That is a guess, because the times of reports are those of the network.
- */
-function stateThen({ entry, message }: LogStory): SuccessState {
-  const { outcome, state, publishedAt, receivedAt, stateThen: kept } = entry
-  if (kept !== null) return stateOfReplay(kept)
-  if (outcome !== 'repeated' || publishedAt === null || publishedAt > receivedAt) return 'QUEUED'
-  const failure =
-    state === 'FAILED' || state === 'UNCONFIRMED'
-      ? message?.timeline.findLast(({ kind }) => kind === 'receipt-failed')
-      : undefined
-  return failure && failure.at <= receivedAt ? 'QUEUED' : 'PUBLISHED'
+/** A repeat is answered by the state of its message; every other request that is accepted makes a message that is queued. */
+function stateThen({ entry }: LogStory): SuccessState {
+  return entry.stateThen === null ? 'QUEUED' : stateOfReplay(entry.stateThen)
 }

@@ -35,7 +35,7 @@ begin
       roles = excluded.roles, version = excluded.version, spool = excluded.spool;
   select coalesce(array_agg(w.id order by w.id), '{}') into living from worker w
     where w.heartbeat_until > at and w.heartbeat_until <= at + 60000
-      and (w.roles is null or ',' || w.roles || ',' like '%,dispatch,%');
+      and ',' || w.roles || ',' like '%,dispatch,%';
   now := at;
 end
 $$;

@@ -151,7 +151,7 @@ export class TallyCounter {
     }
   }
 
-  /** The newest hour before `from` that was never counted, after an upgrade or a long stop. */
+  /** The newest hour before `from` that was never counted, after a long stop. */
   async #findMissing(
     tables: Reader,
     { oldest, from, now }: { oldest: Instant; from: Instant; now: Instant },
