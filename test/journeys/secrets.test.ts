@@ -123,7 +123,12 @@ describe.each(ENGINES)('secrets on $name', ({ openSettings }) => {
 
     const secrets = [made.secret, made.secret.replace('whsec_', ''), ringIn(dataDir).keys.sealsWith.export()]
     assert.deepEqual(
-      [while_, after].map((copy) => countIn(copy, secrets.map(Buffer.from))),
+      [while_, after].map((copy) =>
+        countIn(
+          copy,
+          secrets.map((secret) => Buffer.from(secret)),
+        ),
+      ),
       [0, 0],
     )
     // The row is in it.

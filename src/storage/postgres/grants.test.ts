@@ -90,7 +90,7 @@ describe('a role of its own for the migrations', () => {
       [may.get('queued'), may.get('settled'), may.get('message')],
       Array(3).fill('DELETE INSERT SELECT UPDATE'),
     )
-    assert.deepEqual([may.get('migration'), may.get('period')], ['SELECT', 'SELECT'])
+    for (const table of ['migration', 'applied_functions', 'period']) assert.equal(may.get(table), 'SELECT', table)
     assert.ok(!rows.some(({ name }) => /_p\d+$/.test(String(name))), 'a partition was granted by itself')
     for (const sql of [
       'drop table queued',
