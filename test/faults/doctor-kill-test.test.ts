@@ -120,7 +120,7 @@ const TAMPERED = [
   },
 ] as const
 
-describe('the kill test of doctor', () => {
+describe('the kill test of doctor, with a service that breaks a promise', () => {
   it.each(TAMPERED)('notices a service that $does', async ({ sql, finds }) => {
     const dataDir = temporaryFolder()
     mkdirSync(dataDir, { recursive: true })
