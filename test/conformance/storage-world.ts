@@ -98,7 +98,7 @@ export async function addSender(
   const number = given.number ?? SENDER
   const account = await administration.createAccount(`Account ${made}`, 'test')
   const connectionId = await addConnection(world, account.id, { number, ...given })
-  const sha256 = Buffer.alloc(32, made)
+  const sha256 = Buffer.alloc(32)
   sha256.writeUInt32BE(made)
   const token = await administration.createToken(
     {

@@ -52,6 +52,7 @@ const BODIES: Partial<Record<ConsoleRouteName, object>> = {
     timeToLiveMs: 86_400_000,
     leastGapMs: 0,
     gapJitterMs: 0,
+    confirmBacklogAfterMs: 0,
     quietHours: null,
   },
   blockRecipient: { number: RECIPIENT, reason: '' },
