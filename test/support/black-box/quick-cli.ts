@@ -1,27 +1,46 @@
-import { run } from '../../../src/cli/run.ts'
-import { openSurroundings, type Surroundings } from '../../../src/cli/surroundings.ts'
 import { readSettings } from '../../../src/config/read-settings.ts'
 import type { CliAnswer, NuncioCli } from './nuncio-cli.ts'
+
+interface Place {
+  readonly dataDir: string
+  /** Left out: the SQLite database in the data folder. */
+  readonly databaseUrl?: string
+  /** Further settings of the service. */
+  readonly environment?: Readonly<Record<string, string>>
+}
 
 /**
  * The same command line inside this process. Starting a process costs half a second of one core, and a run with several
  * workers asks dozens of times while they need the machine.
  */
-export class QuickCli implements Pick<NuncioCli, 'run' | 'json'> {
-  readonly #surroundings: Surroundings
+export class QuickCli implements Pick<NuncioCli, 'run' | 'runWith' | 'json'> {
+  readonly #environment: Readonly<Record<string, string>>
 
-  constructor({ dataDir, databaseUrl }: { readonly dataDir: string; readonly databaseUrl: string }) {
-    const environment = { NUNCIO_DATA_DIR: dataDir, NUNCIO_DATABASE_URL: databaseUrl }
-    this.#surroundings = {
-      ...openSurroundings(),
-      readSettings: (commandLine = {}) => readSettings({ commandLine, environment, envFile: {} }),
+  constructor({ dataDir, databaseUrl, environment }: Place) {
+    this.#environment = {
+      ...environment,
+      NUNCIO_DATA_DIR: dataDir,
+      ...(databaseUrl === undefined ? {} : { NUNCIO_DATABASE_URL: databaseUrl }),
     }
   }
 
-  async run(...args: readonly string[]): Promise<CliAnswer> {
+  /** Loads the program, which otherwise happens at the first command. */
+  static async load(): Promise<void> {
+    await Promise.all([loadProgram(), import('../../../src/app/open-administration.ts')])
+  }
+
+  run(...args: readonly string[]): Promise<CliAnswer> {
+    return this.runWith('', ...args)
+  }
+
+  /** With something to read, such as a password. */
+  async runWith(input: string, ...args: readonly string[]): Promise<CliAnswer> {
+    const { run, surroundings } = await loadProgram()
     const parts: Record<'out' | 'err', string[]> = { out: [], err: [] }
     const code = await run(args, {
-      ...this.#surroundings,
+      ...surroundings,
+      readSettings: (commandLine = {}) => readSettings({ commandLine, environment: this.#environment, envFile: {} }),
+      readInput: async () => input,
       out: async (text) => void parts.out.push(text),
       err: (text) => void parts.err.push(text),
     })
@@ -33,4 +52,19 @@ export class QuickCli implements Pick<NuncioCli, 'run' | 'json'> {
     if (code !== 0) throw new Error(`nuncio ${args.join(' ')} ended with ${code}: ${stderr}`)
     return JSON.parse(stdout) as Answer
   }
+}
+
+let program: ReturnType<typeof importProgram> | null = null
+
+function loadProgram(): ReturnType<typeof importProgram> {
+  program ??= importProgram()
+  return program
+}
+
+async function importProgram() {
+  const [{ run }, { openSurroundings }] = await Promise.all([
+    import('../../../src/cli/run.ts'),
+    import('../../../src/cli/surroundings.ts'),
+  ])
+  return { run, surroundings: openSurroundings() }
 }
