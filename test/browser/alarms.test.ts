@@ -1,70 +1,67 @@
 import { expect as expectSoon } from '@playwright/test'
-import { afterAll, beforeAll, describe, it } from 'vitest'
+import { afterEach, beforeEach, describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { enginesOr } from '../support/browser/engines.ts'
 import { findBarriersOnPhone } from '../support/browser/on-phone.ts'
 import { type OpenConsole, openConsole } from '../support/browser/open-console.ts'
 
+const ENGINES = enginesOr('PostgreSQL')
 const obstacle = whyNoBrowser()
 const UNKNOWN_DELIVERED = '15550100003'
-// The watchdog looks every quarter of a minute, and clears what it has not seen for a while.
-const expect = expectSoon.configure({ timeout: 60_000 })
-const LONG_MS = 240_000
+// The watchdog checks every quarter of a minute, and clears what it has not seen for a while.
+const expect = expectSoon.configure({ timeout: 180_000 })
 
-describe.skipIf(obstacle !== null)(`alarms in the browser${skipNote(obstacle)}`, () => {
+describe.skipIf(obstacle !== null).each(ENGINES)(`alarms in the browser, on %s${skipNote(obstacle)}`, (engine) => {
   let opened: OpenConsole
 
-  beforeAll(async () => {
-    opened = await openConsole()
+  beforeEach(async () => {
+    opened = await openConsole({ engine })
   })
 
-  afterAll(() => opened?.close())
+  // It throws when any page failed or broke its policy.
+  afterEach(() => opened?.close())
 
-  it(
-    'are counted beside their page, shown on the overview, lead to what they are about, and end',
-    async () => {
-      const { page } = opened
-      const words = ['token', 'create', '--name', 'nearly-gone', '--expires', '7d']
-      const { token } = await opened.cli.json<{ token: string }>(...words)
-      await fetch(`${opened.url}/chat/api/v1/public/message/send`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'x-api-key': token },
-        body: JSON.stringify({
-          from: '15550001000',
-          to: UNKNOWN_DELIVERED,
-          message: { type: 'message', message: 'Hello' },
-        }),
-      })
+  it('are counted beside their page, shown on the overview, lead to what they are about, and end', async () => {
+    const { page } = opened
+    const token = await opened.createToken('nearly-gone')
+    await fetch(`${opened.url}/chat/api/v1/public/message/send`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': token },
+      body: JSON.stringify({
+        from: '15550001000',
+        to: UNKNOWN_DELIVERED,
+        message: { type: 'message', message: 'Hello' },
+      }),
+    })
 
-      // By itself: the page is live.
-      await opened.visit('')
-      const alarms = page.getByRole('region', { name: 'Alarms' })
-      await expect(alarms.locator('[data-alarm="unconfirmed"]')).toContainText('Warning')
-      await expect(page.getByRole('link', { name: /^Alarms [1-9]$/ })).toBeVisible()
-      expect(await opened.axe()).toEqual([])
-      expect(await findBarriersOnPhone(page)).toEqual([])
-      await alarms.getByRole('link', { name: 'All alarms' }).click()
-      await expect(page.getByRole('heading', { level: 1, name: 'Alarms' })).toBeVisible()
-      await expect(page.getByRole('link', { name: 'Token nearly-gone.' })).toBeVisible()
-      expect(await opened.axe()).toEqual([])
-      expect(await findBarriersOnPhone(page)).toEqual([])
+    // By itself: the page is live.
+    await opened.visit('')
+    const alarms = page.getByRole('region', { name: 'Alarms' })
+    await expect(alarms.locator('[data-alarm="unconfirmed"]')).toContainText('Warning')
+    await expect(page.getByRole('link', { name: /^Alarms [1-9]$/ })).toBeVisible()
+    expect(await opened.axe()).toEqual([])
+    expect(await findBarriersOnPhone(page)).toEqual([])
+    await alarms.getByRole('link', { name: 'All alarms' }).click()
+    await expect(page.getByRole('heading', { level: 1, name: 'Alarms' })).toBeVisible()
+    await expect(page.getByRole('link', { name: 'Token nearly-gone.' })).toBeVisible()
+    expect(await opened.axe()).toEqual([])
+    expect(await findBarriersOnPhone(page)).toEqual([])
 
-      await page.getByRole('link', { name: 'Token nearly-gone.' }).click()
-      await expect(page.getByRole('heading', { level: 1 })).toHaveText('nearly-gone')
-      await page.goBack()
-      await page.getByRole('link', { name: 'Show these messages.' }).click()
-      await expect(page).toHaveURL(/view=attention/)
-      await page.getByRole('row').filter({ hasText: UNKNOWN_DELIVERED }).getByRole('link').first().click()
-      await page.getByRole('button', { name: 'It arrived' }).click()
-      await page.getByRole('dialog').getByRole('button', { name: 'It arrived' }).click()
-      await expect(page.getByRole('list', { name: 'What happened' })).toContainText('Resolved by a person')
+    await page.getByRole('link', { name: 'Token nearly-gone.' }).click()
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText('nearly-gone')
+    await page.goBack()
+    await page.getByRole('link', { name: 'Show these messages.' }).click()
+    await expect(page).toHaveURL(/view=attention/)
+    await page.getByRole('row').filter({ hasText: UNKNOWN_DELIVERED }).getByRole('link').first().click()
+    await page.getByRole('button', { name: 'It arrived' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'It arrived' }).click()
+    await expect(page.getByRole('list', { name: 'What happened' })).toContainText('Resolved by a person')
 
-      await opened.visit('/alarms')
-      const over = page.getByRole('row', { name: /^Over Nobody knows/ })
-      await expect(over).toContainText(', over ')
-      await expect(page.getByRole('link', { name: 'Show these messages.' })).toBeVisible()
-      expect(await opened.axe()).toEqual([])
-    },
-    LONG_MS,
-  )
+    await opened.visit('/alarms')
+    const over = page.getByRole('row', { name: /^Over Nobody knows/ })
+    await expect(over).toContainText(', over ')
+    await expect(page.getByRole('link', { name: 'Show these messages.' })).toBeVisible()
+    expect(await opened.axe()).toEqual([])
+  })
 })

@@ -1,36 +1,44 @@
 import assert from 'node:assert/strict'
+import { setTimeout } from 'node:timers/promises'
 import type { Page } from '@playwright/test'
-import { afterEach, beforeEach, describe, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { enginesOr } from '../support/browser/engines.ts'
 import { expect } from '../support/browser/expect.ts'
 import { findBarriersOnPhone } from '../support/browser/on-phone.ts'
-import { enginesOr, type OpenConsole, openConsole } from '../support/browser/open-console.ts'
+import { type ConsoleService, type OpenConsole, startConsole } from '../support/browser/open-console.ts'
 
 const ENGINES = enginesOr('PostgreSQL')
 const obstacle = whyNoBrowser()
 const NUMBER = '15550007777'
+const OTHER_NUMBER = '15550008888'
 const UNKNOWN_DELIVERED = '15550100003'
 const AWAY = '15550100006'
 const ANNA = '15551234567'
 
+let service: ConsoleService
 let opened: OpenConsole
 let page: Page
-let token: string | null
+let token: string
 
 describe.skipIf(obstacle !== null).each(ENGINES)(
   `connections and their lanes, on %s${skipNote(obstacle)}`,
   (engine) => {
+    beforeAll(async () => {
+      service = await startConsole({ engine })
+    })
+    afterAll(() => service?.close())
     beforeEach(async () => {
-      opened = await openConsole({ engine })
+      opened = await service.openAccount()
       page = opened.page
-      token = null
+      token = await opened.createToken('for-all')
     })
     // It throws when any page failed or broke its policy.
     afterEach(() => opened?.close())
 
     it('are added, watched, emptied and removed by hand', async () => {
-      await add()
+      await addByForm()
       assert.deepEqual(await opened.axe(), [])
 
       await send(UNKNOWN_DELIVERED)
@@ -77,11 +85,15 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
     })
 
     it('G5: say what is cancelled and what may have arrived all the same, of one and of many', async () => {
-      await add()
-      await opened.cli.run('connection', 'set', NUMBER, 'on_unconfirmed=resend', 'latency=2s')
       const rows = page.getByRole('region', { name: 'Lane', exact: true }).locator('tbody tr')
+      // Long enough for a busy machine to pause the connection meanwhile: the second attempt would be the last.
+      const settings = ['on_unconfirmed=resend', 'latency=15s']
+      const one = await addByCommand(NUMBER, ...settings)
+      const many = await addByCommand(OTHER_NUMBER, ...settings)
+      await pauseWhileHandedOver(one)
+      await pauseWhileHandedOver(many)
 
-      await pauseWhileHandedOver()
+      await opened.visit(one.path)
       await page.getByRole('button', { name: 'Cancel the message at position 1' }).click()
       await page
         .getByRole('dialog')
@@ -93,32 +105,37 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
         .waitFor()
       await expect(rows).toHaveCount(0)
 
-      await page.getByRole('button', { name: 'Resume' }).click()
-      await pauseWhileHandedOver()
-      await send(ANNA)
-      await send(ANNA)
+      await opened.visit(many.path)
+      await page.getByRole('button', { name: 'Cancel the message at position 1' }).waitFor()
+      await send(ANNA, OTHER_NUMBER)
+      await send(ANNA, OTHER_NUMBER)
       await expect(rows).toHaveCount(3)
       await page.getByRole('button', { name: 'Cancel all that waits' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Cancel all' }).click()
       await page
         .getByText(
-          `${NUMBER}: Cancelled 2 messages. 1 message may have arrived by an earlier attempt and is unconfirmed.`,
+          `${OTHER_NUMBER}: Cancelled 2 messages. 1 message may have arrived by an earlier attempt and is unconfirmed.`,
         )
         .waitFor()
       await expect(rows).toHaveCount(0)
     })
 
     it('say why they wait, are told to try at once, and remember what was set', async () => {
-      await add()
-      // Ten seconds later it would be over.
-      await send(AWAY)
+      await opened.visit((await addByCommand(NUMBER)).path)
+      // Each makes the sandbox be away for ten seconds: together long enough for a busy machine.
+      const away: string[] = []
+      for (let at = 0; at < 6; at++) away.push(await send(AWAY))
       await send(ANNA)
       await page.getByText('Why it waits: The connection cannot reach its network right now.').waitFor()
-      await expect(page.getByRole('region', { name: 'Lane', exact: true }).locator('tbody tr')).toHaveCount(2)
+      const rows = page.getByRole('region', { name: 'Lane', exact: true }).locator('tbody tr')
+      await expect(rows.first()).toContainText(AWAY)
+      await expect(rows.last()).toContainText(ANNA)
       await page.getByRole('button', { name: 'Retry now' }).click()
       await page.getByText('The wait is ended: the lane tries at once.').waitFor()
-      // The sandbox stays away for ten seconds after the first attempt, whoever is impatient.
-      await page.getByText('Ready').waitFor({ timeout: 40_000 })
+      // Those that were sent meanwhile can not be cancelled.
+      for (const id of away.slice(1)) await opened.cli.run('message', 'cancel', id)
+      // The sandbox stays away for ten seconds after the first attempt, however often it is tried.
+      await page.getByText('Ready').waitFor()
 
       await page.getByLabel('Least gap').fill('soon')
       await page.getByRole('button', { name: 'Save lane settings' }).click()
@@ -149,7 +166,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
     })
 
     it('ask before an old backlog goes out, and send it once a person has confirmed', async () => {
-      await add()
+      await opened.visit((await addByCommand(NUMBER)).path)
       await page.getByLabel('Confirm a backlog after').fill('1s')
       await page.getByRole('button', { name: 'Save lane settings' }).click()
       await page.getByText('Saved. It holds at once').waitFor()
@@ -181,7 +198,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
   },
 )
 
-async function add(): Promise<void> {
+async function addByForm(): Promise<void> {
   await opened.visit('/connections')
   await page.getByRole('link', { name: 'Add connection' }).click()
   await page.getByRole('heading', { level: 1, name: 'Add connection' }).waitFor()
@@ -194,31 +211,47 @@ async function add(): Promise<void> {
   await page.getByRole('heading', { level: 1, name: NUMBER }).waitFor()
 }
 
-/** What waits afterwards is one message whose only attempt came to nobody knows what. */
-async function pauseWhileHandedOver(): Promise<void> {
-  await send(UNKNOWN_DELIVERED)
-  await page.getByRole('group', { name: 'Being handed over now' }).getByText(UNKNOWN_DELIVERED).waitFor()
-  await page.getByRole('button', { name: 'Pause' }).click()
-  await page.getByRole('button', { name: 'Cancel the message at position 1' }).waitFor()
+interface Added {
+  readonly number: string
+  /** Of its page. */
+  readonly path: string
 }
 
-/** On a lane that stands still meanwhile, for longer than it may, by the clocks of both. */
+async function addByCommand(number: string, ...settings: readonly string[]): Promise<Added> {
+  const { account, cli } = opened
+  const words = ['connection', 'add', number, '--channel', 'sandbox', '--account', account]
+  const { id } = await cli.json<{ id: string }>(...words)
+  if (settings.length > 0) await cli.json('connection', 'set', number, ...settings, '--account', account)
+  return { number, path: `/connections/${id}` }
+}
+
+/** What waits once the attempt has ended is one message of which it is not known whether it arrived. */
+async function pauseWhileHandedOver({ number, path }: Added): Promise<void> {
+  await opened.visit(path)
+  await send(UNKNOWN_DELIVERED, number)
+  await page.getByRole('group', { name: 'Being handed over now' }).getByText(UNKNOWN_DELIVERED).waitFor()
+  await page.getByRole('button', { name: 'Pause' }).click()
+  await page.getByRole('button', { name: 'Resume' }).waitFor()
+}
+
+/** On a lane that is paused meanwhile, for longer than the second that it may take without being asked. */
 async function pileUp(count: number): Promise<void> {
   await page.getByRole('button', { name: 'Pause' }).click()
   await page.getByText('Why it waits: The connection is paused.').waitFor()
   for (let at = 0; at < count; at++) await send(ANNA)
-  await page.waitForTimeout(3_000)
+  await setTimeout(1_500)
   await page.getByRole('button', { name: 'Resume' }).click()
 }
 
-async function send(to: string): Promise<void> {
-  token ??= (await opened.cli.json<{ token: string }>('token', 'create', '--name', 'for-all', '--expires', '7d')).token
+/** Returns the message's id. */
+async function send(to: string, from = NUMBER): Promise<string> {
   const reply = await fetch(`${opened.url}/chat/api/v1/public/message/send`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-api-key': token },
-    body: JSON.stringify({ from: NUMBER, to, message: { type: 'message', message: 'Hello' } }),
+    body: JSON.stringify({ from, to, message: { type: 'message', message: 'Hello' } }),
   })
   assert.equal(reply.status, 200, await reply.text())
+  return reply.headers.get('x-message-id') ?? ''
 }
 
 /** An hour before and two after, by UTC. */

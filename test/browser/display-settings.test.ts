@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test'
-import { afterAll, beforeAll, describe, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
 import { expect } from '../support/browser/expect.ts'
@@ -18,7 +18,7 @@ describe.skipIf(obstacle !== null)(`how a browser shows things${skipNote(obstacl
     page = opened.page
   })
 
-  // It throws when any page failed or broke its policy.
+  afterEach(() => opened.checkPages())
   afterAll(() => opened?.close())
 
   async function choose(option: string, role: 'radio' | 'switch'): Promise<void> {
@@ -27,9 +27,7 @@ describe.skipIf(obstacle !== null)(`how a browser shows things${skipNote(obstacl
   }
 
   it('hides phone numbers once that was chosen, and shows them again', async () => {
-    const events = ['--event', 'messaging.send_message'] as const
-    const made = ['token', 'create', '--name', 'shop', '--expires', '7d', ...events] as const
-    const { token } = await opened.cli.json<{ token: string }>(...made)
+    const token = await opened.createToken('shop')
     const sent = await fetch(`${opened.url}/chat/api/v1/public/message/send`, {
       method: 'POST',
       headers: { 'x-api-key': token, 'content-type': 'application/json' },

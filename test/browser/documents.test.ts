@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Page } from '@playwright/test'
-import { afterAll, beforeAll, beforeEach, describe, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
 import { expect } from '../support/browser/expect.ts'
@@ -20,7 +20,7 @@ describe.skipIf(obstacle !== null)(`the documents in a browser${skipNote(obstacl
     opened = await openConsole({ hasPerson: false })
   })
 
-  // It throws when any page failed or broke its policy.
+  afterEach(() => opened.checkPages())
   afterAll(() => opened?.close())
 
   beforeEach(async () => {

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, it } from 'vitest'
+import type { Page } from '@playwright/test'
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
 import { expect } from '../support/browser/expect.ts'
@@ -34,17 +35,33 @@ describe.skipIf(obstacle !== null)(`every page${skipNote(obstacle)}`, () => {
     opened = await openConsole()
   })
 
-  // It throws when any page failed or broke its policy.
+  afterEach(() => opened.checkPages())
   afterAll(() => opened?.close())
 
-  it.each([
-    '/console/sign-in',
-    '/console/me',
-    '/console/set-up/dead',
-    '/console/invitation/dead',
-    '/console/reset-password/dead',
-  ])('%s has one heading and no barrier, light and dark, wide and on a phone', async (address) => {
-    await opened.page.goto(address)
+  describe('outside of the accounts', () => {
+    let stranger: Page
+
+    beforeAll(async () => {
+      stranger = await (await opened.openContext()).newPage()
+    })
+
+    it.each([
+      ['/console/sign-in', 'Keep me signed in'],
+      ['/console/set-up/dead', 'This link does not work'],
+      ['/console/invitation/dead', 'This link does not work'],
+      ['/console/reset-password/dead', 'This link does not work'],
+    ])('%s has one heading and no barrier, light and dark, wide and on a phone', async (address, words) => {
+      await stranger.goto(address)
+
+      await expect(stranger.getByText(words).first()).toBeVisible()
+      await expect(stranger.locator('h1')).toHaveCount(1)
+      expect(await opened.axe(stranger)).toEqual([])
+      expect(await findBarriersOnPhone(stranger)).toEqual([])
+    })
+  })
+
+  it('/console/me has one heading and no barrier, light and dark, wide and on a phone', async () => {
+    await opened.page.goto('/console/me')
 
     await expect(opened.page.locator('h1')).toHaveCount(1)
     expect(await opened.axe()).toEqual([])

@@ -1,22 +1,21 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import type { Page } from '@playwright/test'
-import { afterEach, beforeEach, describe, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { enginesOr } from '../support/browser/engines.ts'
 import { expect } from '../support/browser/expect.ts'
-import { enginesOr, type OpenConsole, openConsole } from '../support/browser/open-console.ts'
-import { addPerson, signInAs } from '../support/browser/person.ts'
+import { type ConsoleService, type OpenConsole, startConsole } from '../support/browser/open-console.ts'
+import { addPerson } from '../support/browser/person.ts'
 
 const ENGINES = enginesOr('SQLite')
 const obstacle = whyNoBrowser()
 const LIST = '/developer/logs'
 const FROM = '15550001000'
 const [FINE, REFUSED, UNKNOWN] = ['15551234567', '15550100001', '15550100004']
-// All that a page can do, with axe after each step.
-const LONG_MS = 240_000
-const ENDS_WITHIN = { timeout: 40_000 }
 
+let service: ConsoleService
 let opened: OpenConsole
 let page: Page
 let token: string
@@ -27,11 +26,6 @@ async function send(to: string, message: object = { type: 'message', message: 'H
     headers: { 'x-api-key': token, 'content-type': 'application/json', 'user-agent': 'shop/1.0' },
     body: JSON.stringify({ from: FROM, to, message }),
   })
-}
-
-async function makeToken(): Promise<string> {
-  const made = await opened.cli.json<{ token: string }>('token', 'create', '--name', 'web-shop', '--expires', '30d')
-  return made.token
 }
 
 function row(words: string | RegExp) {
@@ -47,167 +41,159 @@ async function takeFile(button: string): Promise<string> {
 }
 
 describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s${skipNote(obstacle)}`, (engine) => {
+  beforeAll(async () => {
+    service = await startConsole({ engine, environment: { NUNCIO_REFUSED_LOG_MB_PER_HOUR: '1' } })
+  })
+  afterAll(() => service?.close())
   beforeEach(async () => {
-    opened = await openConsole({ engine, environment: { NUNCIO_REFUSED_LOG_MB_PER_HOUR: '1' } })
+    opened = await service.openAccount()
     page = opened.page
   })
-  afterEach(() => opened.close())
+  // It throws when any page failed or broke its policy.
+  afterEach(() => opened?.close())
 
-  it(
-    'tell what became of each request, find it again, and are taken away as a file',
-    async () => {
-      await opened.visit(LIST)
-      await expect(page.getByRole('heading', { name: 'No requests yet' })).toBeVisible()
-      assert.deepEqual(await opened.axe(), [])
+  it('tell what became of each request, find it again, and are taken away as a file', async () => {
+    await opened.visit(LIST)
+    await expect(page.getByRole('heading', { name: 'No requests yet' })).toBeVisible()
 
-      token = await makeToken()
-      const fine = await send(FINE)
-      const id = fine.headers.get('x-message-id') ?? ''
-      assert.equal((await send(REFUSED)).status, 200)
-      assert.equal((await send(UNKNOWN)).status, 200)
-      assert.equal((await send('+1 555')).status, 400)
+    token = await opened.createToken('web-shop')
+    const fine = await send(FINE)
+    const id = fine.headers.get('x-message-id') ?? ''
+    assert.equal((await send(REFUSED)).status, 200)
+    assert.equal((await send(UNKNOWN)).status, 200)
+    assert.equal((await send('+1 555')).status, 400)
 
-      // By itself: the page is live.
-      await expect(row(FINE)).toContainText(/Published|Delivered|Read/, ENDS_WITHIN)
-      await expect(row(REFUSED)).toContainText('Failed', ENDS_WITHIN)
-      await expect(row(REFUSED)).toContainText('The network refuses this recipient for ever.')
-      await expect(row(UNKNOWN)).toContainText('Unconfirmed', ENDS_WITHIN)
-      const refused = row('HC-2 bad_request_400')
-      await expect(refused).toContainText('Refused')
-      await expect(refused).toContainText('to: number_malformed')
-      assert.deepEqual(await opened.axe(), [])
+    // By itself: the page is live.
+    await expect(row(FINE)).toContainText(/Published|Delivered|Read/)
+    await expect(row(REFUSED)).toContainText('Failed')
+    await expect(row(REFUSED)).toContainText('The network refuses this recipient for ever.')
+    await expect(row(UNKNOWN)).toContainText('Unconfirmed')
+    const refused = row('HC-2 bad_request_400')
+    await expect(refused).toContainText('Refused')
+    await expect(refused).toContainText('to: number_malformed')
+    assert.deepEqual(await opened.axe(), [])
 
-      await page.getByText('Needs attention').click()
-      await expect(page).toHaveURL(/view=attention/)
-      await expect(page.getByRole('row')).toHaveCount(2)
-      await expect(row(UNKNOWN)).toBeVisible()
-      await page.getByText('Rejected', { exact: true }).click()
-      await expect(row('HC-2')).toBeVisible()
-      await expect(page.getByRole('row')).toHaveCount(2)
+    await page.getByText('Needs attention').click()
+    await expect(page).toHaveURL(/view=attention/)
+    await expect(page.getByRole('row')).toHaveCount(2)
+    await expect(row(UNKNOWN)).toBeVisible()
+    await page.getByText('Rejected', { exact: true }).click()
+    await expect(row('HC-2')).toBeVisible()
+    await expect(page.getByRole('row')).toHaveCount(2)
 
-      // The address says what is shown: whoever gets the link sees the same.
-      await opened.visit(`${LIST}?state=FAILED&to=1555010*`)
-      await expect(row(REFUSED)).toBeVisible()
-      await expect(page.getByRole('row')).toHaveCount(2)
-      await expect(page.getByRole('button', { name: 'Remove the filter: Result: Failed' })).toBeVisible()
-      assert.deepEqual(await opened.axe(), [])
-      const failed = await takeFile('Export CSV')
-      assert.equal(failed.trimEnd().split('\r\n').length, 2)
-      assert.ok(failed.includes('recipient_refused'))
-      await page.getByRole('button', { name: 'Remove the filter: Result: Failed' }).click()
-      await expect(page.getByRole('row')).toHaveCount(3)
-      await page.getByRole('button', { name: 'Clear filters' }).click()
-      await expect(page.getByRole('row')).toHaveCount(5)
-      assert.equal((await takeFile('Export NDJSON')).trimEnd().split('\n').length, 4)
+    // The address says what is shown: whoever gets the link sees the same.
+    await opened.visit(`${LIST}?state=FAILED&to=1555010*`)
+    await expect(row(REFUSED)).toBeVisible()
+    await expect(page.getByRole('row')).toHaveCount(2)
+    await expect(page.getByRole('button', { name: 'Remove the filter: Result: Failed' })).toBeVisible()
+    assert.deepEqual(await opened.axe(), [])
+    const failed = await takeFile('Export CSV')
+    assert.equal(failed.trimEnd().split('\r\n').length, 2)
+    assert.ok(failed.includes('recipient_refused'))
+    await page.getByRole('button', { name: 'Remove the filter: Result: Failed' }).click()
+    await expect(page.getByRole('row')).toHaveCount(3)
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    await expect(page.getByRole('row')).toHaveCount(5)
+    assert.equal((await takeFile('Export NDJSON')).trimEnd().split('\n').length, 4)
 
-      await page.getByRole('searchbox').fill(id)
-      await page.keyboard.press('Enter')
-      await expect(page.getByRole('row')).toHaveCount(2)
-      await page.getByRole('button', { name: 'Clear filters' }).click()
-      await page.getByRole('button', { name: 'Filters', exact: true }).click()
-      const filters = page.getByRole('dialog', { name: 'Filters' })
-      await filters.getByLabel('Recipient').fill('+1555 0100*')
-      assert.deepEqual(await opened.axe(), [])
-      await filters.getByRole('button', { name: 'Show' }).click()
-      await expect(page).toHaveURL(/to=15550100(?:\*|%2A)/)
-      await expect(page.getByRole('row')).toHaveCount(3)
-      await opened.visit(`${LIST}?text=nothing-says-so`)
-      await expect(page.getByRole('heading', { name: 'Nothing matches these filters' })).toBeVisible()
-      assert.deepEqual(await opened.axe(), [])
-    },
-    LONG_MS,
-  )
+    await page.getByRole('searchbox').fill(id)
+    await page.keyboard.press('Enter')
+    await expect(page.getByRole('row')).toHaveCount(2)
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    await page.getByRole('button', { name: 'Filters', exact: true }).click()
+    const filters = page.getByRole('dialog', { name: 'Filters' })
+    await filters.getByLabel('Recipient').fill('+1555 0100*')
+    assert.deepEqual(await opened.axe(), [])
+    await filters.getByRole('button', { name: 'Show' }).click()
+    await expect(page).toHaveURL(/to=15550100(?:\*|%2A)/)
+    await expect(page.getByRole('row')).toHaveCount(3)
+    await opened.visit(`${LIST}?text=nothing-says-so`)
+    await expect(page.getByRole('heading', { name: 'Nothing matches these filters' })).toBeVisible()
+    assert.deepEqual(await opened.axe(), [])
+  })
 
-  it(
-    'tell the story of one message, by its id and by the keyboard, and let a person act on it',
-    async () => {
-      token = await makeToken()
-      const fine = await send(FINE)
-      const [id, requestId] = [fine.headers.get('x-message-id') ?? '', fine.headers.get('x-request-id') ?? '']
-      await send(REFUSED)
-      const unknown = (await send(UNKNOWN)).headers.get('x-message-id') ?? ''
+  it('tell the story of one message, by its id and by the keyboard, and let a person act on it', async () => {
+    token = await opened.createToken('web-shop')
+    const fine = await send(FINE)
+    const [id, requestId] = [fine.headers.get('x-message-id') ?? '', fine.headers.get('x-request-id') ?? '']
+    await send(REFUSED)
+    const unknown = (await send(UNKNOWN)).headers.get('x-message-id') ?? ''
 
-      await opened.visit(`${LIST}/${id}`)
-      await expect(page.getByRole('list', { name: 'What happened' })).toContainText('The network took it', ENDS_WITHIN)
-      await expect(page.getByText(/^The network took it .* after it was accepted/)).toBeVisible()
-      await expect(page.getByRole('link', { name: 'web-shop' })).toBeVisible()
-      await expect(page.getByText(requestId, { exact: true })).toBeVisible()
-      assert.deepEqual(await opened.axe(), [])
-      await page.getByRole('tab', { name: 'Request' }).click()
-      await expect(page.getByRole('group', { name: 'Body as it came' })).toContainText('Hello there')
-      await expect(page.getByRole('group', { name: /The same as curl/ })).toContainText('x-api-key: $API_TOKEN')
-      assert.ok(!(await page.content()).includes(token))
-      assert.deepEqual(await opened.axe(), [])
-      await page.getByRole('tab', { name: 'Reply' }).click()
-      await expect(page.getByRole('group', { name: 'Body of the reply' })).toContainText('success_200')
-      assert.deepEqual(await opened.axe(), [])
-      await opened.visit(`${LIST}/${requestId}`)
-      await expect(page.getByRole('heading', { level: 1 })).toHaveText(`Message ${id}`)
+    await opened.visit(`${LIST}/${id}`)
+    await expect(page.getByRole('list', { name: 'What happened' })).toContainText('The network took it')
+    await expect(page.getByText(/^The network took it .* after it was accepted/)).toBeVisible()
+    await expect(page.getByRole('link', { name: 'web-shop' })).toBeVisible()
+    await expect(page.getByText(requestId, { exact: true })).toBeVisible()
+    assert.deepEqual(await opened.axe(), [])
+    await page.getByRole('tab', { name: 'Request' }).click()
+    await expect(page.getByRole('group', { name: 'Body as it came' })).toContainText('Hello there')
+    await expect(page.getByRole('group', { name: /The same as curl/ })).toContainText('x-api-key: $API_TOKEN')
+    assert.ok(!(await page.content()).includes(token))
+    assert.deepEqual(await opened.axe(), [])
+    await page.getByRole('tab', { name: 'Reply' }).click()
+    await expect(page.getByRole('group', { name: 'Body of the reply' })).toContainText('success_200')
+    assert.deepEqual(await opened.axe(), [])
+    await opened.visit(`${LIST}/${requestId}`)
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText(`Message ${id}`)
 
-      await opened.visit(LIST)
-      await expect(row(UNKNOWN)).toContainText('Unconfirmed', ENDS_WITHIN)
-      await page.keyboard.press('j')
-      await page.keyboard.press('Enter')
-      await expect(page.getByRole('heading', { level: 1 })).toHaveText(`Message ${unknown}`)
-      await expect(page.getByText(/^Nobody knows whether it arrived/)).toBeVisible()
-      await expect(page.getByRole('button', { name: 'Older' })).toBeEnabled()
-      assert.deepEqual(await opened.axe(), [])
-      await page.getByRole('button', { name: 'It arrived' }).click()
-      await page.getByRole('dialog').getByRole('button', { name: 'It arrived' }).click()
-      await expect(page.getByRole('list', { name: 'What happened' })).toContainText('Resolved by a person')
-      // The page is asked again before the dialog goes, and while there is one, keys belong to it.
-      await expect(page.getByRole('dialog')).toHaveCount(0)
-      await page.keyboard.press('j')
-      await expect(page.getByText(/^It did not arrive\./)).toBeVisible()
-      await page.getByRole('button', { name: 'Retry' }).click()
-      await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click()
-      await expect(page.getByText(/^Made by a person to repeat another message\./)).toBeVisible()
-      await opened.visit(LIST)
-      await expect(row('By hand')).toBeVisible()
-    },
-    LONG_MS,
-  )
+    await opened.visit(LIST)
+    await expect(row(UNKNOWN)).toContainText('Unconfirmed')
+    await page.keyboard.press('j')
+    await page.keyboard.press('Enter')
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText(`Message ${unknown}`)
+    await expect(page.getByText(/^Nobody knows whether it arrived/)).toBeVisible()
+    await expect(page.getByRole('button', { name: 'Older' })).toBeEnabled()
+    assert.deepEqual(await opened.axe(), [])
+    await page.getByRole('button', { name: 'It arrived' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'It arrived' }).click()
+    await expect(page.getByRole('list', { name: 'What happened' })).toContainText('Resolved by a person')
+    // The page is asked again before the dialog goes, and while there is one, keys belong to it.
+    await expect(page.getByRole('dialog')).toHaveCount(0)
+    await page.keyboard.press('j')
+    await expect(page.getByText(/^It did not arrive\./)).toBeVisible()
+    await page.getByRole('button', { name: 'Retry' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click()
+    await expect(page.getByText(/^Made by a person to repeat another message\./)).toBeVisible()
+    await opened.visit(LIST)
+    await expect(row('By hand')).toBeVisible()
+  })
 
-  it(
-    'G10: say of requests that are not listed one by one how many were refused, and why',
-    async () => {
-      token = await makeToken()
-      const tooMuch = { type: 'message', message: 'x'.repeat(63_000) }
-      for (let sent = 0; sent < 30; sent++) assert.equal((await send('+1 555', tooMuch)).status, 400)
-      // What was counted is written when its minute is over, or the service stops.
-      await opened.service.stop()
-      await opened.service.start()
+  it('G10: say of requests that are not listed one by one how many were refused, and why', async () => {
+    token = await opened.createToken('web-shop')
+    const tooMuch = { type: 'message', message: 'x'.repeat(63_000) }
+    for (let sent = 0; sent < 30; sent++) assert.equal((await send('+1 555', tooMuch)).status, 400)
+    // What was counted is written when its minute is over, or the service stops.
+    await opened.service.stop()
+    await opened.service.start()
 
-      await opened.visit(LIST)
-      const sum = row('not listed one by one').first()
-      await expect(sum).toContainText(/\d+ requests?, not listed one by one/)
-      await expect(sum).toContainText('number_malformed')
-      assert.deepEqual(await opened.axe(), [])
-      await sum.getByRole('link').first().click()
-      await expect(page.getByRole('heading', { level: 1 })).toHaveText(/^\d+ requests?, refused alike$/)
-      await expect(page.getByText(/refused like this, and not listed one by one/).first()).toBeVisible()
-      await expect(page.getByText('First one received')).toBeVisible()
-      await expect(page.getByRole('tab', { name: 'Request' })).toHaveCount(0)
-      await expect(page.getByRole('tab', { name: 'Reply' })).toHaveCount(0)
-      await expect(page.getByRole('tabpanel')).toContainText('"summed"')
-      assert.deepEqual(await opened.axe(), [])
+    await opened.visit(LIST)
+    const sum = row('not listed one by one').first()
+    await expect(sum).toContainText(/\d+ requests?, not listed one by one/)
+    await expect(sum).toContainText('number_malformed')
+    assert.deepEqual(await opened.axe(), [])
+    await sum.getByRole('link').first().click()
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText(/^\d+ requests?, refused alike$/)
+    await expect(page.getByText(/refused like this, and not listed one by one/).first()).toBeVisible()
+    await expect(page.getByText('First one received')).toBeVisible()
+    await expect(page.getByRole('tab', { name: 'Request' })).toHaveCount(0)
+    await expect(page.getByRole('tab', { name: 'Reply' })).toHaveCount(0)
+    await expect(page.getByRole('tabpanel')).toContainText('"summed"')
+    assert.deepEqual(await opened.axe(), [])
 
-      const sums = await opened.cli.json<{ summed: { requests: number } | null }[]>('log', 'list')
-      assert.equal(
-        sums.reduce((all, { summed }) => all + (summed?.requests ?? 1), 0),
-        30,
-      )
-    },
-    LONG_MS,
-  )
+    const words = ['log', 'list', '--account', opened.account]
+    const sums = await opened.cli.json<{ summed: { requests: number } | null }[]>(...words)
+    assert.equal(
+      sums.reduce((all, { summed }) => all + (summed?.requests ?? 1), 0),
+      30,
+    )
+  })
 
   it('show a viewer neither recipients nor texts', async () => {
-    token = await makeToken()
+    token = await opened.createToken('web-shop')
     const id = (await send(FINE)).headers.get('x-message-id') ?? ''
     const viewer = { name: 'Vera Viewer', email: 'vera@example.com', password: 'copper window basket tundra' }
-    await addPerson(opened.cli, viewer, { role: 'viewer' })
-    const other = await (await opened.openContext()).newPage()
-    await signInAs(other, viewer)
+    await addPerson(opened.cli, viewer, { role: 'viewer', account: opened.account })
+    const other = await opened.openPageOf(viewer)
 
     await other.goto(`/console/a/${opened.account}${LIST}`)
     await expect(other.getByRole('row').filter({ hasText: '1555•••4567' })).toBeVisible()

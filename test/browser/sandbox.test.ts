@@ -1,25 +1,34 @@
 import assert from 'node:assert/strict'
 import type { Page } from '@playwright/test'
-import { afterEach, beforeEach, describe, it } from 'vitest'
-import { enginesOr, type OpenConsole, openConsole } from '../support/browser/open-console.ts'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest'
+import { skipNote } from '../support/black-box/skip-note.ts'
+import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { enginesOr } from '../support/browser/engines.ts'
+import { type ConsoleService, type OpenConsole, startConsole } from '../support/browser/open-console.ts'
 import { serveFiles, tinyPng } from '../support/journey/serve-files.ts'
 
 const ENGINES = enginesOr('PostgreSQL')
+const obstacle = whyNoBrowser()
 const ANNA = '15551234567'
 const LOST = '15550100004'
 const PICTURE = `document.querySelector('article img')`
 const PDF = Buffer.from('%PDF-1.4\n%%EOF\n')
 
+let service: ConsoleService
 let opened: OpenConsole
 let page: Page
 
-describe.each(ENGINES)('the sandbox inbox, on %s', (engine) => {
+describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skipNote(obstacle)}`, (engine) => {
+  beforeAll(async () => {
+    service = await startConsole({ engine, environment: { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' } })
+  })
+  afterAll(() => service?.close())
   beforeEach(async () => {
-    const environment = { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' }
-    opened = await openConsole({ engine, environment })
+    opened = await service.openAccount()
     page = opened.page
   })
-  afterEach(() => opened.close())
+  // It throws when any page failed or broke its policy.
+  afterEach(() => opened?.close())
 
   it('shows what was sent live and in order, from the form to the API log', async () => {
     const files = await serveFiles({
@@ -28,8 +37,7 @@ describe.each(ENGINES)('the sandbox inbox, on %s', (engine) => {
     })
     await opened.visit('/sandbox')
     await page.getByText('Nothing was delivered yet').waitFor()
-    assert.deepEqual(await opened.axe(), [])
-    await page.getByLabel('API token').fill(await createToken())
+    await page.getByLabel('API token').fill(await opened.createToken('browser'))
 
     await sendText(ANNA, 'Your parcel is here: https://files.example.com/not-fetched')
     await bubbles(1)
@@ -62,7 +70,7 @@ describe.each(ENGINES)('the sandbox inbox, on %s', (engine) => {
 
   it('shows the story of a recipient that fails on request, at one click', async () => {
     await opened.visit('/sandbox')
-    await page.getByLabel('API token').fill(await createToken())
+    await page.getByLabel('API token').fill(await opened.createToken('browser'))
 
     await page.getByRole('button', { name: `Send to ${LOST}` }).click()
 
@@ -80,7 +88,7 @@ describe.each(ENGINES)('the sandbox inbox, on %s', (engine) => {
 
     await form.getByRole('button', { name: 'Send' }).click()
     await page.getByText('Paste a token that may send messages').waitFor()
-    await page.getByLabel('API token').fill(await createToken())
+    await page.getByLabel('API token').fill(await opened.createToken('browser'))
     await page.getByLabel('To', { exact: true }).fill('+1 555')
     await form.getByRole('button', { name: 'Send' }).click()
 
@@ -89,7 +97,7 @@ describe.each(ENGINES)('the sandbox inbox, on %s', (engine) => {
   })
 
   it('fits a phone: first the chats, then one of them, and back', async () => {
-    const token = await createToken()
+    const token = await opened.createToken('browser')
     await post(token, ANNA, 'Hello')
     await page.setViewportSize({ width: 360, height: 740 })
     await opened.visit('/sandbox')
@@ -105,11 +113,6 @@ describe.each(ENGINES)('the sandbox inbox, on %s', (engine) => {
     await page.getByRole('link', { name: new RegExp(ANNA) }).waitFor()
   })
 })
-
-async function createToken(): Promise<string> {
-  const words = ['token', 'create', '--name', 'browser', '--expires', '7d']
-  return (await opened.cli.json<{ token: string }>(...words)).token
-}
 
 async function sendText(to: string, text: string): Promise<void> {
   await page.getByLabel('To', { exact: true }).fill(to)

@@ -2,23 +2,30 @@ import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, beforeAll, describe, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { enginesOr } from '../support/browser/engines.ts'
 import { expect } from '../support/browser/expect.ts'
 import { findBarriersOnPhone } from '../support/browser/on-phone.ts'
-import { type OpenConsole, openConsole } from '../support/browser/open-console.ts'
+import { type ConsoleService, type OpenConsole, startConsole } from '../support/browser/open-console.ts'
 
+const ENGINES = enginesOr('PostgreSQL')
 const obstacle = whyNoBrowser()
 
-describe.skipIf(obstacle !== null)(`webhooks in the browser${skipNote(obstacle)}`, () => {
+describe.skipIf(obstacle !== null).each(ENGINES)(`webhooks in the browser, on %s${skipNote(obstacle)}`, (engine) => {
+  let service: ConsoleService
   let opened: OpenConsole
 
   beforeAll(async () => {
-    opened = await openConsole({ environment: { NUNCIO_WEBHOOK_ALLOWED_PRIVATE: '127.0.0.0/8' } })
+    service = await startConsole({ engine, environment: { NUNCIO_WEBHOOK_ALLOWED_PRIVATE: '127.0.0.0/8' } })
   })
-
-  afterAll(() => opened?.close())
+  afterAll(() => service?.close())
+  beforeEach(async () => {
+    opened = await service.openAccount()
+  })
+  // It throws when any page failed or broke its policy.
+  afterEach(() => opened?.close())
 
   it('are added, tried, shown with each try, and disabled, without a barrier', async () => {
     const { page } = opened
@@ -39,7 +46,7 @@ describe.skipIf(obstacle !== null)(`webhooks in the browser${skipNote(obstacle)}
     await expect(page.getByText(/whsec_/)).toHaveCount(0)
     await page.getByRole('button', { name: 'Send a test' }).click()
     await page.getByRole('link', { name: 'webhook.test' }).click()
-    await expect(page.getByText(/^Try 1:/)).toBeVisible({ timeout: 20_000 })
+    await expect(page.getByText(/^Try 1:/)).toBeVisible()
     expect(await opened.axe()).toEqual([])
 
     await page.getByRole('link', { name: 'Webhook', exact: true }).click()
@@ -65,12 +72,12 @@ describe.skipIf(obstacle !== null)(`webhooks in the browser${skipNote(obstacle)}
     await page.getByRole('button', { name: 'I have taken it' }).click()
     await page.getByRole('button', { name: 'Send a test' }).click()
     await page.getByRole('link', { name: 'webhook.test' }).click()
-    await expect(page.getByText('Try 1: HTTP 200')).toBeVisible({ timeout: 20_000 })
+    await expect(page.getByText('Try 1: HTTP 200')).toBeVisible()
     await expect(page.getByText('Delivered', { exact: true })).toBeVisible()
     assert.equal(receiver.received.length, 1)
 
     await page.getByRole('button', { name: 'Replay' }).click()
-    await expect(page.getByText('Try 2: HTTP 200')).toBeVisible({ timeout: 20_000 })
+    await expect(page.getByText('Try 2: HTTP 200')).toBeVisible()
     const [first, second] = receiver.received
     assert.ok(first && second)
     assert.equal(second.headers['webhook-id'], first.headers['webhook-id'])

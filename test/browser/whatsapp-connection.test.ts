@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Page } from '@playwright/test'
-import { afterAll, beforeAll, describe, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
 import { expect } from '../support/browser/expect.ts'
@@ -34,7 +34,7 @@ describe.skipIf(obstacle !== null)(`a WhatsApp Cloud connection in the console${
     page = opened.page
   })
 
-  // It throws when any page failed or broke its policy.
+  afterEach(() => opened.checkPages())
   afterAll(async () => {
     await opened?.close()
     await simulator?.close()

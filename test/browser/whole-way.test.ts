@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { enginesOr } from '../support/browser/engines.ts'
 import { expect } from '../support/browser/expect.ts'
-import { ENGINES, type OpenConsole, openConsole } from '../support/browser/open-console.ts'
+import { type OpenConsole, openConsole } from '../support/browser/open-console.ts'
 import { readSetUpLink } from '../support/browser/set-up-link.ts'
 
+const ENGINES = enginesOr('SQLite')
 const obstacle = whyNoBrowser()
 
 /** As a program of a customer: over HTTP, with nothing but the token. */
@@ -18,9 +20,7 @@ async function send({ url }: OpenConsole, token: string): Promise<Response> {
 }
 
 describe.skipIf(obstacle !== null).each(ENGINES)(`a newcomer to the console, on %s${skipNote(obstacle)}`, (engine) => {
-  it('comes from the link of the first start to a message, sees it published, and takes the token away again', {
-    timeout: 180_000,
-  }, async () => {
+  it('comes from the link of the first start to a message, sees it published, and takes the token away again', async () => {
     const opened = await openConsole({ engine, hasPerson: false })
     try {
       const { page } = opened

@@ -1,96 +1,129 @@
-import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from '@playwright/test'
-import { findFreePort } from '../black-box/free-port.ts'
-import { NuncioCli } from '../black-box/nuncio-cli.ts'
-import { NuncioProcess } from '../black-box/nuncio-process.ts'
-import { openTestFolder } from '../black-box/test-folder.ts'
-import { openTestDatabase } from '../postgres/test-database.ts'
+import type { NuncioProcess } from '../black-box/nuncio-process.ts'
+import { QuickCli } from '../black-box/quick-cli.ts'
 import { borrowBrowser } from './chromium.ts'
 import { findBarriers } from './find-barriers.ts'
 import { PageWatch } from './page-watch.ts'
-import { addPerson, type Person, signInAs } from './person.ts'
+import { addPerson, join, type Person, type StoredSession, signIn } from './person.ts'
+import { type ServicePlan, startService } from './start-serving.ts'
 
-export const ENGINES = ['SQLite', 'PostgreSQL'] as const
-export type EngineName = (typeof ENGINES)[number]
-
-/**
- * Both, unless `BROWSER_TESTS_ON=one` says that there is no time for that, as on a machine of CI that starts processes
- * slowly. What a page shows comes from the console's API, which has tests of its own on both.
- */
-export function enginesOr(one: EngineName): readonly EngineName[] {
-  return process.env['BROWSER_TESTS_ON'] === 'one' ? [one] : ENGINES
-}
-
-interface ConsolePlan {
-  readonly engine?: EngineName
-  readonly environment?: Readonly<Record<string, string>>
-  /** False: nobody is there yet, as at the first start. */
+interface ConsolePlan extends ServicePlan {
+  /** False: there is no person yet, as at the first start. */
   readonly hasPerson?: boolean
-  readonly viewport?: { readonly width: number; readonly height: number }
 }
 
-/** A real service on data of its own, and a browser in front of it. */
-export interface OpenConsole {
-  /** Of the service, without a slash at its end. */
+interface AccountPlan {
+  /** True: without the connection and the token that the first start makes in the first account. */
+  readonly isEmpty?: boolean
+  /** Of this account only; left out: the owner of all the others. */
+  readonly owner?: Person
+}
+
+/** A real service on data of its own, for one test after another. */
+export interface ConsoleService {
+  /** Without a slash at its end. */
   readonly url: string
   readonly service: NuncioProcess
-  readonly cli: NuncioCli
+  readonly cli: QuickCli
+  readonly browser: Browser
+  /** A new account, for tests that must not see each other's data. */
+  openAccount(plan?: AccountPlan): Promise<OpenConsole>
+  /** The account that the first start has made. */
+  openFirstAccount(): Promise<OpenConsole>
+  close(): Promise<void>
+}
+
+/** What one test needs: an account, and a browser in front of it that keeps nothing of other tests. */
+export interface OpenConsole {
+  readonly url: string
+  readonly service: NuncioProcess
+  readonly cli: QuickCli
+  readonly browser: Browser
   /** Signed in as `person`, unless there is none. */
   readonly page: Page
   readonly person: Person
   /** The account's id, as in the addresses of its pages. */
   readonly account: string
-  readonly browser: Browser
-  /** Another browser, so to speak: nobody is signed in there. It is watched like the first. */
+  /** Another browser, so to speak: no one is signed in there. It is watched like the first. */
   openContext(): Promise<BrowserContext>
+  /** Another browser, in which this person is signed in. */
+  openPageOf(person: Person): Promise<Page>
   /** Opens a page of the account, such as `/developer/tokens`, and waits for its heading. */
   visit(path: string): Promise<void>
   /** What axe finds on the page, light and dark; a test expects it to be empty. */
   axe(page?: Page): Promise<string[]>
-  /** Ends all. Throws when any page failed, or broke its policy. */
+  /** Creates a token of the account that may send for 7 days, and returns it. */
+  createToken(name: string): Promise<string>
+  /** Throws when any page failed, or broke its policy, since this was last asked. */
+  checkPages(): void
+  /** Ends what was opened here. Throws as `checkPages` does. */
   close(): Promise<void>
 }
 
 const OWNER: Person = { name: 'Olivia Owner', email: 'olivia@example.com', password: 'violet tractor napkin orbit' }
+const NUMBER = '15550001000'
 const DESKTOP = { width: 1280, height: 800 }
+// Only against what never comes: a page may take long on a busy machine.
+const LONGEST_STEP_MS = 60_000
+// Sensitive acts need a proof of the last five minutes, so a test begins with one that is not much older than itself.
+const SESSION_REUSED_FOR_MS = 60_000
 
+/** For tests that need a service of their own. It ends with the console. */
 export async function openConsole(plan: ConsolePlan = {}): Promise<OpenConsole> {
+  const service = await startConsole(plan)
+  try {
+    const opened = await ((plan.hasPerson ?? true) ? service.openFirstAccount() : openBrowser(service, ''))
+    const close = async () => {
+      await service.close()
+      opened.checkPages()
+    }
+    return { ...opened, close }
+  } catch (error) {
+    await service.close()
+    throw error
+  }
+}
+
+/** A service with an owner, unless the plan says otherwise. */
+export async function startConsole(plan: ConsolePlan = {}): Promise<ConsoleService> {
   const closers: (() => Promise<void> | void)[] = []
   const closeAll = async () => {
     for (const close of closers.splice(0).reverse()) await close()
   }
   try {
-    const { service, cli } = await startService(plan, closers)
-    const { browser, giveBack } = await borrowBrowser()
-    closers.push(giveBack)
-    const watch = new PageWatch()
-    const openContext = async () => {
-      const context = await browser.newContext({
-        baseURL: service.url,
-        viewport: plan.viewport ?? DESKTOP,
-        reducedMotion: 'reduce',
-      })
-      context.setDefaultTimeout(20_000)
-      await watch.start(context)
-      return context
-    }
-    const page = await (await openContext()).newPage()
     const hasPerson = plan.hasPerson ?? true
-    const account = hasPerson ? await addPerson(cli, OWNER) : ''
-    if (hasPerson) await signInAs(page, OWNER)
+    const steps = [
+      startService(plan, closers),
+      borrowBrowser(),
+      hasPerson ? QuickCli.load() : Promise.resolve(),
+    ] as const
+    // What one of them has started is ended also when another fails.
+    await Promise.allSettled(steps)
+    const [{ service, cli }, { browser, giveBack }] = await Promise.all(steps)
+    closers.push(giveBack)
+    const place = { url: service.url, service, cli, browser }
+    if (hasPerson) await addPerson(cli, OWNER)
+    const sessions = new OwnerSession(service.url)
+    let accounts = 0
     return {
-      url: service.url,
-      ...{ service, cli, page, person: OWNER, account, browser, openContext },
-      visit: async (path) => {
-        await page.goto(`/console/a/${account}${path}`)
-        await page.locator('[data-page-title]').waitFor()
+      ...place,
+      openAccount: async ({ isEmpty = false, owner } = {}) => {
+        accounts += 1
+        const account = await createAccount(cli, { name: `Account ${accounts}`, isEmpty })
+        if (owner) {
+          await addPerson(cli, owner, { account })
+          return await openBrowser(place, account, { person: owner, session: await signIn(place.url, owner) })
+        }
+        const session = await sessions.get()
+        await join(place.url, { link: await invite(cli, account), session })
+        return await openBrowser(place, account, { person: OWNER, session })
       },
-      axe: (other = page) => findBarriers(other),
-      close: async () => {
-        await closeAll()
-        const faults = watch.takeFaults()
-        if (faults.length > 0) throw new Error(`Pages did what they must not:\n${faults.join('\n')}`)
+      openFirstAccount: async () => {
+        const [first] = await cli.json<{ id: string }[]>('account', 'list')
+        if (!first) throw new Error('The first start has made no account')
+        return await openBrowser(place, first.id, { person: OWNER, session: await sessions.get() })
       },
+      close: closeAll,
     }
   } catch (error) {
     await closeAll()
@@ -98,19 +131,83 @@ export async function openConsole(plan: ConsolePlan = {}): Promise<OpenConsole> 
   }
 }
 
-async function startService(plan: ConsolePlan, closers: (() => Promise<void> | void)[]) {
-  const folder = openTestFolder()
-  closers.push(() => folder.remove())
-  const environment: Record<string, string> = { ...plan.environment }
-  if (plan.engine === 'PostgreSQL') {
-    const database = await openTestDatabase()
-    closers.push(() => database.drop())
-    environment['NUNCIO_DATABASE_URL'] = database.url
+class OwnerSession {
+  readonly #url: string
+  #session: StoredSession | null = null
+  #signedInAt = 0
+
+  constructor(url: string) {
+    this.#url = url
   }
-  const dataDir = join(folder.path, 'data')
-  const place = { dataDir, workDir: folder.path, environment }
-  const service = new NuncioProcess({ ...place, port: await findFreePort(), onStart: (pid) => folder.remember(pid) })
-  closers.push(() => service.stop())
-  await service.start()
-  return { service, cli: new NuncioCli(place) }
+
+  async get(): Promise<StoredSession> {
+    if (this.#session && performance.now() - this.#signedInAt < SESSION_REUSED_FOR_MS) return this.#session
+    this.#signedInAt = performance.now()
+    this.#session = await signIn(this.#url, OWNER)
+    return this.#session
+  }
+}
+
+async function createAccount(
+  cli: QuickCli,
+  { name, isEmpty }: { readonly name: string; readonly isEmpty: boolean },
+): Promise<string> {
+  const { id } = await cli.json<{ id: string }>('account', 'create', name)
+  if (isEmpty) return id
+  await cli.json('connection', 'add', NUMBER, '--channel', 'sandbox', '--account', id)
+  await cli.json('token', 'create', '--name', 'first token', '--expires', '30d', '--account', id)
+  return id
+}
+
+/** Returns the secret of a link that makes the owner an owner of this account, too. */
+async function invite(cli: QuickCli, account: string): Promise<string> {
+  const { url } = await cli.json<{ url: string }>('user', 'add', OWNER.email, '--role', 'owner', '--account', account)
+  return url.slice(url.lastIndexOf('/') + 1)
+}
+
+type Place = Pick<ConsoleService, 'url' | 'service' | 'cli' | 'browser'>
+
+async function openBrowser(
+  place: Place,
+  account: string,
+  signedIn: { readonly person: Person; readonly session?: StoredSession } = { person: OWNER },
+): Promise<OpenConsole> {
+  const { url, cli, browser } = place
+  const watch = new PageWatch()
+  const contexts: BrowserContext[] = []
+  const open = async (session?: StoredSession) => {
+    const context = await browser.newContext({
+      baseURL: url,
+      viewport: DESKTOP,
+      reducedMotion: 'reduce',
+      ...(session && { storageState: session }),
+    })
+    contexts.push(context)
+    context.setDefaultTimeout(LONGEST_STEP_MS)
+    await watch.start(context)
+    return context
+  }
+  const page = await (await open(signedIn.session)).newPage()
+  const checkPages = () => {
+    const faults = watch.takeFaults()
+    if (faults.length > 0) throw new Error(`Pages did what they must not:\n${faults.join('\n')}`)
+  }
+  return {
+    ...{ ...place, page, person: signedIn.person, account, checkPages },
+    openContext: () => open(),
+    openPageOf: async (person) => (await open(await signIn(url, person))).newPage(),
+    visit: async (path) => {
+      await page.goto(`/console/a/${account}${path}`)
+      await page.locator('[data-page-title]').waitFor()
+    },
+    axe: (other = page) => findBarriers(other),
+    createToken: async (name) => {
+      const words = ['token', 'create', '--name', name, '--expires', '7d', '--account', account]
+      return (await cli.json<{ token: string }>(...words)).token
+    },
+    close: async () => {
+      for (const context of contexts) await context.close()
+      checkPages()
+    },
+  }
 }

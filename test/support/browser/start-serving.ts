@@ -1,0 +1,34 @@
+import { join } from 'node:path'
+import { findFreePort } from '../black-box/free-port.ts'
+import { NuncioProcess } from '../black-box/nuncio-process.ts'
+import { QuickCli } from '../black-box/quick-cli.ts'
+import { openTestFolder } from '../black-box/test-folder.ts'
+import { openTestDatabase } from '../postgres/test-database.ts'
+import type { EngineName } from './engines.ts'
+
+export interface ServicePlan {
+  readonly engine?: EngineName
+  readonly environment?: Readonly<Record<string, string>>
+}
+
+/** A service that runs on data of its own, and its command line. What ends them is added to `closers`. */
+export async function startService(
+  { engine = 'SQLite', environment = {} }: ServicePlan,
+  closers: (() => Promise<void> | void)[],
+): Promise<{ readonly service: NuncioProcess; readonly cli: QuickCli }> {
+  const folder = openTestFolder()
+  closers.push(() => folder.remove())
+  const database = engine === 'PostgreSQL' ? await openTestDatabase() : null
+  if (database) closers.push(() => database.drop())
+  const dataDir = join(folder.path, 'data')
+  const service = new NuncioProcess({
+    dataDir,
+    workDir: folder.path,
+    environment: { ...environment, ...(database && { NUNCIO_DATABASE_URL: database.url }) },
+    port: await findFreePort(),
+    onStart: (pid) => folder.remember(pid),
+  })
+  closers.push(() => service.stop())
+  await service.start()
+  return { service, cli: new QuickCli({ dataDir, environment, ...(database && { databaseUrl: database.url }) }) }
+}
