@@ -49,7 +49,7 @@ describe('quiet hours', () => {
 
   it('never end in the past, whatever the minute and the place', () => {
     for (const timeZone of ['Europe/Berlin', 'America/St_Johns', 'Australia/Lord_Howe', 'Asia/Kathmandu']) {
-      for (let now = Date.UTC(2026, 0, 1); now < Date.UTC(2027, 0, 1); now += 47 * 60_000 + 123) {
+      for (let now = Date.UTC(2026, 0, 1); now < Date.UTC(2027, 0, 1); now += 187 * 60_000 + 123) {
         const until = endOfQuietHours({ ...NIGHT, timeZone }, now)
         if (until !== null) assert.ok(until > now && until <= now + 10 * 3_600_000, `${timeZone} ${now}`)
       }

@@ -4,8 +4,6 @@ import { codesOf } from './raw-connection.ts'
 import { GOOD_BODY, type ServerUnderTest, WAYS } from './server-under-test.ts'
 import { until } from './until.ts'
 
-const SHORT_TIMES = { headersTimeoutMs: 1_500, requestTimeoutMs: 2_000, checkIntervalMs: 50 }
-
 /** Requests for so many pages of 30 KB: more than the system keeps of them for a caller who does not read. */
 function largePages(server: ServerUnderTest, count: number): Buffer[] {
   return Array.from({ length: count }, () => server.write({ method: 'GET', target: '/openapi.json', body: '' }))
@@ -86,21 +84,6 @@ describe.each(WAYS)('a connection over $way', ({ withServer }) => {
     })
   })
 
-  it('may be read slowly', async () => {
-    // All of it takes longer than that.
-    await withServer({ limits: { replyStallMs: 4_000 } }, async (server) => {
-      const connection = await server.connect()
-      connection.send(Buffer.concat(largePages(server, 300)))
-
-      for (let taken = 0; taken < 300; taken++) {
-        assert.equal((await connection.nextReply())?.status, 200)
-        connection.stopReading()
-        await new Promise((resolve) => setTimeout(resolve, 20))
-        connection.readOn()
-      }
-    })
-  })
-
   it('may bring a request byte by byte', async () => {
     await withServer({}, async (server) => {
       const connection = await server.connect()
@@ -173,62 +156,7 @@ describe.each(WAYS)('a connection over $way', ({ withServer }) => {
   })
 })
 
-describe.each(WAYS)('a slow caller over $way', ({ withServer }) => {
-  it.each([
-    ['with nothing', ''],
-    ['in the headers', 'POST /chat/api/v1/public/message/send HTTP/1.1\r\nHost: a\r\n'],
-  ])('is told so and cut off: %s', async (_, bytes) => {
-    await withServer({ limits: SHORT_TIMES }, async (server) => {
-      const connection = await server.connect()
-      connection.send(bytes)
-
-      const reply = await connection.nextReply()
-
-      assert.equal(reply?.status, 408)
-      assert.deepEqual(codesOf(reply), ['request_too_slow'])
-      assert.equal(await connection.untilClosed(), '')
-    })
-  })
-
-  it('in the body is told so and cut off, and the API log has it', async () => {
-    await withServer({ limits: SHORT_TIMES }, async (server) => {
-      const connection = await server.connect()
-      connection.send(server.write().subarray(0, -1))
-
-      const reply = await connection.nextReply()
-
-      assert.equal(reply?.status, 408)
-      assert.deepEqual(codesOf(reply), ['request_too_slow'])
-      assert.equal(await connection.untilClosed(), '')
-      assert.deepEqual(
-        server.intake.refused.map(({ status, body }) => ({ status, body })),
-        [{ status: 408, body: null }],
-      )
-    })
-  })
-
-  it('whose body comes whole while it is being refused has sent nothing all the same', async () => {
-    await withServer({ limits: SHORT_TIMES }, async (server) => {
-      const refusing = Promise.withResolvers<void>()
-      const logged = Promise.withResolvers<boolean>()
-      server.intake.logRefused = () => {
-        refusing.resolve()
-        return logged.promise
-      }
-      const connection = await server.connect()
-      const request = server.write()
-      connection.send(request.subarray(0, -1))
-      await refusing.promise
-      connection.send(request.subarray(-1))
-      // The next request on another connection: by then the last byte has been read.
-      await server.ask({ headers: { 'x-api-key': null } })
-      logged.resolve(true)
-
-      assert.equal((await connection.nextReply())?.status, 408)
-      assert.deepEqual(server.intake.accepted, [])
-    })
-  })
-
+describe.each(WAYS)('a caller over $way', ({ withServer }) => {
   it('who goes away in the middle leaves a line in the API log', async () => {
     await withServer({}, async (server) => {
       const connection = await server.connect()
