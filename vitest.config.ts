@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import { PROJECTS } from './scripts/tiers/test-projects.ts'
+import { PROJECTS, TIERS } from './scripts/tiers/test-projects.ts'
 import { TierReporter } from './scripts/tiers/tier-reporter.ts'
 
 const TEST_FILES = '**/*.test.{ts,tsx}'
@@ -28,7 +28,9 @@ export default defineConfig({
         ],
         maxWorkers: workers,
         isolate: isIsolated,
-        sequence: { groupOrder: index },
+        sequence: {
+          groupOrder: Object.values(TIERS).findIndex((projects: readonly string[]) => projects.includes(name)),
+        },
       },
     })),
   },

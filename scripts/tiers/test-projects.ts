@@ -39,17 +39,15 @@ export const PROJECTS: readonly TestProject[] = [
     workers: MANY,
     isIsolated: false,
   },
-  // Each file has a browser and a service of its own, which wait for each other most of the time.
-  { name: 'browser', files: ['test/browser/**'], workers: 2, isIsolated: true },
   // Power cuts, full disks, kills. Each needs the machine to itself.
   { name: 'faults', files: ['test/faults/**'], workers: 1, isIsolated: true },
-  { name: 'journeys', files: ['test/**'], workers: MANY, isIsolated: true },
+  { name: 'e2e', files: ['test/**'], workers: MANY, isIsolated: true },
 ]
 
-/** The projects of each tier, in the order in which they run. */
+/** The projects of each tier. Those of one tier run at once. */
 export const TIERS = {
   test: ['test'],
-  e2e: ['journeys', 'deploy', 'browser'],
+  e2e: ['e2e', 'deploy'],
   faults: ['faults'],
   scale: ['scale'],
   harness: ['harness'],
