@@ -7,9 +7,9 @@ import { setTimeout } from 'node:timers/promises'
 import { describe, it, vi } from 'vitest'
 import { judgeRun } from '../support/black-box/judge-run.ts'
 import { Load } from '../support/black-box/load.ts'
-import { NuncioCli } from '../support/black-box/nuncio-cli.ts'
 import { nuncioEnvironment, nuncioMain } from '../support/black-box/nuncio-environment.ts'
 import { printTable } from '../support/black-box/print-table.ts'
+import { QuickCli } from '../support/black-box/quick-cli.ts'
 import { createRandom } from '../support/black-box/random.ts'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
@@ -63,7 +63,7 @@ function recordedIn(world: World, environment: Environment) {
 async function lookInto({ workDir, dataDir }: World, path: string, environment: Environment): Promise<Set<string>> {
   const other = join(workDir, `look-${Math.random()}`)
   const keyRing = { NUNCIO_KEY_RING_FILE: join(dataDir, 'keys', 'key-ring.json') }
-  const cli = new NuncioCli({ dataDir: other, workDir, environment: { ...environment, ...keyRing } })
+  const cli = new QuickCli({ dataDir: other, environment: { ...environment, ...keyRing } })
   await cli.json('restore', path)
   const { isSound, findings } = await cli.json<{ isSound: boolean; findings: unknown }>('verify')
   assert.ok(isSound, JSON.stringify(findings))

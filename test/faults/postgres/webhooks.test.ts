@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { openCluster } from '../../support/black-box/cluster.ts'
-import { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
+import { QuickCli } from '../../support/black-box/quick-cli.ts'
 import { createRandom } from '../../support/black-box/random.ts'
 import { MAY_POST_HERE, openWebhookReceiver, postWhileKilled } from '../../support/black-box/webhook-receiver.ts'
 import { readRounds, readSeed } from '../run-length.ts'
@@ -21,8 +21,8 @@ describe('kill -9 of workers on PostgreSQL while they post to webhooks', () => {
         environment: MAY_POST_HERE,
       })
       try {
-        const { services, client, connections, databaseUrl } = cluster
-        const cli = new NuncioCli({ ...cluster, environment: { ...MAY_POST_HERE, NUNCIO_DATABASE_URL: databaseUrl } })
+        const { services, client, connections } = cluster
+        const cli = new QuickCli({ ...cluster, environment: MAY_POST_HERE })
         const kill = async (round: number) => {
           // The other goes on, and takes over what this one had begun.
           const service = services[round % services.length]

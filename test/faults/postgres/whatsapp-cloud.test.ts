@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest'
 import { openCluster } from '../../support/black-box/cluster.ts'
-import { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
+import { QuickCli } from '../../support/black-box/quick-cli.ts'
 import { readRounds, readSeed } from '../run-length.ts'
 import { networkSettings, openNetwork } from '../whatsapp-cloud/cloud-run.ts'
 import { sendThroughTrouble } from '../whatsapp-cloud/send-through-trouble.ts'
@@ -18,8 +18,8 @@ describe('an unreliable WhatsApp Cloud, several workers', () => {
       const environment = networkSettings(simulator.url)
       const cluster = await openCluster({ workers: WORKERS, connections: 0, environment })
       try {
-        const { services, databaseUrl } = cluster
-        const cli = new NuncioCli({ ...cluster, environment: { ...environment, NUNCIO_DATABASE_URL: databaseUrl } })
+        const { services } = cluster
+        const cli = new QuickCli({ ...cluster, environment })
         const serviceUrls = services.map(({ url }) => url)
         await sendThroughTrouble({
           title: 'WhatsApp Cloud, PostgreSQL',

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { findFreePort } from './free-port.ts'
-import { NuncioCli } from './nuncio-cli.ts'
+import type { NuncioCli } from './nuncio-cli.ts'
 import { NuncioProcess } from './nuncio-process.ts'
+import { QuickCli } from './quick-cli.ts'
 import { SendClient } from './send-client.ts'
 import { openTestFolder } from './test-folder.ts'
 
@@ -20,7 +21,7 @@ export interface WorldPlan {
 /** A running service with connections and a token, and all that a run needs to use and judge it. */
 export interface World {
   readonly service: NuncioProcess
-  readonly cli: NuncioCli
+  readonly cli: QuickCli
   readonly client: SendClient
   readonly token: string
   readonly connections: readonly string[]
@@ -41,7 +42,7 @@ export async function openWorld(plan: WorldPlan): Promise<World> {
     serveArguments: plan.serveArguments ?? [],
     onStart: (pid) => folder?.remember(pid),
   })
-  const cli = new NuncioCli({ dataDir, workDir, environment: plan.environment ?? {} })
+  const cli = new QuickCli({ dataDir, environment: plan.environment ?? {} })
   const close = async () => {
     await service.stop()
     folder?.remove()
