@@ -91,7 +91,7 @@ function nameIn(url: string): string {
 
 function parseBaseUrl(given: string | undefined): string | null {
   if (given === undefined) return null
-  if (/^https?:\/\//i.test(given) && URL.canParse(given)) return given.replace(/\/+$/, '')
+  if (/^https?:\/\//i.test(given) && URL.canParse(given)) return given.replace(/(?<!\/)\/+$/, '')
   throw new Refusal('argument_invalid', '--url must start with http:// or https://.', '--url')
 }
 

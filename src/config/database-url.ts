@@ -55,7 +55,8 @@ function faultOfPostgresUrl(text: string): string | null {
   const url = URL.canParse(text) ? new URL(text) : null
   const unescaped =
     'a sign in its user name or password has a meaning in URLs: write / as %2F, ? as %3F, # as %23, @ as %40 and % as %25.'
-  if (/^[^:]+:\/\/[^@]*[/?#][^@]*@/.test(text) || text.includes('#') || text.split('@').length > 2) return unescaped
+  const [, beforeHost = ''] = /^[^:]+:\/\/([^@]*)@/.exec(text) ?? []
+  if (/[/?#]/.test(beforeHost) || text.includes('#') || text.split('@').length > 2) return unescaped
   if (!url || !/^postgres(ql)?:\/\//i.test(text)) return `it must be ${POSTGRES_FORM}.`
   if (![url.username, url.password, url.pathname].every(isDecodable)) return unescaped
   if (!url.hostname && !url.searchParams.get('host')) return `it names no host: it must be ${POSTGRES_FORM}.`

@@ -78,7 +78,7 @@ export const baseUrl: SettingKind<string | null> = kind(
   (text) => {
     const url = /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : null
     if (!url || url.username || url.password || url.search || url.hash) return null
-    return url.href.replace(/\/+$/, '')
+    return url.href.replace(/(?<!\/)\/+$/, '')
   },
 )
 

@@ -35,7 +35,6 @@ const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/
 // line and paragraph separators, and the characters that override or embed a writing direction.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
 const UNFIT_FOR_NAME = /[/\\\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/
-const HAS_EXTENSION = /[^.\s][^.]*\.[^.\s]+$/
 const WEB_ADDRESS = /^https?:\/\//i
 
 // The same rules as patterns, for who reads the document and not this file. What a pattern cannot say (bytes, half
@@ -120,8 +119,15 @@ export function judgeName(name: string): Finding | null {
   }
   const unfit = UNFIT_FOR_NAME.exec(name)
   if (unfit) return badName(`holds ${nameOf(unfit[0])}, which is not allowed`)
-  if (!HAS_EXTENSION.test(name)) return badName('has no extension; end it with one, such as .jpg or .pdf')
+  if (!hasExtension(name)) return badName('has no extension; end it with one, such as .jpg or .pdf')
   return judgeUnicode(name)
+}
+
+/** Between the last two dots there is more than blanks, and after the last one no blank. As one pattern it would be quadratic. */
+function hasExtension(name: string): boolean {
+  const lastDot = name.lastIndexOf('.')
+  const stem = name.slice(0, Math.max(lastDot, 0))
+  return NOT_WHITE.test(stem.slice(stem.lastIndexOf('.') + 1)) && /^\S+$/.test(name.slice(lastDot + 1))
 }
 
 function badName(what: string): Finding {

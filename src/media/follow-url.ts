@@ -1,4 +1,4 @@
-import { type JudgedUrl, judgeMediaUrl, type OperatorRanges } from '../core/media-address/judge-url.ts'
+import { type JudgedUrl, judgeMediaUrl, type OperatorRanges, parseWebUrl } from '../core/media-address/judge-url.ts'
 import type { AddressGuard } from './address-guard.ts'
 import { locateHost } from './locate-host.ts'
 import { behindRedirects, MediaProblem } from './media-problem.ts'
@@ -63,7 +63,7 @@ function judgeRedirect(response: OpenResponse, from: JudgedUrl, rules: FollowRul
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
   if (/[\u0000-\u001f\u007f\\]/.test(location)) throw refusedRedirect()
   // Header bytes come as Latin-1, one character each; hosts write UTF-8.
-  const resolved = URL.parse(Buffer.from(location, 'latin1').toString('utf8'), from.url)
+  const resolved = parseWebUrl(Buffer.from(location, 'latin1').toString('utf8'), from.url)
   if (!resolved) throw new MediaProblem('media_protocol', 'The media host redirects to something that is not a URL.')
   // Whoever reads the plain connection could replace the file, though the message asked for a safe one.
   if (from.isTls && resolved.protocol !== 'https:') throw refusedRedirect()

@@ -46,12 +46,26 @@ function atLeast<Header extends { readonly length: number }>(least: number, head
   return header.length >= least ? header : null
 }
 
-/** Each track says in its `hdlr` box what it is: version and flags, four zero bytes, then `soun` or `vide`. */
+// `hdlr`, `soun` and `vide`, as numbers of 32 bits.
+const HANDLER = 0x68646c72
+const SOUND = 0x736f756e
+const PICTURE = 0x76696465
+
+/**
+ * Each track says in its `hdlr` box what it is: version and flags, four zero bytes, then `soun` or `vide`. Compares
+ * numbers and creates no strings: with one string per match, 4 MB of nothing but `hdlr` blocked the event loop for 0.9 s.
+ */
 function findHandlers(movie: Uint8Array): Tracks {
-  const bytes = Buffer.from(movie.buffer, movie.byteOffset, movie.byteLength)
-  const kinds = new Set<string>()
-  for (let at = bytes.indexOf('hdlr'); at !== -1; at = bytes.indexOf('hdlr', at + 4)) kinds.add(textAt(bytes, at + 12))
-  return { hasSound: kinds.has('soun'), hasPicture: kinds.has('vide') }
+  const view = new DataView(movie.buffer, movie.byteOffset, movie.byteLength)
+  let hasSound = false
+  let hasPicture = false
+  for (let at = 0; at + 16 <= movie.length && !(hasSound && hasPicture); at += 1) {
+    if (view.getUint32(at) !== HANDLER) continue
+    const kind = view.getUint32(at + 12)
+    hasSound ||= kind === SOUND
+    hasPicture ||= kind === PICTURE
+  }
+  return { hasSound, hasPicture }
 }
 
 function textAt(bytes: Uint8Array, position: number): string {

@@ -61,7 +61,13 @@ function sniffZip(bytes: Buffer): FoundType {
   return part ? { mime: part[1], words: part[2] } : { mime: 'application/zip', words: 'a ZIP archive' }
 }
 
-/** The names of the entries whose header lies within the head. Sizes are not trusted: often they are not filled in. */
+// Longer than any name or prefix that is compared.
+const MOST_NAME_BYTES = 16
+
+/**
+ * The start of each entry name whose header lies within the head. Sizes are not trusted: often they are not filled in.
+ * Nor is the length of a name: a file may announce a name that reaches to its end every 30 bytes.
+ */
 function listEntryNames(bytes: Buffer): readonly { readonly name: string; readonly dataAt: number }[] {
   const names: { name: string; dataAt: number }[] = []
   for (
@@ -70,7 +76,8 @@ function listEntryNames(bytes: Buffer): readonly { readonly name: string; readon
     at = bytes.indexOf('PK\x03\x04', at + 4, 'latin1')
   ) {
     const nameEnd = at + 30 + bytes.readUInt16LE(at + 26)
-    names.push({ name: bytes.toString('latin1', at + 30, nameEnd), dataAt: nameEnd + bytes.readUInt16LE(at + 28) })
+    const name = bytes.toString('latin1', at + 30, Math.min(nameEnd, at + 30 + MOST_NAME_BYTES))
+    names.push({ name, dataAt: nameEnd + bytes.readUInt16LE(at + 28) })
   }
   return names
 }

@@ -62,7 +62,7 @@ export class GraphClient {
   constructor(baseUrl: string, options: GraphClientOptions) {
     const { origin, pathname } = new URL(baseUrl)
     this.#origin = origin
-    this.#basePath = pathname.replace(/\/+$/, '')
+    this.#basePath = pathname.replace(/(?<!\/)\/+$/, '')
     this.#options = options
   }
 

@@ -6,9 +6,11 @@ import { TOKEN_EVENT_NAMES, type TokenEvent } from '../../core/token/token.ts'
 
 // Each reads one argument or refuses with a sentence that names it.
 
-/** For options that may be given several times. */
-export function collect(value: string, before: readonly string[] | undefined): readonly string[] {
-  return [...(before ?? []), value]
+/** For repeatable options. Appends in place: copying the list for each value would be quadratic. */
+export function collect(value: string, before: string[] | undefined): string[] {
+  const values = before ?? []
+  values.push(value)
+  return values
 }
 
 export function parseNumber(text: string): string {

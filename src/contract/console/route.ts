@@ -10,6 +10,16 @@ export type Role = (typeof ROLES)[number]
  */
 export type Access = 'anybody' | 'person' | Role
 
+const KIB = 1024
+// The longest name, e-mail address, password and link secret come to 5 KiB together, the response of a passkey to 2 KiB.
+const MAX_BODY_BYTES_OF_ANYBODY = 8 * KIB
+const MAX_BODY_BYTES_SIGNED_IN = 256 * KIB
+
+/** The body limit of a route. Small where no session is needed, because a stranger makes the server read it. */
+export function maxBodyBytes(access: Access): number {
+  return access === 'anybody' ? MAX_BODY_BYTES_OF_ANYBODY : MAX_BODY_BYTES_SIGNED_IN
+}
+
 /** One thing that can be asked of the console's private API. All of them lie under `/console/api`. */
 export interface ConsoleRoute<
   Params extends z.ZodType = z.ZodType,

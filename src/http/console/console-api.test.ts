@@ -3,6 +3,7 @@ import { get, type IncomingMessage } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { beforeEach, describe, it } from 'vitest'
 import { ConsoleWorld, type Visitor } from '../../../test/support/console-world/console-world.ts'
+import { CONSOLE_ROUTES } from '../../contract/console/routes.ts'
 import type { ConsoleProblem } from '../../contract/console/shapes.ts'
 import type { AccountId } from '../../core/ids.ts'
 
@@ -168,6 +169,48 @@ describe('a body', () => {
     const { status, error } = await send(body, type)
 
     assert.equal(`${status} ${error.code}`, `400 ${code}`)
+  })
+})
+
+describe('the body of a request that needs no session', () => {
+  const OPEN = Object.values(CONSOLE_ROUTES).filter(({ access, method }) => access === 'anybody' && method !== 'GET')
+  const JSON_TYPE = 'application/json'
+
+  const send = async (path: string, body: string | ReadableStream) => {
+    const response = await fetch(`${world.url}/console/api${path}`, {
+      method: 'POST',
+      body: body as never,
+      headers: { 'content-type': JSON_TYPE, 'sec-fetch-site': 'same-origin' },
+      ...(typeof body !== 'string' && { duplex: 'half' }),
+    })
+    const { error } = (await response.json()) as { readonly error?: ConsoleProblem['error'] }
+    return { what: `${response.status} ${error?.code}`, message: error?.message }
+  }
+  const bodyOf = (bytes: number) => `{"a":"${'x'.repeat(bytes - 8)}"}`
+
+  it.each(OPEN)('is refused when it is larger than 8 KiB: $path', async ({ path }) => {
+    const { what, message } = await send(path, bodyOf(8 * 1024 + 1))
+
+    assert.deepEqual([what, message], ['400 body_too_large', 'The body is larger than 8 KiB.'])
+    assert.notEqual((await send(path, bodyOf(8 * 1024))).what, '400 body_too_large')
+  })
+
+  it('is refused as soon as too much of it came, where its length is not announced', async () => {
+    const piece = new TextEncoder().encode('x'.repeat(1024))
+    const endless = new ReadableStream({ pull: (controller) => controller.enqueue(piece) })
+
+    assert.equal((await send('/sign-in', endless)).what, '400 body_too_large')
+  })
+
+  it('holds the longest that a person may write', async () => {
+    const [name, email, password] = ['名'.repeat(80), `${'名'.repeat(252)}@x`, '名'.repeat(1024)]
+    const body = JSON.stringify({ link: 'x'.repeat(100), name, email, password })
+
+    assert.equal((await send('/links/set-up', body)).what, '404 link_dead')
+  })
+
+  it('is refused as that of an unknown route where no route is', async () => {
+    assert.equal((await send('/nowhere', bodyOf(300 * 1024))).what, '404 console_route_unknown')
   })
 })
 

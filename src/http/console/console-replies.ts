@@ -16,15 +16,19 @@ const FOUND_BY_FASTIFY: Readonly<Record<string, RefusalCode>> = {
 /** Answers whatever was thrown on the way. */
 export function replyToThrown(thrown: unknown, reply: FastifyReply, { log }: Pick<ServerState, 'log'>): void {
   const { requestId } = exchangeOf(reply.request.raw)
-  const refusal = toRefusal(thrown)
+  const refusal = toRefusal(thrown, reply.request)
   if (!refusal) log.error({ requestId, err: thrown }, 'A request of the console met a fault')
   send(reply, refusal ? refusalReply(refusal, requestId) : faultReply(requestId))
 }
 
-function toRefusal(thrown: unknown): Refusal | null {
+function toRefusal(thrown: unknown, { is404, routeOptions }: FastifyRequest): Refusal | null {
   if (thrown instanceof Refusal) return thrown
   const { code } = thrown as { readonly code?: string }
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new Refusal('body_too_large', 'The body is larger than 256 KiB.')
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    if (is404) return new Refusal('console_route_unknown')
+    const { bodyLimit = 0 } = routeOptions
+    return new Refusal('body_too_large', `The body is larger than ${bodyLimit / 1024} KiB.`)
+  }
   const known = FOUND_BY_FASTIFY[code ?? '']
   return known ? new Refusal(known) : null
 }

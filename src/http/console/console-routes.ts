@@ -1,6 +1,6 @@
 import { fastifyCookie } from '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type ConsoleRoute, RAW } from '../../contract/console/route.ts'
+import { type ConsoleRoute, maxBodyBytes, RAW } from '../../contract/console/route.ts'
 import { CONSOLE_ROUTES, type ConsoleRouteName } from '../../contract/console/routes.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { exchangeOf } from '../exchange.ts'
@@ -19,7 +19,6 @@ import { setSecurityHeaders } from './headers.ts'
 import { readInput } from './read-input.ts'
 import { addConsolePages } from './static-files.ts'
 
-const MAX_CONSOLE_BODY_BYTES = 256 * 1024
 const JSON_ONLY = /^application\/json(?:\s*;\s*charset=("?)utf-8\1)?\s*$/i
 const WITHOUT_BODY = new Set(['GET', 'HEAD'])
 
@@ -38,9 +37,9 @@ export async function addConsole(app: FastifyInstance, state: ServerState, parts
 
 function addApi(app: FastifyInstance, parts: ConsoleParts): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_CONSOLE_BODY_BYTES }, (_request, body, done) =>
-    done(null, body),
-  )
+  // Each route sets its own limit. This one is for requests to unknown routes.
+  const bodyLimit = maxBodyBytes('anybody')
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body))
   app.setNotFoundHandler(refuseUnknownRoute)
   const handlers = createHandlers(parts)
   for (const [name, route] of Object.entries(CONSOLE_ROUTES)) addRoute(app, route, handlers[name as ConsoleRouteName])
@@ -50,6 +49,7 @@ function addApi(app: FastifyInstance, parts: ConsoleParts): void {
     scope.route({
       method: route.method,
       url: route.path,
+      bodyLimit: maxBodyBytes(route.access),
       onRequest: async (request, reply) => {
         visits.set(request, await admit(route, { request, reply }, parts))
         expectJson(request)

@@ -3,6 +3,8 @@ import { isWithin, parseAddressRange, parseIpAddress } from '../../core/media-ad
 
 const LOOPBACK = ['127.0.0.0/8', '::1'].map(parseAddressRange).filter((range) => range !== null)
 const SAFE = new Set(['GET', 'HEAD'])
+// The longest name that DNS can carry, with a port.
+const MAX_HOST_LENGTH = 253 + ':65535'.length
 
 export interface Origins {
   readonly publicUrl: string
@@ -27,7 +29,8 @@ export function isOfOurPages(method: string, headers: IncomingHttpHeaders, origi
 
 /** Whether what travels between the browser and us stays on one machine: its user has typed this name. */
 export function isOnThisMachine({ host }: IncomingHttpHeaders): boolean {
-  if (host === undefined || !URL.canParse(`http://${host}`)) return false
+  // The URL parser is quadratic in the length of a host name.
+  if (host === undefined || host.length > MAX_HOST_LENGTH || !URL.canParse(`http://${host}`)) return false
   const { hostname } = new URL(`http://${host}`)
   if (hostname === 'localhost' || hostname.endsWith('.localhost')) return true
   const address = parseIpAddress(hostname.replace(/^\[|\]$/g, ''))

@@ -3,6 +3,7 @@ import { takeOver } from '../take-over.ts'
 import { chooseEncoding } from './choose-encoding.ts'
 import { DocsFiles, type FoundFile } from './docs-files.ts'
 import { docsHeaders } from './docs-headers.ts'
+import { hasEntityTag } from './has-entity-tag.ts'
 
 export interface DocsParts {
   /** Where the built documents lie; see `site/build`. */
@@ -54,7 +55,7 @@ function answerTo(found: FoundFile | null, known: string | undefined) {
     return { status: 503, head, body: NOT_BUILT }
   }
   const { body, isThere, headers } = found
-  if (isThere && known?.split(/\s*,\s*/).includes(headers.etag)) return { status: 304, head: headers, body: '' }
+  if (isThere && hasEntityTag(known, headers.etag)) return { status: 304, head: headers, body: '' }
   return { status: isThere ? 200 : 404, head: { ...headers, 'content-length': body.length }, body }
 }
 

@@ -15,7 +15,7 @@ function safeName(name: string): string {
     .filter((letter) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(letter))
     .join('')
     .replace(/[/\\:]/g, '_')
-    .replace(/^[.\s]+|[.\s]+$/g, '')
+    .replace(/^[.\s]+|(?<![.\s])[.\s]+$/g, '')
   return shorten(cleaned) || FALLBACK
 }
 

@@ -1,0 +1,5 @@
+/** Whether a header `If-None-Match` names this tag. */
+export function hasEntityTag(header: string | undefined, tag: string): boolean {
+  // Split at the comma alone. A pattern like /\s*,\s*/ is quadratic in a long run of blanks.
+  return (header ?? '').split(',').some((known) => known.trim() === tag)
+}
