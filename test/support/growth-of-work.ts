@@ -16,24 +16,21 @@ const LARGEST = 2 ** DOUBLINGS
 const SAMPLE_MS = 0.5
 const WARM_UP_MS = 2
 const SAMPLES = 3
-const MOST_TRIES = 6
+const MOST_TRIES = 8
 
 /**
  * By what factor the CPU time grows when the input doubles, averaged over three doublings. It uses CPU time of this process
  * and the minimum of several samples, so that other busy processes do not matter. A result that is too high is measured
- * again, because noise only makes a sample larger.
+ * anew with samples twice as long: one sample that was counted too short would spoil every ratio with it.
  */
 export function growthOfWork({ size, prepare }: ParserUnderLoad): number {
   const [small, large] = [prepare(size), prepare(size * LARGEST)]
   const calls = callsFor(small, WARM_UP_MS) * (SAMPLE_MS / WARM_UP_MS)
-  const least = { small: Number.POSITIVE_INFINITY, large: Number.POSITIVE_INFINITY }
   let growth = Number.POSITIVE_INFINITY
   for (let tried = 0; tried < MOST_TRIES && growth > MOST_GROWTH; tried += 1) {
-    for (let sample = 0; sample < SAMPLES; sample += 1) {
-      least.small = Math.min(least.small, msPerCall(small, Math.ceil(calls)))
-      least.large = Math.min(least.large, msPerCall(large, Math.ceil(calls / LARGEST)))
-    }
-    growth = (least.large / least.small) ** (1 / DOUBLINGS)
+    const leastOf = (call: () => unknown, count: number) =>
+      Math.min(...Array.from({ length: SAMPLES }, () => msPerCall(call, Math.ceil(count * 2 ** tried))))
+    growth = (leastOf(large, calls / LARGEST) / leastOf(small, calls)) ** (1 / DOUBLINGS)
   }
   return growth
 }
