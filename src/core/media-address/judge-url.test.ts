@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { CREDENTIALS, FINE, MALFORMED, NOT_PUBLIC, PORTS } from '../../../test/support/media-world/hostile-urls.ts'
 import { spoiltUrls as urls } from '../../../test/support/media-world/spoilt-urls.ts'
 import { parseAddressRange, parseIpAddress } from './ip-address.ts'
-import { type JudgedUrl, judgeMediaUrl, MEDIA_PORTS } from './judge-url.ts'
+import { type JudgedUrl, judgeMediaUrl, MEDIA_PORTS, parseWebUrl } from './judge-url.ts'
 import { isPublicAddress } from './public-address.ts'
 
 const ranges = (...texts: readonly string[]) => texts.map((text) => parseAddressRange(text)!)
@@ -52,6 +52,28 @@ describe('judgeMediaUrl', () => {
     expect(judgeMediaUrl(base + '😀'.repeat(2048 - base.length)).ok).toBe(true)
     expect(judgeMediaUrl(base + '😀'.repeat(2049 - base.length))).toMatchObject({ code: 'url_malformed' })
     expect(judgeMediaUrl(`http://${'a'.repeat(10_000_000)}`)).toMatchObject({ code: 'url_malformed' })
+  })
+})
+
+describe('parseWebUrl', () => {
+  // 300 characters of the host, written as 900.
+  const long = '%61'.repeat(300)
+
+  it.each([`//${long}/a`, `https:${long}`, `http:////${long}`, `//a@${long}:80`, `WSS://${long}?a`])(
+    'refuses a host of more than 512 characters: %.20s',
+    (text) => {
+      expect(parseWebUrl(text, 'https://example.com/a/b')).toBeNull()
+    },
+  )
+
+  it.each([
+    [`/${long}`, `https://example.com/${long}`],
+    [`${long}/c`, `https://example.com/a/${long}/c`],
+    [`?${long}`, `https://example.com/a/b?${long}`],
+    [`//${long}@example.org/`, `https://${long}@example.org/`],
+    [`//${'%61'.repeat(60)}.org`, `https://${'a'.repeat(60)}.org/`],
+  ])('reads what is long elsewhere: %.20s', (text, expected) => {
+    expect(parseWebUrl(text, 'https://example.com/a/b')?.href).toBe(expected)
   })
 })
 

@@ -18,6 +18,7 @@ describe('the machine that a request stays on', () => {
     'nuncio.lan',
     'a b',
     '',
+    `${'a'.repeat(250)}.localhost`,
   ])('may be another when people write %s', (host) => {
     assert.equal(isOnThisMachine({ host }), false)
   })
