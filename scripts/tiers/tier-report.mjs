@@ -37,7 +37,8 @@ export function summaryLines(reports) {
     ...reports.flatMap((report) => report.failures).flatMap(failureLines),
     ...files.flatMap(({ file, skipped }) => skipped.map((test) => `SKIPPED ${file} > ${test}`)),
     ...slowestLines(files),
-    ...reports.map(tierLine),
+    // A check runs no tests.
+    ...reports.filter((report) => report.files.length > 0).map(tierLine),
     sumLine(reports),
   ]
 }
