@@ -64,7 +64,9 @@ describe('the copies of the sandbox', () => {
     const paths = await Promise.all(Array.from({ length: 200 }, (_, i) => keep(processes[i % 4]!, 100)))
 
     assert.ok(paths.every((path) => path !== null))
-    assert.ok(bytesIn(copiesFolder) <= BOUND * 1.25)
+    // What others were writing when the last of them looked is removed by the next one.
+    assert.ok(await keep(processes[0]!, 100))
+    assert.ok(bytesIn(copiesFolder) <= BOUND)
   })
 
   it('are made beside one that has just gone', async () => {
