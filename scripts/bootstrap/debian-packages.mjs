@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { timed } from './report.mjs'
 
-// What some tests are made with, and the tiers of tests that need it. Each test says in its name why it is skipped when its
+// Tools of some tests, and the tiers that need them. Each test says in its name why it is skipped when its
 // tool is missing.
 const PACKAGES = {
   xfsprogs: { for: 'power cuts', in: ['faults'] },
@@ -34,8 +34,8 @@ const UPDATE_LIMIT_MS = 60_000
 const INSTALL_LIMIT_MS = 180_000
 
 /**
- * For one tier of tests, or `pictures`. Never fails: what cannot be installed costs the tests that need it, and the reader is
- * told which and why.
+ * For one tier of tests, or `pictures`. Never fails: what cannot be installed is reported with the reason, and the tests that
+ * need it are skipped.
  */
 export function installDebianPackages(tier) {
   const needed = Object.entries(PACKAGES).filter(([, { in: tiers }]) => tiers.includes(tier))

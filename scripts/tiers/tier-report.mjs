@@ -1,5 +1,5 @@
-// What became of a tier of tests, and how it is told. Plain JavaScript without packages: the sum over several tiers is also
-// printed when nothing could be installed.
+// The result of a tier of tests, and its summary. Plain JavaScript without packages: the sum over several tiers is also printed
+// when nothing could be installed.
 import { existsSync, readFileSync } from 'node:fs'
 
 /**
@@ -18,7 +18,7 @@ export function reportPath(tier) {
 }
 
 /**
- * What the last run of a tier has left; null: it has not come to its end.
+ * The report of the last run of a tier; null: that run did not finish.
  * @param {string} tier
  * @returns {TierReport | null}
  */

@@ -4,7 +4,7 @@ import type { Reporter, SerializedError, TestCase, TestModule } from 'vitest/nod
 import { ROOT } from '../source-tree.ts'
 import { type FailedTest, reportPath, summaryLines, type TierReport } from './tier-report.mjs'
 
-/** Set by `run-tier.ts`; absent when somebody starts the runner by hand. */
+/** Set by `run-tier.ts`; absent when the runner is started by hand. */
 const TIER_VARIABLE = 'NUNCIO_TEST_TIER'
 
 /** Prints the summary of a tier at its end, and keeps it for the sum over several tiers. */
