@@ -95,7 +95,8 @@ export const REFUSALS = {
   proof_wrong: 'This is not right. Try again.',
   code_wrong: 'This code is wrong, too old or was used before. Wait for the next one and try again.',
   ticket_dead: 'This took too long, or was answered already. Begin again.',
-  link_dead: 'This link does not work: it was used or withdrawn, or is too old. Ask for a new one.',
+  link_dead:
+    'This link does not work: it was used, withdrawn or replaced, is too old, or the person who made it is no longer an owner. Ask for a new one.',
   people_exist: 'There are people already: nuncio user add invites further ones.',
   person_exists: 'There is a person with this e-mail already.',
   person_unknown: 'There is no person with this e-mail.',

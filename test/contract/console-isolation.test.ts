@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { beforeEach, describe, it } from 'vitest'
 import { type ConsoleRoute, ROLES, type Role } from '../../src/contract/console/route.ts'
 import { CONSOLE_ROUTES, type ConsoleRouteName } from '../../src/contract/console/routes.ts'
-import type { AccountId } from '../../src/core/ids.ts'
-import { logRequest } from '../support/administration-world/log-request.ts'
 import { ENGINES } from '../support/administration-world/open-administration-world.ts'
-import { type Asked, ConsoleWorld, type Visitor } from '../support/console-world/console-world.ts'
+import { BODIES, makeThings, paramsOf, type ThingName, type Things } from '../support/console-world/account-things.ts'
+import { type Asked, ConsoleWorld } from '../support/console-world/console-world.ts'
 
 const ROUTES = Object.entries(CONSOLE_ROUTES).map(([name, route]) => ({
   name: name as ConsoleRouteName,
@@ -14,76 +12,12 @@ const ROUTES = Object.entries(CONSOLE_ROUTES).map(([name, route]) => ({
 }))
 const UNSAFE = ROUTES.filter(({ route }) => route.method !== 'GET')
 const OF_ACCOUNTS = ROUTES.filter(({ route }) => isRole(route.access))
-const RECIPIENT = '15550100000'
 
-/** A part of a path that names something of an account, and which of an account's things it names. */
-const NAMED_IN_PATHS: Readonly<Record<string, ThingName>> = {
-  '/connections/:id': 'connection',
-  '/tokens/:id': 'token',
-  '/webhooks/:id': 'webhook',
-  '/deliveries/:position': 'position',
-  '/log/:id': 'message',
-  '/messages/:id': 'message',
-  '/people/:id': 'member',
-  '/invitations/:id': 'invitation',
-  '/sandbox/:connection': 'connection',
-  '/deliveries/:key': 'delivery',
-  '/media/:message': 'message',
-  '/chats/:to': 'recipient',
-  '/me/sessions/:id': 'session',
-  '/me/passkeys/:id': 'passkey',
-}
 const NAMED_IN_QUERIES: Readonly<Record<string, ThingName>> = {
   connection: 'connection',
   token: 'token',
   id: 'message',
 }
-
-/** What a body must hold for a request to get as far as looking for what it names. */
-const BODIES: Partial<Record<ConsoleRouteName, object>> = {
-  changeRole: { role: 'viewer' },
-  renamePasskey: { name: 'Mine' },
-  renameToken: { name: 'mine' },
-  rotateToken: { expiration: '30d', expiresAt: null, oldEndsAt: null },
-  deleteToken: { name: 'first' },
-  changeLane: {
-    onUnconfirmed: 'leave',
-    headBudgetMs: 3_600_000,
-    timeToLiveMs: 86_400_000,
-    leastGapMs: 0,
-    gapJitterMs: 0,
-    confirmBacklogAfterMs: 0,
-    quietHours: null,
-  },
-  blockRecipient: { number: RECIPIENT, reason: '' },
-  unblockRecipient: { entry: '15550199999' },
-  changeChannelSettings: { settings: {} },
-  removeConnection: { cancelWaiting: true },
-  cancelWaiting: { upTo: null },
-  changeWebhook: { url: 'https://shop.invalid.com/', description: '', kinds: ['message.failed'] },
-  setWebhookState: { state: 'disabled' },
-  rotateWebhookSecret: { endsEarlier: false },
-  replayFailed: { since: 0 },
-  resolveMessage: { as: 'arrived' },
-}
-
-interface Things {
-  readonly account: AccountId
-  readonly owner: Visitor
-  readonly connection: string
-  readonly token: string
-  readonly webhook: string
-  readonly position: string
-  readonly message: string
-  readonly member: string
-  readonly invitation: string
-  readonly delivery: string
-  readonly recipient: string
-  readonly session: string
-  readonly passkey: string
-}
-
-type ThingName = Exclude<keyof Things, 'owner'>
 
 let world: ConsoleWorld
 let acme: Things
@@ -93,8 +27,8 @@ describe.each(ENGINES)('the private API of the console, on %s', (engine) => {
   beforeEach(async () => {
     world = new ConsoleWorld()
     const close = await world.openConsole(engine)
-    acme = await makeThings('Acme', '15550001000')
-    others = await makeThings('Others', '15550002000')
+    acme = await makeThings(world, 'Acme', '15550001000')
+    others = await makeThings(world, 'Others', '15550002000')
     return close
   })
 
@@ -220,79 +154,6 @@ describe.each(ENGINES)('the private API of the console, on %s', (engine) => {
   })
 })
 
-async function makeThings(name: string, number: string): Promise<Things> {
-  const account = await world.account(name)
-  const owner = await world.visitor(account)
-  const { personId: member } = await world.visitor(account, 'viewer')
-  const connectionId = await world.connection(account, number)
-  const { people, administration, tokens } = world.console
-  await administration.createToken(
-    {
-      accountId: account,
-      name: 'first',
-      events: ['messaging.send_message'],
-      expiresAt: world.now + 86_400_000,
-      connectionIds: null,
-      sourceRanges: null,
-      sha256: randomBytes(32),
-      prefix: `first${name.slice(0, 3)}`,
-    },
-    'test',
-  )
-  const [token] = (await tokens.listTokenRows(account, { tab: 'active', after: null })).items
-  const { id: message } = await world.accept({ connectionId, state: 'UNCONFIRMED' })
-  await logRequest(world, { accountId: account, tokenId: token!.id, requestId: `refused-${name}` })
-  const { webhooks } = world.console
-  const webhook = { accountId: account, id: `whk_${name.toLowerCase()}1234` }
-  const wanted = { ...webhook, url: 'https://shop.example/', description: '', kinds: [], secret: 'sealed' }
-  await webhooks.addWebhook(wanted, 'test')
-  const position = await webhooks.testWebhook(webhook, 'test')
-  const delivery = `${message}#1`
-  await world.run(
-    `insert into channel_memory (kind, connection_id, key, value, at) values ('sandbox.inbox', ?, ?, ?, ?)`,
-    connectionId,
-    delivery,
-    JSON.stringify({ to: RECIPIENT, type: 'message', text: 'Hello', caption: null, name: null, path: null }),
-    world.now,
-  )
-  const invitation = await people.createLink(
-    {
-      kind: 'invitation',
-      sha256: randomBytes(32),
-      personId: null,
-      invitation: { accountId: account, role: 'viewer', email: `invited@${name.toLowerCase()}.example` },
-    },
-    'test',
-  )
-  await people.addPasskey(
-    { personId: owner.personId, keep: owner.sessionId, by: 'test' },
-    {
-      personId: owner.personId,
-      credentialId: `credential-${name}`,
-      publicKey: randomBytes(8),
-      signCount: 0,
-      transports: [],
-      name: 'Key',
-    },
-  )
-  const [passkey] = await people.listPasskeys(owner.personId)
-  return {
-    account,
-    owner,
-    connection: connectionId,
-    token: token!.id,
-    webhook: webhook.id,
-    position: String(position),
-    message,
-    member,
-    invitation: invitation.id,
-    delivery,
-    recipient: RECIPIENT,
-    session: owner.sessionId,
-    passkey: passkey!.id,
-  }
-}
-
 /** Names of the same look, of things that never were. */
 function unknownThings(): Things {
   const unknown = Object.entries(acme).map(([key, value]) => [key, typeof value === 'string' ? changed(value) : value])
@@ -324,16 +185,6 @@ function isRole(access: string): boolean {
 
 function namesThings({ path }: ConsoleRoute): boolean {
   return path.replace('/accounts/:account', '').includes(':')
-}
-
-function paramsOf({ path }: ConsoleRoute, things: Things): Record<string, string> {
-  const params: Record<string, string> = { account: things.account }
-  for (const [part, thing] of Object.entries(NAMED_IN_PATHS)) {
-    const name = part.slice(part.indexOf(':') + 1)
-    if (`${path}/`.includes(`${part}/`)) params[name] = things[thing]
-  }
-  for (const [, name = ''] of path.matchAll(/:(\w+)/g)) assert.ok(name in params, `What is :${name} of ${path}?`)
-  return params
 }
 
 function queryOf(name: ConsoleRouteName): Record<string, string> {

@@ -58,7 +58,8 @@ export function People() {
         onConfirm={() => remove.mutateAsync({ params: { account: id, id: removed?.personId ?? '' } })}
       >
         <Text size="sm">
-          {removed?.email} no longer sees this account, at once. The tokens they made go on working: look through them.
+          {removed?.email} loses access to this account at once, and their open invitations stop working. Tokens they
+          made go on working: look through them.
         </Text>
       </ConfirmDialog>
     </Page>

@@ -1,6 +1,7 @@
 import type { LanePolicy } from '../connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant, MessageId, TokenId, WorkerId } from '../ids.ts'
 import type { MessageState, MessageType } from '../message/message.ts'
+import type { Role } from '../people/role.ts'
 import type { OwnTimes, RetentionTimes } from '../retention/retention-times.ts'
 import type { TokenEvent } from '../token/token.ts'
 import type { RetentionState } from './retention.ts'
@@ -134,6 +135,15 @@ export interface PersonActor {
   readonly personId: string | null
   readonly remoteAddress: string | null
   readonly userAgent: string | null
+  /** By what right they change something. Null: they are not signed in, and what they bring is their right. */
+  readonly right: PersonRight | null
+}
+
+/** Every change checks it again in its own transaction: it may have ended since the request was admitted. */
+export interface PersonRight {
+  readonly sessionId: string
+  /** The account in which the change is made, and the lowest role that may make it. Null: it concerns the person alone. */
+  readonly membership: { readonly accountId: AccountId; readonly least: Role } | null
 }
 
 /** Who did something, for the audit log: `cli`, `first start`, or a person. */

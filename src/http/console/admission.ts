@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type ConsoleRoute, ROLES, type Role } from '../../contract/console/route.ts'
+import type { ConsoleRoute, Role } from '../../contract/console/route.ts'
+import { isAtLeast } from '../../core/people/role.ts'
 import type { SessionPass } from '../../core/ports/console/sessions.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { exchangeOf } from '../exchange.ts'
@@ -34,12 +35,23 @@ export async function admit(
   if (route.access === 'anybody') return visit
 
   const pass = await findPass(request, parts)
-  const { personId, sessionId } = pass
-  const actor = { name: pass.email, personId, remoteAddress: visit.remoteAddress, userAgent: visit.userAgent }
-  const person = { ...visit, personId, sessionId, actor, provenAt: pass.provenAt }
-  const admitted = route.access === 'person' ? person : { ...person, ...findMembership(route.access, request, pass) }
+  const { personId, sessionId, provenAt, email: name } = pass
+  const actor = { name, personId, remoteAddress: visit.remoteAddress, userAgent: visit.userAgent }
+  const person = {
+    ...visit,
+    personId,
+    sessionId,
+    provenAt,
+    actor: { ...actor, right: { sessionId, membership: null } },
+  }
+  if (route.access === 'person') {
+    if (route.stepUp) requireFreshProof(person)
+    return person
+  }
+  const { accountId, role } = findMembership(route.access, request, pass)
   if (route.stepUp) requireFreshProof(person)
-  return admitted
+  const right = { sessionId, membership: { accountId, least: route.access } }
+  return { ...person, accountId, role, actor: { ...actor, right } }
 }
 
 /** Also for handlers whose route is sensitive only with some inputs. */
@@ -66,6 +78,6 @@ function findMembership(
   // One answer for an account that is not there and for one of others: nobody learns which there are.
   if (!membership) throw new Refusal('account_unknown', 'There is no such account, or you do not belong to it.')
   if (membership.requiresSecondFactor && !pass.hasSecondFactor) throw new Refusal('second_factor_required')
-  if (ROLES.indexOf(membership.role) < ROLES.indexOf(least)) throw new Refusal('role_too_low')
+  if (!isAtLeast(membership.role, least)) throw new Refusal('role_too_low')
   return { accountId: membership.accountId, role: membership.role }
 }

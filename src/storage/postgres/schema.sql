@@ -617,6 +617,8 @@ create table person_link (
   email text,
   created_at bigint not null,
   created_by text not null,
+  -- The person who made it: it works while they are an owner of the account. Null: made by the operator.
+  maker_id text collate "C" references person (id),
   expires_at bigint not null,
   -- When it was used or withdrawn.
   used_at bigint

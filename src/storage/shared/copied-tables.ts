@@ -269,6 +269,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
       email: text,
       created_at: number,
       created_by: text,
+      maker_id: text,
       expires_at: number,
       used_at: number,
     },

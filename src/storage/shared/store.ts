@@ -2,8 +2,10 @@ import type { Kysely, Transaction } from 'kysely'
 import type { AccountId, ConnectionId, Instant } from '../../core/ids.ts'
 import type { Sequence } from '../../core/message/message.ts'
 import type { TimelineKind } from '../../core/message/timeline.ts'
-import type { Actor, PersonActor } from '../../core/ports/administration.ts'
+import { isAtLeast } from '../../core/people/role.ts'
+import type { Actor, PersonActor, PersonRight } from '../../core/ports/administration.ts'
 import type { ReasonCode } from '../../core/reasons.ts'
+import { Refusal } from '../../core/refusals.ts'
 import type { Engine } from './engine.ts'
 import type { Reader } from './reader.ts'
 import type { Tables } from './tables.ts'
@@ -39,7 +41,7 @@ export function readingOf({ database, engine }: Store): Reading {
 }
 
 /**
- * Runs one change: all of it or nothing, and no two at once. The service goes on beside it: what a change found may be
+ * Runs one change: all of it or nothing, and no two at once. Refuses a person whose right to make it has ended. The service goes on beside it: what a change found may be
  * otherwise a moment later, unless it was locked first.
  */
 export function change<Result>(store: Store, actor: Actor, make: (change: Change) => Promise<Result>): Promise<Result> {
@@ -47,8 +49,24 @@ export function change<Result>(store: Store, actor: Actor, make: (change: Change
   return database.transaction().execute(async (tables) => {
     await engine.beginChange(tables)
     const [name, person] = typeof actor === 'string' ? [actor, null] : [actor.name, actor]
+    if (person?.right) await refuseEndedRight(tables, person.right)
     return make({ tables, engine, at: store.now(), actor: name, person })
   })
+}
+
+async function refuseEndedRight(tables: Reader, { sessionId, membership }: PersonRight): Promise<void> {
+  const session = await tables
+    .selectFrom('session as s')
+    .leftJoin('membership as m', (join) =>
+      join.onRef('m.person_id', '=', 's.person_id').on('m.account_id', '=', membership?.accountId ?? null),
+    )
+    .select('m.role')
+    .where('s.id', '=', sessionId)
+    .executeTakeFirst()
+  if (!session) throw new Refusal('not_signed_in')
+  if (!membership) return
+  if (!session.role) throw new Refusal('account_unknown', 'You no longer belong to this account.')
+  if (!isAtLeast(session.role, membership.least)) throw new Refusal('role_too_low')
 }
 
 /** Reads several things as they stood at one moment, without keeping anybody from writing. */

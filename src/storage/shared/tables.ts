@@ -213,6 +213,7 @@ export interface Tables {
     email: string | null
     created_at: Instant
     created_by: string
+    maker_id: string | null
     expires_at: Instant
     used_at: Instant | null
   }

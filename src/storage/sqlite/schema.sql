@@ -520,6 +520,8 @@ create table person_link (
   email text,
   created_at integer not null,
   created_by text not null,
+  -- The person who made it: it works while they are an owner of the account. Null: made by the operator.
+  maker_id text references person (id),
   expires_at integer not null,
   -- When it was used or withdrawn.
   used_at integer

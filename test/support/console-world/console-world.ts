@@ -1,4 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { CHANNELS } from '../../../src/app/channel-settings.ts'
 import { createConnecting } from '../../../src/app/connecting.ts'
@@ -131,25 +133,43 @@ export class ConsoleWorld extends AdministrationWorld {
   }
 
   /** For streams and files: the answer as it comes. */
-  fetch(name: ConsoleRouteName, { params = {}, query = {}, body, as = null, headers = {} }: Asked): Promise<Response> {
-    const route: ConsoleRoute = CONSOLE_ROUTES[name]
-    const path = route.path.replaceAll(/:(\w+)/g, (_, key: string) => encodeURIComponent(params[key] ?? 'unknown'))
+  fetch(name: ConsoleRouteName, asked: Asked): Promise<Response> {
+    const { url, ...init } = this.#requestOf(name, asked)
+    return fetch(url, { redirect: 'manual', ...init })
+  }
+
+  /** The code of a refusal, of a request that was admitted before `meanwhile` and whose body comes after it. */
+  async refusalInHalves(name: ConsoleRouteName, asked: Asked, meanwhile: () => Promise<unknown>): Promise<string> {
+    const { url, method, headers, body = '' } = this.#requestOf(name, asked)
+    const length = Buffer.byteLength(body)
+    const sent = request(url, { method, headers: { ...headers, 'content-length': length, expect: '100-continue' } })
+    sent.flushHeaders()
+    const answered = once(sent, 'response') as Promise<[IncomingMessage]>
+    await Promise.race([once(sent, 'continue'), answered])
+    await meanwhile()
+    sent.end(body)
+    const [response] = await answered
+    const parts = await response.toArray()
+    return `${response.statusCode} ${(JSON.parse(Buffer.concat(parts).toString()) as ConsoleProblem).error?.code}`
+  }
+
+  #requestOf(name: ConsoleRouteName, { params = {}, query = {}, body, as = null, headers = {} }: Asked) {
+    const { path: pattern, method }: ConsoleRoute = CONSOLE_ROUTES[name]
+    const path = pattern.replaceAll(/:(\w+)/g, (_, key: string) => encodeURIComponent(params[key] ?? 'unknown'))
     const search = new URLSearchParams(query).toString()
     const all: Record<string, string | undefined> = {
       'sec-fetch-site': 'same-origin',
       ...(as ? { cookie: as.cookie } : {}),
-      ...(route.method === 'GET' ? {} : { 'content-type': 'application/json' }),
+      ...(method === 'GET' ? {} : { 'content-type': 'application/json' }),
       ...headers,
     }
-    return fetch(`${this.url}/console/api${path}${search ? `?${search}` : ''}`, {
-      method: route.method,
-      redirect: 'manual',
-      headers: Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as Record<
-        string,
-        string
-      >,
-      ...(route.method === 'GET' ? {} : { body: JSON.stringify(body ?? {}) }),
-    })
+    const given = Object.entries(all).filter((header): header is [string, string] => header[1] !== undefined)
+    return {
+      url: `${this.url}/console/api${path}${search ? `?${search}` : ''}`,
+      method,
+      headers: Object.fromEntries(given),
+      ...(method === 'GET' ? {} : { body: JSON.stringify(body ?? {}) }),
+    }
   }
 
   #depsOf(store: ConsoleStore, { console, http }: OpenOptions): HttpServerDeps {

@@ -92,7 +92,8 @@ export class PeopleWorld extends AdministrationWorld {
     const pass = sha256 && (await this.sessions.find(sha256))
     if (!pass) throw new Error('Nobody is signed in there')
     const { personId, sessionId, email } = pass
-    const actor = { name: email, personId, remoteAddress: browser.remoteAddress, userAgent: 'a browser' }
+    const right = { sessionId, membership: null }
+    const actor = { name: email, personId, remoteAddress: browser.remoteAddress, userAgent: 'a browser', right }
     return { ...visit, personId, sessionId, provenAt: pass.provenAt, actor }
   }
 

@@ -104,9 +104,9 @@ export interface Persons {
   /** The same password, hashed anew. Nothing happens when the password was changed meanwhile. */
   rehashPassword(personId: string, from: string, to: string): Promise<void>
 
-  /** How long it lives follows from its kind. A new link to reset a password makes older ones of that person useless. Refuses set-up links with `people_exist`, and invitations of members with `person_exists`. */
+  /** How long it lives follows from its kind. A new link makes older ones for the same purpose useless: for the password of the same person, or for the same e-mail in the same account. Refuses set-up links with `people_exist`, and invitations of members with `person_exists`. */
   createLink(link: NewLink, by: Actor): Promise<LinkView>
-  /** Null when it is unknown, used, withdrawn or too old: which of these is nobody's business. */
+  /** Null when it is unknown, used, withdrawn, too old, or its maker is no longer an owner: which of these it is, is not said. */
   findLink(sha256: Buffer, kind: LinkKind): Promise<LinkView | null>
   /** Makes the first person, owner of the first account, and returns their id. Refuses with `link_dead`. */
   setUp(sha256: Buffer, person: NewPerson, by: Actor): Promise<string>
@@ -129,7 +129,7 @@ export interface Members {
   changeRole(membership: Membership & { readonly personId: string }, by: Actor): Promise<void>
   /** Refuses with `last_owner`. */
   removeMember(accountId: AccountId, personId: string, by: Actor): Promise<void>
-  /** Those that can still be used, newest first. */
+  /** Those that can still be used, newest first. None whose maker is no longer an owner of the account. */
   listInvitations(accountId: AccountId): Promise<readonly InvitationView[]>
   /** Refuses with `invitation_unknown`. */
   withdrawInvitation(accountId: AccountId, id: string, by: Actor): Promise<void>

@@ -170,6 +170,45 @@ describe.each(ENGINES)('people, on %s', (engine) => {
     await assert.rejects(accept(new Browser(), old), { code: 'link_dead' })
   })
 
+  it.each(['demoted', 'removed'])('G8: cannot come by an invitation of an owner who was %s since', async (how) => {
+    const ben = new Browser()
+    const { id } = await world.person(account, 'owner', 'ben@example.org')
+    await world.signIn(ben, { email: 'ben@example.org' })
+    await world.person(await world.account('Other'), 'viewer', 'carl@example.org')
+    const carl = new Browser()
+    await world.signIn(carl, { email: 'carl@example.org' })
+    const [toNew, toKnown] = [await invite(ben, 'new@example.org', 'owner'), await invite(ben, 'carl@example.org')]
+    const ofOperator = hashOf('by the operator')
+    const invitation = { accountId: account, role: 'viewer', email: 'dora@example.org' } as const
+    await world.people.createLink({ kind: 'invitation', sha256: ofOperator, personId: null, invitation }, 'cli')
+
+    if (how === 'demoted') await changeRole(owner, id, 'developer')
+    else await world.people.removeMember(account, id, 'cli')
+
+    const read = { params: {}, query: {}, body: { kind: 'invitation', link: toNew } as const }
+    const join = { params: {}, query: {}, body: { link: toKnown } }
+    await assert.rejects(world.handlers.readLink(read, world.visit(ben)), { code: 'link_dead' })
+    await assert.rejects(accept(new Browser(), toNew), { code: 'link_dead' })
+    await assert.rejects(world.handlers.joinAccount(join, await world.personVisit(carl)), { code: 'link_dead' })
+    const open = await world.people.listInvitations(account)
+    assert.deepEqual(
+      open.map(({ email }) => email),
+      ['dora@example.org'],
+    )
+    await accept(new Browser(), 'by the operator')
+  })
+
+  it('G8: who joined or were invited anew cannot use an older invitation', async () => {
+    const [first, second] = [await invite(owner, 'Ben@example.org', 'owner'), await invite(owner, 'ben@example.org')]
+
+    await assert.rejects(accept(new Browser(), first), { code: 'link_dead' })
+    await accept(new Browser(), second)
+    const ben = (await world.people.findCredentials('ben@example.org'))?.personId ?? ''
+    await world.people.removeMember(account, ben, 'cli')
+
+    assert.deepEqual(await world.people.listInvitations(account), [])
+  })
+
   it('are not invited twice into the same account', async () => {
     await assert.rejects(invite(owner, 'ANNA@example.org'), { code: 'person_exists' })
   })

@@ -33,7 +33,7 @@ export function visitorOf(
   person: { readonly email: string; readonly personId: string | null },
 ): PersonActor {
   const { remoteAddress, userAgent } = visit
-  return { name: person.email, personId: person.personId, remoteAddress, userAgent }
+  return { name: person.email, personId: person.personId, remoteAddress, userAgent, right: null }
 }
 
 /** Counts the try before anything is compared. Refuses with `sign_in_throttled` and says for how long. */

@@ -16,13 +16,14 @@ export function sessionHandlers(parts: PeopleParts): Handlers<typeof sessionRout
   return { ...signInHandlers(parts), ...ownSessionHandlers(parts) }
 }
 
+/** What is done is noted first: the note is refused when this session has ended meanwhile. */
 function ownSessionHandlers(parts: PeopleParts): OwnSessionHandlers {
   const { sessions, audit } = parts.store
   return {
     async signOut(_, visit) {
+      await audit.note({ action: 'sign-out', personId: visit.personId }, visit.actor)
       await sessions.end(visit.personId, visit.sessionId)
       takeSessionCookie(visit.reply, parts)
-      await audit.note({ action: 'sign-out', personId: visit.personId }, visit.actor)
       return DONE
     },
     async sessionState(_, { request }) {
@@ -44,14 +45,16 @@ function ownSessionHandlers(parts: PeopleParts): OwnSessionHandlers {
       return { items: all.map((session) => ({ ...session, isThis: session.id === visit.sessionId })) }
     },
     async endSession({ params: { id } }, visit) {
-      if (!(await sessions.end(visit.personId, id))) throw new Refusal('session_unknown')
+      const all = await sessions.list(visit.personId)
+      if (!all.some((session) => session.id === id)) throw new Refusal('session_unknown')
       await audit.note({ action: 'session.end', personId: visit.personId, detail: { session: id } }, visit.actor)
+      await sessions.end(visit.personId, id)
       return DONE
     },
     async endOtherSessions(_, visit) {
-      const ended = await sessions.endAll(visit.personId, visit.sessionId)
+      const ended = (await sessions.list(visit.personId)).length - 1
       await audit.note({ action: 'session.end-others', personId: visit.personId, detail: { ended } }, visit.actor)
-      return { ended }
+      return { ended: await sessions.endAll(visit.personId, visit.sessionId) }
     },
   }
 }

@@ -5,7 +5,7 @@ import { Refusal } from '../../../core/refusals.ts'
 import { newAccountId, newPeopleId } from '../new-id.ts'
 import { type Change, change, type Reader, type Store, writeAudit } from '../store.ts'
 import { emailKey } from './person-view.ts'
-import { addMembership, insertPerson, setPassword } from './write-person.ts'
+import { addMembership, insertPerson, setPassword, withdrawInvitations } from './write-person.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -22,6 +22,7 @@ export function createLink(store: Store, link: NewLink, by: Actor): Promise<Link
     await refuseUseless(making, link)
     const { kind, personId, invitation } = link
     if (personId !== null) await withdrawOlder(making, { kind, personId })
+    if (invitation) await withdrawInvitations(making, invitation)
     const id = newPeopleId('lnk')
     await tables
       .insertInto('person_link')
@@ -35,6 +36,7 @@ export function createLink(store: Store, link: NewLink, by: Actor): Promise<Link
         email: invitation?.email.trim() ?? null,
         created_at: at,
         created_by: making.actor,
+        maker_id: making.person?.personId ?? null,
         expires_at: at + LASTS_MS[kind],
         used_at: null,
       })
@@ -76,6 +78,27 @@ async function withdrawOlder(
     .execute()
 }
 
+/** Not used, not too old, and not made by somebody who may no longer make it: rights are looked up when they are used. */
+export function selectLiving(tables: Reader, now: Instant) {
+  return tables
+    .selectFrom('person_link as l')
+    .where('l.used_at', 'is', null)
+    .where('l.expires_at', '>', now)
+    .where((its) =>
+      its.or([
+        its('l.maker_id', 'is', null),
+        its.exists(
+          its
+            .selectFrom('membership as m')
+            .select('m.role')
+            .whereRef('m.account_id', '=', 'l.account_id')
+            .whereRef('m.person_id', '=', 'l.maker_id')
+            .where('m.role', '=', 'owner'),
+        ),
+      ]),
+    )
+}
+
 interface SoughtLink {
   readonly sha256: Buffer
   readonly kind: LinkKind
@@ -85,15 +108,12 @@ export async function findLink(
   tables: Reader,
   { sha256, kind, now }: SoughtLink & { readonly now: Instant },
 ): Promise<LinkView | null> {
-  const row = await tables
-    .selectFrom('person_link as l')
+  const row = await selectLiving(tables, now)
     .leftJoin('account as a', 'a.id', 'l.account_id')
     .leftJoin('person as p', 'p.id', 'l.person_id')
     .select(['l.id', 'l.expires_at', 'l.role', 'l.email', 'a.name as account', 'p.id as person_id', 'p.email as own'])
     .where('l.sha256', '=', sha256)
     .where('l.kind', '=', kind)
-    .where('l.used_at', 'is', null)
-    .where('l.expires_at', '>', now)
     .executeTakeFirst()
   if (!row) return null
   const { id, expires_at: expiresAt, account, role } = row

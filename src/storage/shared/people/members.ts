@@ -3,6 +3,7 @@ import type { Actor } from '../../../core/ports/administration.ts'
 import type { Members, Membership, MemberView } from '../../../core/ports/console/people.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { type Change, change, type Reader, type Store, writeAudit } from '../store.ts'
+import { selectLiving } from './links.ts'
 import { HAS_SECOND_FACTOR } from './person-view.ts'
 
 export function createMembers(store: Store): Members {
@@ -15,15 +16,12 @@ export function createMembers(store: Store): Members {
     changeRole: (membership, by) => changeRole(store, membership, by),
     removeMember: (accountId, personId, by) => removeMember(store, { accountId, personId }, by),
     listInvitations: async (accountId) => {
-      const rows = await database
-        .selectFrom('person_link')
-        .select(['id', 'email', 'role', 'created_at', 'expires_at', 'created_by'])
-        .where('account_id', '=', accountId)
-        .where('kind', '=', 'invitation')
-        .where('used_at', 'is', null)
-        .where('expires_at', '>', store.now())
-        .orderBy('created_at', 'desc')
-        .orderBy('id')
+      const rows = await selectLiving(database, store.now())
+        .select(['l.id', 'l.email', 'l.role', 'l.created_at', 'l.expires_at', 'l.created_by'])
+        .where('l.account_id', '=', accountId)
+        .where('l.kind', '=', 'invitation')
+        .orderBy('l.created_at', 'desc')
+        .orderBy('l.id')
         .execute()
       return rows.map((row) => ({
         id: row.id,

@@ -1,3 +1,4 @@
+import type { AccountId } from '../../../core/ids.ts'
 import type { Membership, NewPerson } from '../../../core/ports/console/people.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { newPeopleId } from '../new-id.ts'
@@ -35,7 +36,26 @@ export async function addMembership(
     .values({ account_id: accountId, person_id: personId, role, joined_at: making.at })
     .onConflict((conflict) => conflict.doNothing())
     .execute()
+  // Who is removed later must not come back by another one.
+  await withdrawInvitations(making, { accountId, email })
   await writeAudit(making, { action: 'member.add', object: personId, accountId, detail: { email, role } })
+}
+
+/** All that are open for this e-mail address in this account. */
+export async function withdrawInvitations(
+  { tables, at }: Change,
+  { accountId, email }: { readonly accountId: AccountId; readonly email: string },
+): Promise<void> {
+  const open = await tables
+    .selectFrom('person_link')
+    .select(['id', 'email'])
+    .where('account_id', '=', accountId)
+    .where('used_at', 'is', null)
+    .execute()
+  for (const link of open) {
+    if (link.email === null || emailKey(link.email) !== emailKey(email)) continue
+    await tables.updateTable('person_link').set({ used_at: at }).where('id', '=', link.id).execute()
+  }
 }
 
 /** Whoever holds an old session or an old link may be the reason for the new password. */

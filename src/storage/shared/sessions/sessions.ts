@@ -98,7 +98,7 @@ async function rememberDevice(
 
 function begin(store: Store, session: NewSession): Promise<string> {
   const { personId, proof, isKept, remoteAddress, userAgent } = session
-  const by = { name: '', personId, remoteAddress, userAgent }
+  const by = { name: '', personId, remoteAddress, userAgent, right: null }
   return change(store, by, async (making) => {
     const { tables, at } = making
     await sweep(tables, at)
