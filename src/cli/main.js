@@ -5,6 +5,11 @@ import { enableCompileCache } from 'node:module'
 // service would keep for good.
 enableCompileCache()
 
+// What is made from here on is for this user alone, whichever folder it lies in. The cache above may be shared.
+process.umask(0o077)
+// Node would open its debugger for every user of this machine.
+process.on('SIGUSR1', () => {})
+
 const { run } = await import('./run.ts')
 const { openSurroundings } = await import('./surroundings.ts')
 

@@ -3,6 +3,10 @@ import { enableCompileCache } from 'node:module'
 // Several of them start at once, and would all compile the same files. Plain JavaScript for the reason of src/cli/main.js.
 enableCompileCache()
 
+// As in src/cli/main.js.
+process.umask(0o077)
+process.on('SIGUSR1', () => {})
+
 const { endForSupervisor } = await import('../end-for-supervisor.ts')
 const { Nuncio } = await import('../nuncio.ts')
 const { serveAsChild } = await import('./serve-as-child.ts')

@@ -1,0 +1,50 @@
+import { chmod, lstat, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { Settings } from '../config/read-settings.ts'
+import { sandboxMediaFolder } from './sandbox-media.ts'
+import { spoolFolder } from './spool-folder.ts'
+
+const OTHERS = 0o077
+
+/**
+ * Takes from other users of this machine what a copy, an older version or a hand left readable for them: an open database
+ * shows all messages, and who may lock its `-shm` can stop every send. The data folder itself stays as its owner made it.
+ */
+export async function makeFilesPrivate(settings: Settings, logger: Logger): Promise<void> {
+  const found: string[] = []
+  for (const path of await ownPaths(settings)) await makePrivate(path, found)
+  if (found.length === 0) return
+  logger.warn(
+    { files: found.length, first: found[0] },
+    'Other users of this machine could use files of Nuncio. From now on only its own user can.',
+  )
+}
+
+async function ownPaths(settings: Settings): Promise<string[]> {
+  const { dataDir, database, keyRingFile } = settings
+  const databases = database.engine === 'sqlite' ? [database.path, join(database.path, '../service.lock')] : []
+  const names = await readdir(dataDir).catch(() => [])
+  const ours = names.filter((name) => /^(keys|remembered\.json.*|set-up-link|replaced-.*)$/.test(name))
+  return [
+    ...databases.flatMap((path) => ['', '-wal', '-shm', '-journal'].map((end) => path + end)),
+    keyRingFile,
+    ...ours.map((name) => join(dataDir, name)),
+    spoolFolder(settings),
+    sandboxMediaFolder(settings),
+  ]
+}
+
+/** Notes in `found` what it has changed. Files of another owner and on a read-only disk stay: who uses them says what is wrong. */
+async function makePrivate(path: string, found: string[]): Promise<void> {
+  const stats = await lstat(path).catch(() => null)
+  if (!stats || stats.uid !== process.geteuid?.() || !(stats.isFile() || stats.isDirectory())) return
+  if ((stats.mode & OTHERS) !== 0) {
+    await chmod(path, stats.mode & ~OTHERS & 0o7777).then(
+      () => found.push(path),
+      () => {},
+    )
+  }
+  if (!stats.isDirectory()) return
+  for (const name of await readdir(path).catch(() => [])) await makePrivate(join(path, name), found)
+}
