@@ -12,11 +12,15 @@ const TOKEN_DAYS = 30
 
 /** What the first start made, or null when there was an account already. */
 export interface FirstStart {
-  readonly token: string
+  /** Null at a quiet start. */
+  readonly token: string | null
   readonly number: string
 }
 
-/** In an empty database: an account, a sandbox connection and a token, so that the first message is one paste away. */
+/**
+ * In an empty database: an account, a sandbox connection and, unless the start is quiet, a token, so that the first message
+ * is one paste away.
+ */
 export async function prepareFirstStart(settings: Settings, now: number): Promise<FirstStart | null> {
   const session = await openAdministration(settings, { create: true })
   try {
@@ -28,24 +32,29 @@ export async function prepareFirstStart(settings: Settings, now: number): Promis
       { accountId: account.id, number: NUMBER, channel: 'sandbox', policy: DEFAULT_LANE_POLICY, channelSettings: {} },
       ACTOR,
     )
-    const token = createToken(randomBytes)
-    await administration.createToken(
-      {
-        accountId: account.id,
-        name: 'first token',
-        events: ['messaging.send_message'],
-        expiresAt: now + TOKEN_DAYS * 86_400_000,
-        connectionIds: null,
-        sourceRanges: null,
-        sha256: hash('sha256', token, 'buffer'),
-        prefix: tokenPrefix(token),
-      },
-      ACTOR,
-    )
+    const token = settings.quietFirstStart ? null : await makeToken(administration, account, now)
     return { token, number: NUMBER }
   } finally {
     await session.close()
   }
+}
+
+async function makeToken(administration: Administration, { id }: AccountView, now: number): Promise<string> {
+  const token = createToken(randomBytes)
+  await administration.createToken(
+    {
+      accountId: id,
+      name: 'first token',
+      events: ['messaging.send_message'],
+      expiresAt: now + TOKEN_DAYS * 86_400_000,
+      connectionIds: null,
+      sourceRanges: null,
+      sha256: hash('sha256', token, 'buffer'),
+      prefix: tokenPrefix(token),
+    },
+    ACTOR,
+  )
+  return token
 }
 
 /** Null when another machine that starts at the same moment was faster. */

@@ -2,6 +2,7 @@ import { describeDatabase } from '../config/database-url.ts'
 import type { Settings } from '../config/read-settings.ts'
 import { ROLES } from '../config/setting-kinds.ts'
 import { firstCurl } from './first-curl.ts'
+import type { FirstStart } from './first-start.ts'
 import type { Started } from './nuncio.ts'
 import type { SetUpOffer } from './offer-set-up.ts'
 
@@ -20,22 +21,35 @@ export function greeting(
   if (processes > 1) lines.push(`  processes ${processes}`)
   if (roles.includes('console')) lines.push(`  console   ${url}/console/`)
   lines.push('  commands  npm run -s nuncio -- --help')
-  if (setUp)
-    lines.push(
-      '',
-      'Nobody can sign in to the console yet. Open this link within the hour to become its owner; it works once:',
-      '',
-      setUp.url,
-      '',
-      setUp.file === null ? '' : `It also stands in ${setUp.file}. A new one: nuncio user set-up-link`,
-    )
-  if (first)
-    lines.push(
-      '',
+  if (setUp) lines.push('', ...setUpLines(setUp))
+  if (first) lines.push('', ...firstLines(first, url))
+  return `${lines.join('\n')}\n`
+}
+
+function setUpLines({ url, file }: SetUpOffer): readonly string[] {
+  const nobody = 'Nobody can sign in to the console yet.'
+  if (url === null) return [`${nobody} Make the link for its owner: nuncio user set-up-link`]
+  return [
+    `${nobody} Open this link within the hour to become its owner; it works once:`,
+    '',
+    url,
+    '',
+    file === null ? '' : `It also stands in ${file}. A new one: nuncio user set-up-link`,
+  ]
+}
+
+function firstLines({ token, number }: FirstStart, url: string): readonly string[] {
+  if (token !== null)
+    return [
       'This is the first start: an account, a sandbox number and a token were made. Send the first message:',
       '',
-      firstCurl(first, url),
+      firstCurl({ token, number }, url),
       '',
-    )
-  return `${lines.join('\n')}\n`
+    ]
+  return [
+    `This is the first start: an account and the sandbox number ${number} were made, and no token. Make one:`,
+    '',
+    "nuncio token create --name 'first token' --event messaging.send_message --expires 30d",
+    '',
+  ]
 }

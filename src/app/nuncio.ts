@@ -128,6 +128,7 @@ export class Nuncio {
     const offer = await offerSetUp(people, {
       dataDir: this.#settings.dataDir,
       url: started.url,
+      isQuiet: this.#settings.quietFirstStart,
       onTrouble: (error) => warnOfSetUp(this.#parts.logger, error),
     })
     console.rest()

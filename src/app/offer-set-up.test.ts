@@ -30,12 +30,17 @@ describe('the set-up link of the first start', () => {
     const file = join(dataDir, 'set-up-link')
     writeFileSync(file, 'an older one', { mode: 0o644 })
 
-    const offer = await offerSetUp(createPeople(world.store), { dataDir, url: 'http://here', onTrouble })
+    const offer = await offerSetUp(createPeople(world.store), {
+      dataDir,
+      url: 'http://here',
+      isQuiet: false,
+      onTrouble,
+    })
 
     assert.match(offer?.url ?? '', /^http:\/\/here\/console\/set-up\/[\w-]{43}$/)
     assert.equal(readFileSync(file, 'utf8'), `${offer?.url}\n`)
     assert.equal(statSync(file).mode & 0o777, 0o600)
-    const secret = offer?.url.split('/').at(-1) ?? ''
+    const secret = offer?.url?.split('/').at(-1) ?? ''
     assert.doesNotMatch(JSON.stringify(await world.all('select * from person_link')), new RegExp(secret))
   })
 
@@ -43,11 +48,22 @@ describe('the set-up link of the first start', () => {
     const dataDir = temporaryFolder()
     const people = createPeople(world.store)
     const accountId = await world.account()
-    await offerSetUp(people, { dataDir, url: 'http://here', onTrouble })
+    await offerSetUp(people, { dataDir, url: 'http://here', isQuiet: false, onTrouble })
     await people.addPerson({ email: 'a@b', name: 'Anna', passwordHash: 'x' }, { accountId, role: 'owner' }, 'test')
 
-    assert.equal(await offerSetUp(people, { dataDir, url: 'http://here', onTrouble }), null)
+    assert.equal(await offerSetUp(people, { dataDir, url: 'http://here', isQuiet: false, onTrouble }), null)
     assert.equal(existsSync(join(dataDir, 'set-up-link')), false)
+  })
+
+  it('is not made at a quiet start, and an older file goes', async () => {
+    const dataDir = temporaryFolder()
+    writeFileSync(join(dataDir, 'set-up-link'), 'an older one')
+
+    const offer = await offerSetUp(createPeople(world.store), { dataDir, url: 'http://here', isQuiet: true, onTrouble })
+
+    assert.deepEqual(offer, { url: null, file: null })
+    assert.equal(existsSync(join(dataDir, 'set-up-link')), false)
+    assert.deepEqual(await world.all('select * from person_link'), [])
   })
 
   it('G11: ends no service when it cannot be made, as on a full disk', async () => {
@@ -57,6 +73,7 @@ describe('the set-up link of the first start', () => {
     const place = {
       dataDir: temporaryFolder(),
       url: 'http://here',
+      isQuiet: false,
       onTrouble: (error: unknown) => troubles.push(error),
     }
 

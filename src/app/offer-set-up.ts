@@ -8,7 +8,8 @@ import { Refusal } from '../core/refusals.ts'
 const SECRET_BYTES = 32
 
 export interface SetUpOffer {
-  readonly url: string
+  /** Null at a quiet start, which makes none. */
+  readonly url: string | null
   /** Null when it could not be written. */
   readonly file: string | null
 }
@@ -16,6 +17,7 @@ export interface SetUpOffer {
 export interface SetUpPlace {
   readonly dataDir: string
   readonly url: string
+  readonly isQuiet: boolean
   /** It could not be made; another is made at the next start, or by the command line. */
   readonly onTrouble: (error: unknown) => void
 }
@@ -39,12 +41,13 @@ export async function offerSetUp(
 
 async function makeOffer(
   people: Pick<People, 'hasPeople' | 'createLink'>,
-  { dataDir, url }: SetUpPlace,
+  { dataDir, url, isQuiet }: SetUpPlace,
 ): Promise<SetUpOffer | null> {
   const file = join(dataDir, 'set-up-link')
   // Written anew, because the rights of a file are set only when it is made.
   await rm(file, { force: true })
   if (await people.hasPeople()) return null
+  if (isQuiet) return { url: null, file: null }
   const link = await createSetUpLink(people, 'first start')
   if (link === null) return null
   const setUpUrl = `${url}/console/set-up/${link}`

@@ -149,6 +149,13 @@ export const SETTINGS = {
         ? 'NUNCIO_CONSOLE_PLAIN_HTTP lets whoever can listen on the network read passwords and sessions of the console. Serve it by https instead.'
         : null,
   }),
+  quietFirstStart: setting({
+    name: 'NUNCIO_QUIET_FIRST_START',
+    kind: yesOrNo,
+    default: 'false',
+    purpose:
+      'Starts print neither a token nor the link for the first owner, and make none: they print the commands for them. For a service whose output is kept in a log.',
+  }),
   trustedProxies: setting({
     name: 'NUNCIO_TRUSTED_PROXIES',
     kind: cidrList,

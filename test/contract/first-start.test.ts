@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { pino } from 'pino'
-import { describe, it } from 'vitest'
+import { describe, it, onTestFinished } from 'vitest'
 import { Nuncio } from '../../src/app/nuncio.ts'
 import { readSettings } from '../../src/config/read-settings.ts'
 import { Refusal } from '../../src/core/refusals.ts'
+import { findFreePort } from '../support/black-box/free-port.ts'
+import { NuncioProcess } from '../support/black-box/nuncio-process.ts'
+import { QuickCli } from '../support/black-box/quick-cli.ts'
+import { waitUntil } from '../support/black-box/wait-until.ts'
 import { startNuncio, temporaryFolder } from '../support/journey/start-nuncio.ts'
 
 describe('the first start', () => {
@@ -29,6 +35,28 @@ describe('the first start', () => {
     assert.equal((await journey.text('15551234567', 'Hello')).status, 200)
   })
 
+  it('prints a token and a link, also where its output is no terminal', async () => {
+    const { said } = await startProcess({})
+
+    assert.match(said, /-H 'x-api-key: nco_\w{38}'/)
+    assert.match(said, /http:\S+\/console\/set-up\/[\w-]{43}$/m)
+  })
+
+  it('prints neither when it is quiet, makes neither, and names the commands for both', async () => {
+    const { said, dataDir } = await startProcess({ NUNCIO_QUIET_FIRST_START: 'true' })
+    const cli = new QuickCli({ dataDir })
+
+    assert.doesNotMatch(said, /nco_|console\/set-up/)
+    assert.deepEqual(await cli.json('token', 'list'), [])
+    assert.equal(existsSync(join(dataDir, 'set-up-link')), false)
+    for (const named of [/nuncio (token create .*)$/m, /nuncio (user set-up-link)$/m]) {
+      const command = named.exec(said)?.[1] ?? ''
+      const given = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
+      const { code, stderr } = await cli.run(...given)
+      assert.equal(code, 0, `${command}: ${stderr}`)
+    }
+  })
+
   it('makes no account in a process whose parent makes it', async () => {
     const dataDir = temporaryFolder()
     const child = open({ NUNCIO_DATA_DIR: dataDir, NUNCIO_PORT: '0' }, { makesFirst: false })
@@ -44,6 +72,19 @@ describe('the first start', () => {
     assert.notEqual((await startNuncio({ dataDir })).token, '')
   })
 })
+
+async function startProcess(environment: Record<string, string>): Promise<{ said: string; dataDir: string }> {
+  const workDir = temporaryFolder()
+  const dataDir = join(workDir, 'data')
+  const service = new NuncioProcess({ dataDir, workDir, port: await findFreePort(), environment })
+  onTestFinished(() => service.stop())
+  await service.start()
+  // Said after the first request is taken.
+  await waitUntil('it is said', async () => /set-up/.test(service.log) && /token create|x-api-key/.test(service.log), {
+    deadlineMs: 20_000,
+  })
+  return { said: service.log, dataDir }
+}
 
 function open(environment: Record<string, string>, more: { makesFirst?: boolean } = {}): Nuncio {
   const { settings } = readSettings({ environment, envFile: {} })

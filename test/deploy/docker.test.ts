@@ -7,8 +7,8 @@ import { parse } from 'yaml'
 import { findShipped, type Lock } from '../../scripts/shipped-packages.ts'
 import { SETTINGS } from '../../src/config/settings.ts'
 import { findFreePort } from '../support/black-box/free-port.ts'
-import { NuncioProcess } from '../support/black-box/nuncio-process.ts'
-import { waitUntil } from '../support/black-box/wait-until.ts'
+import { NuncioCli } from '../support/black-box/nuncio-cli.ts'
+import { NuncioProcess, type ServiceSettings } from '../support/black-box/nuncio-process.ts'
 import { isInContext, readDockerfile } from '../support/deploy/read-dockerfile.ts'
 import { temporaryFolder } from '../support/journey/start-nuncio.ts'
 
@@ -16,6 +16,16 @@ const ROOT = join(import.meta.dirname, '../..')
 const DOCKER = join(ROOT, 'deploy/docker')
 const DOCKERFILE = readFileSync(join(DOCKER, 'Dockerfile'), 'utf8')
 const IGNORE = readFileSync(join(DOCKER, 'Dockerfile.dockerignore'), 'utf8')
+const FIRST_TOKEN = [
+  'token',
+  'create',
+  '--name',
+  'first token',
+  '--event',
+  'messaging.send_message',
+  '--expires',
+  '30d',
+]
 const STAGES = readDockerfile(DOCKERFILE)
 
 /** Copies what the build would see of a path. */
@@ -46,6 +56,13 @@ function installPackages(folder: string): void {
 
 function texts(stage: (typeof STAGES)[number] | undefined, name: string): readonly string[] {
   return (stage?.instructions ?? []).filter((one) => one.name === name).map(({ text }) => text)
+}
+
+/** What the image says of settings, but for the folder and the address, which are others here. */
+function settingsOfImage(): Record<string, string> {
+  const [text = ''] = texts(STAGES.at(-1), 'ENV')
+  const given = Object.fromEntries(text.split(' ').map((pair) => pair.split('=') as [string, string]))
+  return Object.fromEntries(Object.entries(given).filter(([name]) => !/_(DATA_DIR|HOST)$/.test(name)))
 }
 
 /** Acts the last stage out, with what the stages before have made. */
@@ -119,18 +136,14 @@ describe('the image', () => {
       execFileSync(process.execPath, command.split(' ').slice(1), { cwd: pages, stdio: 'pipe' })
     actOut(image, pages)
     const workDir = temporaryFolder()
-    const service = new InImage({ image, workDir, dataDir: join(workDir, 'data'), port: await findFreePort() })
+    const places = { workDir, dataDir: join(workDir, 'data'), environment: settingsOfImage() }
+    const service = new InImage({ ...places, image, port: await findFreePort() })
 
     try {
       await service.start()
-      const token = await waitUntil(
-        'the first token is printed',
-        async () => /nco_\w+/.exec(service.log)?.[0] ?? null,
-        {
-          deadlineMs: 20_000,
-          everyMs: 20,
-        },
-      )
+      assert.doesNotMatch(service.log, /nco_|console\/set-up/)
+      const cli = new NuncioCli({ ...places, main: join(image, 'src/cli/main.js') })
+      const { token } = await cli.json<{ token: string }>(...FIRST_TOKEN)
       const reply = await fetch(`${service.url}/chat/api/v1/public/message/send`, {
         method: 'POST',
         headers: { 'x-api-key': token, 'content-type': 'application/json' },
@@ -233,7 +246,7 @@ describe('the compose file', () => {
 /** As the real one, but started from the image's own files. */
 class InImage extends NuncioProcess {
   readonly port: number
-  constructor({ image, ...place }: { image: string; workDir: string; dataDir: string; port: number }) {
+  constructor({ image, ...place }: Omit<ServiceSettings, 'main'> & { readonly image: string }) {
     super({ ...place, main: join(image, 'src/cli/main.js') })
     this.port = place.port
   }

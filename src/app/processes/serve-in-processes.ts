@@ -67,7 +67,8 @@ async function findSetUp(settings: Settings, url: string, logger: Logger): Promi
   try {
     const { openAdministration } = await import('../open-administration.ts')
     const { people, close } = await openAdministration(settings, { create: false })
-    const offer = await offerSetUp(people, { dataDir: settings.dataDir, url, onTrouble })
+    const { dataDir, quietFirstStart: isQuiet } = settings
+    const offer = await offerSetUp(people, { dataDir, url, isQuiet, onTrouble })
     await close()
     return offer
   } catch (error) {
