@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { readFileSync, statSync } from 'node:fs'
+import { lstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Refusal } from '../../core/refusals.ts'
 import type { AppliedMigration, BackupCounts, BackupFacts } from '../../storage/shared/backup-facts.ts'
@@ -65,7 +65,7 @@ export function readManifest(folder: string): Manifest {
 function readText(path: string, folder: string): string {
   try {
     // Looked at before it is read: whoever made it may have put anything there.
-    const found = statSync(path)
+    const found = lstatSync(path)
     if (found.isFile() && found.size <= LARGEST_BYTES) return readFileSync(path, 'utf8')
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''

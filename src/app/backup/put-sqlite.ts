@@ -8,8 +8,9 @@ import {
   lockForRestore,
   putInPlace,
   readFactsOf,
+  refuseOtherSchema,
 } from '../../storage/sqlite/restored-database.ts'
-import { refuseDifferent } from './check-file.ts'
+import { locateFile, refuseDifferent } from './check-file.ts'
 import { copyFile, refuseTooLarge, sync } from './disk.ts'
 import { type Manifest, SQLITE_NAME } from './manifest.ts'
 import type { Put, Putting } from './restore-request.ts'
@@ -47,14 +48,12 @@ export async function putSqlite(putting: Putting): Promise<Put> {
 async function bring(draft: string, { manifest, folder, request, hold }: Putting): Promise<void> {
   const file = manifest.files.find(({ name }) => name === SQLITE_NAME)
   if (!file) throw new Error('The manifest names no database')
-  const from = join(folder, file.name)
-  if (!existsSync(from)) {
-    throw new Refusal('backup_unusable', `${from} is missing, so the backup is not whole. Take another one.`)
-  }
+  const from = await locateFile(folder, file.name)
   await refuseTooLarge(dirname(draft), file.bytes)
   const onBytes = (done: number) => request.onProgress({ doing: 'restoring', done, of: file.bytes })
   const copied = await copyFile(from, draft, onBytes)
   if (copied.sha256 !== file.sha256) refuseDifferent(from, file, copied.bytes)
+  refuseOtherSchema(draft)
   refuseOther(draft, manifest)
   holdRestored(draft, hold)
   await sync(draft)

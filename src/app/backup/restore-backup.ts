@@ -5,7 +5,7 @@ import { Refusal } from '../../core/refusals.ts'
 import { KeyRing } from '../../secrets/key-ring.ts'
 import { KeyRingFile } from '../../secrets/key-ring-file.ts'
 import type { AppliedMigration, MovedMedia, RestoredHold } from '../../storage/shared/backup-facts.ts'
-import { findNewerBreaking } from '../../storage/shared/migrations.ts'
+import { newestOf } from '../../storage/shared/migrations.ts'
 import { type Remembered, RemembranceFile, readable } from '../../storage/shared/remembrance.ts'
 import { spoolFolder } from '../spool-folder.ts'
 import { translateDiskError } from './disk.ts'
@@ -63,13 +63,13 @@ function refuseOtherEngine({ engine }: Manifest, ours: Manifest['engine']): void
   )
 }
 
-/** As at a start: newer tables are refused only where one of their migrations says that older code must not run. */
+/** Also where older code could run on its tables: nobody here knows what belongs into them. */
 function refuseNewer({ migrations, version }: Manifest, known: readonly AppliedMigration[]): void {
-  const breaking = findNewerBreaking(migrations, known)
-  if (!breaking) return
+  const newer = migrations.find(({ number }) => number > newestOf(known))
+  if (!newer) return
   throw new Refusal(
     'database_newer',
-    `The backup was made by a newer version of Nuncio (${version}, ${breaking.name}). Restore it with that version, or take an older backup.`,
+    `The backup was made by a newer version of Nuncio (${version}, ${newer.name}). Restore it with that version, or take an older backup.`,
   )
 }
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { BackupProgress } from '../../storage/shared/backup-facts.ts'
-import { refuseDifferent } from './check-file.ts'
+import { locateFile, refuseDifferent } from './check-file.ts'
 import { copyFile, sync } from './disk.ts'
 import { type Manifest, MEDIA_FOLDER } from './manifest.ts'
 
@@ -25,7 +25,7 @@ export async function restoreMedia({ manifest, folder, to, onProgress }: MediaRe
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
     const part = path.replace(/\.media$/, '.part')
     await rm(part, { force: true })
-    const from = join(folder, file.name)
+    const from = await locateFile(folder, file.name)
     const copied = await copyFile(from, part, (bytes) => onProgress({ doing: 'restoring', done: before + bytes, of }))
     if (copied.sha256 !== file.sha256) {
       await rm(part, { force: true })

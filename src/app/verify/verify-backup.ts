@@ -38,8 +38,9 @@ async function verifyCopy(
   { settings, onProgress }: VerifyRequest,
   { folder, manifest, known, findings }: Copy,
 ): Promise<Omit<Verified, 'tookMs'>> {
-  const [{ openForReading }, { sqliteVerifyEngine }] = await Promise.all([
+  const [{ openForReading }, { refuseOtherSchema }, { sqliteVerifyEngine }] = await Promise.all([
     import('../../storage/sqlite/open-for-reading.ts'),
+    import('../../storage/sqlite/restored-database.ts'),
     import('../../storage/sqlite/verify-engine.ts'),
   ])
   if (newestOf(manifest.migrations) !== newestOf(known)) {
@@ -49,6 +50,7 @@ async function verifyCopy(
     )
     return { place: folder, messages: manifest.counts.messages, findings: findings.all }
   }
+  refuseOtherSchema(join(folder, SQLITE_NAME))
   const copy = openForReading(join(folder, SQLITE_NAME))
   try {
     const { store, secretStore } = copy

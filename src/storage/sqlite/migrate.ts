@@ -1,7 +1,8 @@
-import type { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { Refusal } from '../../core/refusals.ts'
 import type { AppliedMigration } from '../shared/backup-facts.ts'
 import {
+  fingerprintOf,
   hasOurBaseline,
   type Migration,
   newestOf,
@@ -54,6 +55,35 @@ export function readApplied(
   }))
   if (!hasOurBaseline(applied, known)) refuseOtherBaseline(path, 'Point NUNCIO_DATA_DIR at an empty folder')
   return applied
+}
+
+/** Of a backup. Refuses one whose tables, indexes and triggers are not those of our migrations that were applied to it. */
+export function refuseChangedSchema(database: DatabaseSync, path: string): void {
+  const applied = readApplied(database, path)
+  const ours = new DatabaseSync(':memory:')
+  try {
+    for (const { sql } of readMigrations().filter(({ number }) => number <= newestOf(applied))) ours.exec(sql)
+    const [expected, found] = [readObjects(ours), readObjects(database)]
+    const other = [...found.keys(), ...expected.keys()].find((name) => found.get(name) !== expected.get(name))
+    if (other === undefined) return
+    throw new Refusal(
+      'backup_unusable',
+      `The tables of this backup are not those of Nuncio: the ${other} was added, changed or taken away. Nothing of it is used. Take another one.`,
+    )
+  } finally {
+    ours.close()
+  }
+}
+
+/** What SQLite makes by itself has no text, or is a table of its own statistics. */
+function readObjects(database: DatabaseSync): ReadonlyMap<string, string> {
+  const rows = database
+    .prepare(
+      `select type, name, sql from sqlite_schema where sql is not null
+         and not (type = 'table' and name in ('sqlite_sequence', 'sqlite_stat1', 'sqlite_stat4'))`,
+    )
+    .all()
+  return new Map(rows.map(({ type, name, sql }) => [`${String(type)} “${String(name)}”`, fingerprintOf(String(sql))]))
 }
 
 function applyMissing(database: DatabaseSync, path: string, migrations: readonly Migration[]): void {

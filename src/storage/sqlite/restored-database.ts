@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { BackupFacts, HappenedSince, RestoredHold } from '../shared/backup-facts.ts'
 import { type KnownPast, placedHolds, type Replaced, tellsAllSince } from '../shared/tells-all-since.ts'
+import { refuseChangedSchema } from './migrate.ts'
 import { readBackupFacts } from './read-backup-facts.ts'
 import { takeServiceLock } from './service-lock.ts'
 import { translateOpenError } from './sqlite-errors.ts'
@@ -17,6 +18,11 @@ export function lockForRestore(path: string): { release(): void } {
 /** Opens a copy, of which nobody else knows yet, and closes it again. */
 export function readFactsOf(path: string): BackupFacts {
   return within(path, { readOnly: true }, readBackupFacts)
+}
+
+/** Before anything is written, because what somebody has added to the tables of a copy may run with it. */
+export function refuseOtherSchema(path: string): void {
+  within(path, { readOnly: true }, (database) => refuseChangedSchema(database, path))
 }
 
 /**
