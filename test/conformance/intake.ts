@@ -348,7 +348,7 @@ function idempotencyKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
     assert.deepEqual(answers, ['PUBLISHED', 'QUEUED', 'PUBLISHED'])
     const log = createApiLog(world.store)
     const shown = answers.map(async (_, n) => {
-      const reply = tellReply(await log.readEntry(sender.accountId, `repeat-${n}`), false)
+      const reply = tellReply(await log.readEntry(sender.accountId, `repeat-${n}`))
       return JSON.parse(reply?.body ?? '').data.state
     })
     assert.deepEqual(await Promise.all(shown), answers)

@@ -25,7 +25,7 @@ import { parseAddressRange, parseIpAddress } from '../../src/core/media-address/
 import { judgeMediaUrl, parseWebUrl } from '../../src/core/media-address/judge-url.ts'
 import { isWellFormedToken } from '../../src/core/token/token-format.ts'
 import { isOnThisMachine } from '../../src/http/console/csrf.ts'
-import { maskBody, maskWords } from '../../src/http/console/log/mask.ts'
+import { maskBody, maskWords } from '../../src/http/console/mask.ts'
 import { recoveryCodeHash } from '../../src/http/console/people/recovery-codes.ts'
 import { attachmentName } from '../../src/http/console/sandbox/attachment-name.ts'
 import { readRange } from '../../src/http/console/sandbox/read-range.ts'

@@ -136,6 +136,7 @@ function RangeSelect({ search, change }: FiltersProps) {
 }
 
 function TimeAndRecipient({ search, change, onDone }: FiltersProps & { readonly onDone: () => void }) {
+  const { can } = useAccount()
   const [to, setTo] = useState(search.to ?? '')
   const [since, setSince] = useState(toLocal(search.since))
   const [until, setUntil] = useState(toLocal(search.until))
@@ -155,16 +156,18 @@ function TimeAndRecipient({ search, change, onDone }: FiltersProps & { readonly 
   return (
     <form onSubmit={submit} noValidate>
       <Stack gap="sm">
-        <TextInput
-          label="Recipient"
-          description="The whole number, or its beginning with a * behind it."
-          placeholder="4917* or 15551234567"
-          inputMode="tel"
-          autoComplete="off"
-          value={to}
-          error={problem}
-          onChange={(event) => setTo(event.currentTarget.value)}
-        />
+        {can('developer') ? (
+          <TextInput
+            label="Recipient"
+            description="The whole number, or its beginning with a * behind it."
+            placeholder="4917* or 15551234567"
+            inputMode="tel"
+            autoComplete="off"
+            value={to}
+            error={problem}
+            onChange={(event) => setTo(event.currentTarget.value)}
+          />
+        ) : null}
         <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
           <TextInput
             label="Since"

@@ -47,7 +47,7 @@ function Moment({ moment, ...item }: { readonly moment: LogMoment }) {
             “{moment.words}”
           </Text>
         )}
-        <Facts facts={moment.facts} />
+        <Facts facts={[...moment.facts, ...(moment.privateFacts ?? [])]} />
       </Stack>
     </Timeline.Item>
   )

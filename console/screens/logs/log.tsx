@@ -218,7 +218,9 @@ function RequestPanel({
       ) : (
         <CodeBlock code={request.body} language="json" label="Body as it came" maxHeight={480} />
       )}
-      <CodeBlock code={request.curl} language="bash" label="The same as curl, with your token in $API_TOKEN" />
+      {request.curl === null ? null : (
+        <CodeBlock code={request.curl} language="bash" label="The same as curl, with your token in $API_TOKEN" />
+      )}
     </Stack>
   )
 }

@@ -86,7 +86,11 @@ function Whole({ delivery }: { readonly delivery: DeliveryReply }) {
           <TryCard key={one.number} one={one} />
         ))}
       </Stack>
-      <CodeBlock code={pretty(payload)} language="json" label="What is posted" maxHeight={480} />
+      {payload === null ? (
+        <Text size="sm">What is posted is hidden from viewers. A developer or an owner sees it.</Text>
+      ) : (
+        <CodeBlock code={pretty(payload)} language="json" label="What is posted" maxHeight={480} />
+      )}
     </>
   )
 }

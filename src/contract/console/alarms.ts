@@ -1,22 +1,23 @@
 import { z } from 'zod'
 import { consoleRoute } from './route.ts'
 import { instant, ofAccount, page } from './shapes.ts'
+import { plain } from './viewer-text.ts'
 
 const alarm = z.object({
-  id: z.string(),
+  id: plain,
   /** One of docs/alarms.md. */
-  kind: z.string(),
+  kind: plain,
   severity: z.enum(['critical', 'warning', 'info']),
   /** What it is about, its id, and what people call it. */
   of: z.enum(['connection', 'token', 'account', 'installation']),
-  object: z.string(),
-  name: z.string(),
+  object: plain,
+  name: plain,
   since: instant,
   raisedAt: instant,
   /** Null while it is open. */
   clearedAt: instant.nullable(),
-  cause: z.string(),
-  nextStep: z.string(),
+  cause: plain,
+  nextStep: plain,
 })
 export type AlarmReply = z.output<typeof alarm>
 

@@ -3,6 +3,7 @@ import { judgeNumber } from '../field-rules.ts'
 import { laneSettings } from './lane-settings.ts'
 import { consoleRoute } from './route.ts'
 import { inAccount, instant, ofAccount, page } from './shapes.ts'
+import { maskedNumber, maskedWords, notForViewers, plain } from './viewer-text.ts'
 
 /** A number that is exact while it is small. `isMore`: there are at least so many. */
 export const boundedCount = z.object({ count: z.int(), isMore: z.boolean() })
@@ -11,11 +12,11 @@ export type BoundedCount = z.output<typeof boundedCount>
 /** Why a lane stands still, and what to do. */
 export const laneWait = z.object({
   /** A code of docs/reasons.md. */
-  code: z.string(),
-  sentence: z.string(),
-  nextStep: z.string(),
+  code: plain,
+  sentence: plain,
+  nextStep: plain,
   /** The network's own words. */
-  words: z.string().nullable(),
+  words: maskedWords.nullable(),
   /** Null: until something happens. */
   until: instant.nullable(),
   /** Whether a person may end the wait before its time. */
@@ -34,9 +35,9 @@ export const pace = z.object({
 export type PaceView = z.output<typeof pace>
 
 export const connectionRow = z.object({
-  id: z.string(),
-  number: z.string(),
-  channel: z.string(),
+  id: plain,
+  number: plain,
+  channel: plain,
   state: z.enum(['active', 'paused']),
   /** With the message that is being handed over. */
   waiting: boundedCount,
@@ -53,22 +54,22 @@ export type TakenOutView = z.output<typeof takenOut>
 
 /** One setting that a channel has for each of its connections. */
 export const channelSetting = z.object({
-  name: z.string(),
-  label: z.string(),
-  help: z.string(),
+  name: plain,
+  label: plain,
+  help: plain,
   /** A secret is written and never shown. A switch is `on` or `off`. */
   kind: z.enum(['duration', 'text', 'secret', 'switch']),
   /** A connection cannot be added without it. */
   isRequired: z.boolean(),
   /** What it is when it is left out, as one would write it. */
-  unset: z.string(),
+  unset: plain,
 })
 export type ChannelSetting = z.output<typeof channelSetting>
 
 export const channelView = z.object({
-  name: z.string(),
-  label: z.string(),
-  description: z.string(),
+  name: plain,
+  label: plain,
+  description: plain,
   settings: z.array(channelSetting),
   /** Its network must be told an address for callbacks. */
   hasCallbacks: z.boolean(),
@@ -79,8 +80,8 @@ export type ChannelView = z.output<typeof channelView>
 
 /** Something that the network says of a connection. */
 export const connectionFact = z.object({
-  label: z.string(),
-  value: z.string(),
+  label: plain,
+  value: plain,
   /** `warning`: it works, and something should be looked at. */
   tone: z.enum(['plain', 'good', 'warning', 'bad']),
 })
@@ -88,33 +89,33 @@ export type ConnectionFactView = z.output<typeof connectionFact>
 
 /** Where the network is to send its callbacks. */
 export const connectionCallback = z.object({
-  url: z.string(),
+  url: plain,
   /** False when it is known that a network cannot reach it. `trouble` then says why, and what to do. */
   isReachable: z.boolean(),
-  trouble: z.string().nullable(),
+  trouble: plain.nullable(),
 })
 export type ConnectionCallbackView = z.output<typeof connectionCallback>
 
 /** A message form that the network has approved, or not yet. */
 export const connectionTemplate = z.object({
-  name: z.string(),
-  language: z.string(),
+  name: plain,
+  language: plain,
   /** As the network words it, such as APPROVED. */
-  status: z.string(),
-  category: z.string(),
+  status: plain,
+  category: plain,
   /** What it begins with: `text`, `image`, `document`, `video`, `location`; null when it has no header. */
-  header: z.string().nullable(),
-  body: z.string(),
+  header: plain.nullable(),
+  body: plain,
   /** The setting of the connection it could be named in, such as `template_text`; null when in none, and then why not. */
-  fits: z.string().nullable(),
-  why: z.string().nullable(),
+  fits: plain.nullable(),
+  why: plain.nullable(),
 })
 export type ConnectionTemplateView = z.output<typeof connectionTemplate>
 
 export const connectionView = connectionRow.extend({
   lane: laneSettings,
   /** As one would write them. A secret one only says that it is set. */
-  channelSettings: z.array(channelSetting.extend({ value: z.string().nullable(), isSet: z.boolean() })),
+  channelSettings: z.array(channelSetting.extend({ value: plain.nullable(), isSet: z.boolean() })),
   hasTemplates: z.boolean(),
   /**
    * What the network said: just now, right after adding, changing or `checkConnection`; else what is remembered of it.
@@ -122,7 +123,7 @@ export const connectionView = connectionRow.extend({
    */
   facts: z.array(connectionFact).nullable(),
   /** Null where the network needs none, and for viewers: only who changes connections needs to know it. */
-  callback: connectionCallback.nullable(),
+  callback: notForViewers(connectionCallback),
   createdAt: instant,
   /** How many UNCONFIRMED ones of it wait for a person. */
   unresolved: boundedCount,
@@ -131,22 +132,21 @@ export type ConnectionView = z.output<typeof connectionView>
 
 /** A message that is being handed over. */
 export const openMessage = z.object({
-  id: z.string(),
-  /** Masked for viewers. */
-  to: z.string(),
-  type: z.string(),
+  id: plain,
+  to: maskedNumber,
+  type: plain,
   attempt: z.int(),
   since: instant,
   acceptedAt: instant,
   /** Until when the channel is asked whether it arrived; null while it is being handed over. */
   evidenceUntil: instant.nullable(),
-  words: z.string().nullable(),
+  words: maskedWords.nullable(),
 })
 
 export const waitingMessage = z.object({
-  id: z.string(),
-  to: z.string(),
-  type: z.string(),
+  id: plain,
+  to: maskedNumber,
+  type: plain,
   acceptedAt: instant,
   expiresAt: instant,
   attempts: z.int(),
@@ -158,17 +158,17 @@ export const waitingMessage = z.object({
 export type WaitingMessage = z.output<typeof waitingMessage>
 
 export const unresolvedMessage = z.object({
-  id: z.string(),
-  to: z.string(),
-  connectionId: z.string(),
-  connection: z.string(),
-  type: z.string(),
+  id: plain,
+  to: maskedNumber,
+  connectionId: plain,
+  connection: plain,
+  type: plain,
   acceptedAt: instant,
   settledAt: instant.nullable(),
   attempts: z.int(),
-  reason: z.string().nullable(),
-  sentence: z.string(),
-  words: z.string().nullable(),
+  reason: plain.nullable(),
+  sentence: plain,
+  words: maskedWords.nullable(),
 })
 export type UnresolvedMessage = z.output<typeof unresolvedMessage>
 
@@ -258,7 +258,7 @@ export const connectionRoutes = {
     stepUp: true,
     params: inAccount,
     body: z.object({ settings: channelSettings }),
-    reply: connectionView.extend({ alsoChanged: z.array(z.string()), notChanged: z.array(z.string()) }),
+    reply: connectionView.extend({ alsoChanged: z.array(plain), notChanged: z.array(plain) }),
   }),
   /** Asks the network now, which may take up to 15 seconds. Refused with what is to be mended when the settings no longer work. */
   checkConnection: consoleRoute({
@@ -299,7 +299,7 @@ export const connectionRoutes = {
       open: openMessage.nullable(),
       /** In the order in which they will be sent. */
       items: z.array(waitingMessage),
-      next: z.string().nullable(),
+      next: plain.nullable(),
     }),
   }),
   /** Ends the lane's wait now, whatever it waits for but a person, its pace, media or quiet hours. */
@@ -329,7 +329,7 @@ export const connectionRoutes = {
     access: 'developer',
     params: inAccount,
     body: z.object({ upTo: z.string().max(64).nullable(), olderThanMs: z.int().positive().optional() }),
-    reply: takenOut.extend({ upTo: z.string().nullable() }),
+    reply: takenOut.extend({ upTo: plain.nullable() }),
   }),
   /** UNCONFIRMED ones that nobody has resolved, newest first. A page may be short of what there is: go on while `next` is not null. */
   listUnresolved: consoleRoute({

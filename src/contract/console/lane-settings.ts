@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { plain } from './viewer-text.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -24,14 +25,14 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-const timeOfDay = z.string().regex(TIME_OF_DAY, 'Write a time of day from 00:00 to 23:59, such as 22:00.')
+const timeOfDay = plain.regex(TIME_OF_DAY, 'Write a time of day from 00:00 to 23:59, such as 22:00.')
 
 /** Hours of the day in which no attempt begins. They may go over midnight. */
 const quietHours = z
   .object({
     from: timeOfDay,
     to: timeOfDay,
-    timeZone: z.string().refine(isTimeZone, 'There is no such time zone. Write one such as Europe/Berlin, or UTC.'),
+    timeZone: plain.refine(isTimeZone, 'There is no such time zone. Write one such as Europe/Berlin, or UTC.'),
   })
   .refine(({ from, to }) => from !== to, {
     path: ['to'],

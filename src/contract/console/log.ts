@@ -2,6 +2,16 @@ import { z } from 'zod'
 import { consoleRoute, RAW } from './route.ts'
 import { inAccount, instant, ofAccount, page } from './shapes.ts'
 import { TALLIED } from './tallied.ts'
+import {
+  maskedBody,
+  maskedFileName,
+  maskedNumber,
+  maskedType,
+  maskedUrl,
+  maskedWords,
+  notForViewers,
+  plain,
+} from './viewer-text.ts'
 
 /** What may have become of a message. */
 export const LOG_STATES = [
@@ -62,32 +72,32 @@ export const logFilter = z.object({
 export type LogFilterInput = z.input<typeof logFilter>
 export type LogFilterOutput = z.output<typeof logFilter>
 
-export const logError = z.object({ field: z.string().nullable(), code: z.string(), message: z.string() })
+export const logError = z.object({ field: plain.nullable(), code: plain, message: maskedWords })
 
 export const logEntry = z.object({
   /** Names its page: the id of the message where it made one, else that of the request. A sum has one of its own. */
-  id: z.string(),
+  id: plain,
   /** Null: a person made this message of another, at the console or at the CLI; or it is a sum. */
-  requestId: z.string().nullable(),
+  requestId: plain.nullable(),
   receivedAt: instant,
   /** The HTTP status, the code such as `HC-1` and its name such as `success_200`. Null of what a person made. */
   status: z.int().nullable(),
-  code: z.string().nullable(),
-  name: z.string().nullable(),
+  code: plain.nullable(),
+  name: plain.nullable(),
   outcome: z.enum(['accepted', 'repeated', 'refused', 'copied']),
   /** What the caller was told, where it was refused. */
   errors: z.array(logError),
-  messageId: z.string().nullable(),
+  messageId: plain.nullable(),
   /** How the message stands now; null where there is none. */
   state: z.enum(LOG_STATES).nullable(),
   /** Why it ended as it did; null while it waits, or where there is nothing to say. */
-  reason: z.object({ code: z.string(), meaning: z.string() }).nullable(),
-  /** Of a refused request these three are what the caller wrote, right or wrong. */
-  from: z.string().nullable(),
-  to: z.string().nullable(),
-  type: z.string().nullable(),
-  connectionId: z.string().nullable(),
-  token: z.object({ id: z.string(), name: z.string() }).nullable(),
+  reason: z.object({ code: plain, meaning: plain }).nullable(),
+  /** Of a refused request these three are what the caller wrote, right or wrong: `from` may be the recipient. */
+  from: maskedNumber.nullable(),
+  to: maskedNumber.nullable(),
+  type: maskedType.nullable(),
+  connectionId: plain.nullable(),
+  token: z.object({ id: plain, name: plain }).nullable(),
   tookMs: z.number().nullable(),
   attempts: z.int().nullable(),
   /**
@@ -104,85 +114,88 @@ export const logPage = page(logEntry).extend({
 })
 export type LogPage = z.output<typeof logPage>
 
+const logFact = z.object({ name: plain, value: plain })
+
 /** One moment in the life of a message, in plain words. */
 export const logMoment = z.object({
   at: instant,
   /** Since the message was accepted. */
   offsetMs: z.int(),
-  kind: z.string(),
-  title: z.string(),
+  kind: plain,
+  title: plain,
   /** How it went: for its colour. */
   tone: z.enum(['plain', 'good', 'wait', 'bad']),
-  code: z.string().nullable(),
-  meaning: z.string().nullable(),
+  code: plain.nullable(),
+  meaning: plain.nullable(),
   /** The network's or the host's own words. */
-  words: z.string().nullable(),
-  facts: z.array(z.object({ name: z.string(), value: z.string() })),
+  words: maskedWords.nullable(),
+  facts: z.array(logFact),
+  /** By which a recipient or a file could be recognised. */
+  privateFacts: notForViewers(z.array(logFact)),
 })
 export type LogMoment = z.output<typeof logMoment>
 
-const header = z.object({ name: z.string(), value: z.string() })
+const header = z.object({ name: plain, value: plain })
 
 export const logDetail = z.object({
   entry: logEntry,
   /** Recipients and texts are left out for who may not see them. */
   isMasked: z.boolean(),
   /** What became of it, in one sentence. */
-  sentence: z.string(),
+  sentence: maskedWords,
   /** When texts, captions, URLs and file names were deleted, because their time was over; null while they are there. */
   bodyDeletedAt: instant.nullable(),
   request: z
     .object({
-      method: z.string(),
-      url: z.string(),
+      method: plain,
+      url: plain,
       headers: z.array(header),
       /** As it came; null when it was not read, is no text, or was deleted. */
-      body: z.string().nullable(),
-      remoteAddress: z.string().nullable(),
-      userAgent: z.string().nullable(),
+      body: maskedBody.nullable(),
+      remoteAddress: plain.nullable(),
+      userAgent: plain.nullable(),
       /** Does the same again, with $API_TOKEN for the token. */
-      curl: z.string(),
+      curl: notForViewers(plain),
     })
     .nullable(),
-  reply: z.object({ status: z.int(), headers: z.array(header), body: z.string() }).nullable(),
+  reply: z.object({ status: z.int(), headers: z.array(header), body: maskedWords }).nullable(),
   message: z
     .object({
-      id: z.string(),
+      id: plain,
       state: z.enum(LOG_STATES),
       acceptedAt: instant,
       /** Why it stands as it stands, with what to do. */
-      reason: z
-        .object({ code: z.string(), meaning: z.string(), nextStep: z.string(), words: z.string().nullable() })
-        .nullable(),
+      reason: z.object({ code: plain, meaning: plain, nextStep: plain, words: maskedWords.nullable() }).nullable(),
       /** Why its whole lane stands still; null while it moves. */
       lane: z
-        .object({ code: z.string(), meaning: z.string(), nextStep: z.string(), words: z.string().nullable() })
+        .object({ code: plain, meaning: plain, nextStep: plain, words: maskedWords.nullable() })
         .extend({ until: instant.nullable() })
         .nullable(),
       /** 1 is next; null when it no longer waits. */
       position: z.int().nullable(),
       expiresAt: instant.nullable(),
       connection: z.object({
-        id: z.string(),
-        number: z.string(),
-        channel: z.string(),
+        id: plain,
+        number: plain,
+        channel: plain,
         state: z.enum(['active', 'paused', 'removed']),
       }),
-      resendOf: z.string().nullable(),
-      resentAs: z.string().nullable(),
+      resendOf: plain.nullable(),
+      resentAs: plain.nullable(),
       actions: z.array(z.enum(['cancel', 'retry', 'resolve'])),
     })
     .nullable(),
   timeline: z.array(logMoment),
   media: z
     .object({
-      type: z.string(),
-      name: z.string().nullable(),
-      url: z.string(),
+      type: plain,
+      name: maskedFileName.nullable(),
+      url: maskedUrl,
       state: z.enum(['pending', 'ready', 'failed', 'forgotten']),
       sizeBytes: z.int().nullable(),
-      mime: z.string().nullable(),
-      sha256: z.string().nullable(),
+      mime: plain.nullable(),
+      /** By its sum a known file would be recognised. */
+      sha256: notForViewers(plain),
       tookMs: z.int().nullable(),
       tries: z.int(),
     })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { consoleRoute } from './route.ts'
 import { instant, ofAccount } from './shapes.ts'
+import { maskedWords, plain } from './viewer-text.ts'
 
 export const OVERVIEW_RANGES = ['1h', '24h', '7d', '30d'] as const
 export type OverviewRange = (typeof OVERVIEW_RANGES)[number]
@@ -39,37 +40,37 @@ const overview = z.object({
   /** That have something to do, those that stand still and have waited longest first. */
   lanes: z.array(
     z.object({
-      connectionId: z.string(),
-      number: z.string(),
+      connectionId: plain,
+      number: plain,
       state: z.enum(['active', 'paused']),
       waiting: z.int(),
       isMore: z.boolean(),
       oldestAt: instant.nullable(),
       /** Why it stands still: a code of core/reasons.ts; null while it moves. */
-      reason: z.string().nullable(),
+      reason: plain.nullable(),
       /** What that means, and what to do. */
-      meaning: z.string().nullable(),
-      whatToDo: z.string().nullable(),
+      meaning: plain.nullable(),
+      whatToDo: plain.nullable(),
       /** The network's own words. */
-      words: z.string().nullable(),
+      words: maskedWords.nullable(),
       until: instant.nullable(),
     }),
   ),
   /** How many lanes are left out. */
   furtherLanes: z.int(),
   /** Those that end within 14 days, or ended within the last 7, by their end. */
-  endingTokens: z.array(z.object({ id: z.string(), name: z.string(), prefix: z.string(), expiresAt: instant })),
+  endingTokens: z.array(z.object({ id: plain, name: plain, prefix: plain, expiresAt: instant })),
   /** Why nothing is sent on any lane until a person releases them (G12). */
-  hold: z.object({ since: instant, reason: z.string() }).nullable(),
+  hold: z.object({ since: instant, reason: plain }).nullable(),
   attention: z.object({
     /** How far back was looked: to the beginning of the range, or less where there is very much. */
     from: instant,
     groups: z.array(
       z.object({
         state: z.enum(['FAILED', 'UNCONFIRMED', 'EXPIRED']),
-        reason: z.string().nullable(),
-        meaning: z.string().nullable(),
-        whatToDo: z.string().nullable(),
+        reason: plain.nullable(),
+        meaning: plain.nullable(),
+        whatToDo: plain.nullable(),
         count: z.int(),
         latestAt: instant,
       }),

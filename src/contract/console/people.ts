@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { consoleRoute, ROLES } from './route.ts'
 import { email } from './session.ts'
 import { done, inAccount, instant, ofAccount } from './shapes.ts'
+import { plain } from './viewer-text.ts'
 
 /** The secret at the end of a link. */
 const link = z.string().max(100)
@@ -189,7 +190,7 @@ const memberRoutes = {
     path: '/accounts/:account/settings',
     access: 'viewer',
     params: ofAccount,
-    reply: z.object({ id: z.string(), name: z.string(), createdAt: instant, requiresSecondFactor: z.boolean() }),
+    reply: z.object({ id: plain, name: plain, createdAt: instant, requiresSecondFactor: z.boolean() }),
   }),
   renameAccount: consoleRoute({
     method: 'PUT',

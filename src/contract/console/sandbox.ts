@@ -1,21 +1,22 @@
 import { z } from 'zod'
 import { consoleRoute, RAW } from './route.ts'
 import { instant, ofAccount } from './shapes.ts'
+import { plain } from './viewer-text.ts'
 
 /** A sandbox connection. What it delivered stays to be seen after it has been removed. */
 const sandbox = z.object({
-  id: z.string(),
-  number: z.string(),
+  id: plain,
+  number: plain,
   state: z.enum(['active', 'paused', 'removed']),
 })
 export type Sandbox = z.output<typeof sandbox>
 
 /** A recipient that fails on request, and what it shows. */
 const sandboxCommand = z.object({
-  recipient: z.string(),
+  recipient: plain,
   /** What happens, and how it ends: in words. */
-  happens: z.string(),
-  ends: z.string(),
+  happens: plain,
+  ends: plain,
 })
 export type SandboxCommandView = z.output<typeof sandboxCommand>
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { plain } from './viewer-text.ts'
 
 /** Milliseconds since 1970, UTC. */
 export const instant = z.int()
@@ -9,7 +10,7 @@ export const inAccount = z.object({ account: z.string(), id: z.string() })
 
 /** One page of a list, newest first. `next` asks for the one after it; null: this was the last. */
 export function page<Item extends z.ZodType>(item: Item) {
-  return z.object({ items: z.array(item), next: z.string().nullable() })
+  return z.object({ items: z.array(item), next: plain.nullable() })
 }
 
 export const done = z.object({ done: z.literal(true) })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { consoleRoute } from './route.ts'
 import { done, inAccount, instant, ofAccount, page } from './shapes.ts'
+import { plain } from './viewer-text.ts'
 
 export const TOKEN_EXPIRATIONS = ['7d', '30d', '60d', '90d', '1y', 'date'] as const
 export type TokenExpiration = (typeof TOKEN_EXPIRATIONS)[number]
@@ -43,32 +44,32 @@ export const newTokenForm = z.object({
 export type NewTokenForm = z.input<typeof newTokenForm>
 
 const boundConnection = z.object({
-  id: z.string(),
-  number: z.string(),
-  channel: z.string(),
+  id: plain,
+  number: plain,
+  channel: plain,
   state: z.enum(['active', 'paused', 'removed']),
 })
 
 const tokenRow = z.object({
-  id: z.string(),
-  name: z.string(),
+  id: plain,
+  name: plain,
   /** The first 8 characters after `nco_`. */
-  prefix: z.string(),
-  events: z.array(z.string()),
+  prefix: plain,
+  events: z.array(plain),
   connections: z.array(boundConnection).nullable(),
-  sourceRanges: z.array(z.string()).nullable(),
+  sourceRanges: z.array(plain).nullable(),
   createdAt: instant,
-  createdBy: z.string().nullable(),
+  createdBy: plain.nullable(),
   expiresAt: instant,
   /** To the minute. */
   lastUsedAt: instant.nullable(),
   deletedAt: instant.nullable(),
   /** The token that replaces it. */
-  successorId: z.string().nullable(),
+  successorId: plain.nullable(),
 })
 export type TokenRowReply = z.output<typeof tokenRow>
 
-const namedToken = z.object({ id: z.string(), name: z.string() })
+const namedToken = z.object({ id: plain, name: plain })
 const token = tokenRow.extend({ successor: namedToken.nullable(), predecessor: namedToken.nullable() })
 export type TokenReply = z.output<typeof token>
 
@@ -76,9 +77,9 @@ export type TokenReply = z.output<typeof token>
 const counted = { since: instant, countedFrom: instant, isComplete: z.boolean() }
 
 const caller = z.object({
-  tokenId: z.string(),
-  address: z.string().nullable(),
-  userAgent: z.string().nullable(),
+  tokenId: plain,
+  address: plain.nullable(),
+  userAgent: plain.nullable(),
   requests: z.int(),
   refused: z.int(),
   lastAt: instant,
@@ -89,7 +90,7 @@ const tokenUse = z.object({ ...counted, callers: z.array(caller) })
 export type TokenUseReply = z.output<typeof tokenUse>
 
 /** The most frequent values of one kind; `value` null: it is not known, or there is none. */
-const tally = z.array(z.object({ value: z.string().nullable(), count: z.int() }))
+const tally = z.array(z.object({ value: plain.nullable(), count: z.int() }))
 
 const tokenDeeds = tokenUse.extend({
   requests: z.int(),
@@ -102,7 +103,7 @@ const tokenDeeds = tokenUse.extend({
 export type TokenDeedsReply = z.output<typeof tokenDeeds>
 
 /** The token itself is in no other reply. */
-const shownOnce = z.object({ token: z.string(), details: token })
+const shownOnce = z.object({ token: plain, details: token })
 export type ShownTokenReply = z.output<typeof shownOnce>
 
 export const tokenRoutes = {
@@ -130,12 +131,10 @@ export const tokenRoutes = {
     access: 'viewer',
     params: ofAccount,
     reply: z.object({
-      events: z.array(
-        z.object({ event: z.string(), group: z.string(), name: z.string(), about: z.string(), endpoint: z.string() }),
-      ),
+      events: z.array(z.object({ event: plain, group: plain, name: plain, about: plain, endpoint: plain })),
       connections: z.array(boundConnection),
       /** Where requests go: the whole URL of the endpoint. */
-      endpoint: z.string(),
+      endpoint: plain,
     }),
   }),
   readToken: consoleRoute({

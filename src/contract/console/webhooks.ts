@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { consoleRoute } from './route.ts'
 import { done, inAccount, instant, ofAccount, page } from './shapes.ts'
+import { maskedWords, notForViewers, plain } from './viewer-text.ts'
 
 export const WEBHOOK_STATES = ['enabled', 'disabled', 'failing'] as const
 export const DELIVERY_STATES = ['waiting', 'delivered', 'failed', 'dropped'] as const
@@ -26,15 +27,15 @@ export const webhookForm = z.object({ url, description, kinds })
 export type WebhookForm = z.input<typeof webhookForm>
 
 const webhook = z.object({
-  id: z.string(),
-  url: z.string(),
-  description: z.string(),
-  kinds: z.array(z.string()),
+  id: plain,
+  url: plain,
+  description: plain,
+  kinds: z.array(plain),
   /** `failing`: disabled by itself. */
   state: z.enum(WEBHOOK_STATES),
-  stateReason: z.string().nullable(),
+  stateReason: plain.nullable(),
   createdAt: instant,
-  createdBy: z.string(),
+  createdBy: plain,
   /** Since when every try has failed. */
   failingSince: instant.nullable(),
   lastDeliveredAt: instant.nullable(),
@@ -54,22 +55,22 @@ const webhook = z.object({
 export type WebhookReply = z.output<typeof webhook>
 
 /** The secret is in no other reply. */
-const shownSecret = z.object({ secret: z.string(), details: webhook })
+const shownSecret = z.object({ secret: plain, details: webhook })
 export type ShownSecretReply = z.output<typeof shownSecret>
 
 const delivery = z.object({
   /** Names it within its webhook. */
   position: z.int(),
   /** What the receiver gets as `webhook-id`. */
-  noticeId: z.string(),
-  kind: z.string(),
+  noticeId: plain,
+  kind: plain,
   state: z.enum(DELIVERY_STATES),
   tries: z.int(),
   createdAt: instant,
   nextTryAt: instant.nullable(),
   endedAt: instant.nullable(),
   lastStatus: z.int().nullable(),
-  lastCode: z.string().nullable(),
+  lastCode: plain.nullable(),
 })
 export type DeliveryRowReply = z.output<typeof delivery>
 
@@ -78,19 +79,19 @@ const tryRow = z.object({
   at: instant,
   tookMs: z.int(),
   status: z.int().nullable(),
-  code: z.string(),
+  code: plain,
   /** What the code means, and what to do. */
-  sentence: z.string(),
-  nextStep: z.string(),
-  words: z.string().nullable(),
-  /** The beginning of what was answered. */
-  excerpt: z.string().nullable(),
+  sentence: plain,
+  nextStep: plain,
+  words: maskedWords.nullable(),
+  /** The beginning of what was answered, which may repeat what was posted. */
+  excerpt: notForViewers(z.string()),
 })
 export type TryReply = z.output<typeof tryRow>
 
 const wholeDelivery = delivery.extend({
   /** What is posted, byte for byte. */
-  payload: z.string(),
+  payload: notForViewers(z.string()),
   tryRows: z.array(tryRow),
 })
 export type DeliveryReply = z.output<typeof wholeDelivery>
@@ -117,7 +118,7 @@ export const webhookRoutes = {
     access: 'viewer',
     params: ofAccount,
     reply: z.object({
-      kinds: z.array(z.object({ kind: z.string(), group: z.string(), sentence: z.string(), isWantable: z.boolean() })),
+      kinds: z.array(z.object({ kind: plain, group: plain, sentence: plain, isWantable: z.boolean() })),
     }),
   }),
   readWebhook: consoleRoute({

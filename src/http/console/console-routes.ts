@@ -16,6 +16,7 @@ import {
   takeExchangeOver,
 } from './console-replies.ts'
 import { setSecurityHeaders } from './headers.ts'
+import { showTo } from './mask.ts'
 import { readInput } from './read-input.ts'
 import { addConsolePages } from './static-files.ts'
 
@@ -80,7 +81,8 @@ async function answer(
     const result = await handle(reading.input, visit)
     if (route.reply !== RAW) {
       if (checksReplies) route.reply.parse(result)
-      reply.type('application/json; charset=utf-8').send(result)
+      const shown = 'role' in visit ? showTo(visit.role, route.reply, result) : result
+      reply.type('application/json; charset=utf-8').send(shown)
     }
   }
   return reply

@@ -24,12 +24,12 @@ export interface LogFilter {
   readonly until: Instant | null
   /** Why a message ended as it did, the whole code. Only messages are found by it: a refused request has no reason. */
   readonly reason: string | null
-  /**
-   * In any case of letters. `codes`: only in codes, for who may not read the words, which may name a recipient.
-   */
-  readonly text: { readonly words: string; readonly in: 'codes' | 'codes and words' } | null
+  /** In codes, and unless `isMasked` in the words of errors and networks, in any case of letters. */
+  readonly text: string | null
   /** Of a message or of a request. */
   readonly id: string | null
+  /** Nothing is found by what viewers do not see: what callers wrote, and words that may quote it. */
+  readonly isMasked: boolean
 }
 
 /** Lets everything pass. */
@@ -48,6 +48,7 @@ export const NO_FILTER: LogFilter = {
   reason: null,
   text: null,
   id: null,
+  isMasked: false,
 }
 
 export interface LogEntryView

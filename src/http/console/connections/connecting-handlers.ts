@@ -38,7 +38,7 @@ export function connectingHandlers(deps: ConsoleDeps): Handlers<ConnectingRoutes
         { id, accountId, number, channel, policy: DEFAULT_LANE_POLICY, channelSettings: { ...channelSettings }, link },
         actor,
       )
-      return showConnection(deps, { of: { accountId, id }, asked: facts }, visit)
+      return showConnection(deps, { accountId, id }, facts)
     },
     async changeChannelSettings({ params, body }, visit) {
       const of = own(params, visit)
@@ -52,14 +52,14 @@ export function connectingHandlers(deps: ConsoleDeps): Handlers<ConnectingRoutes
         await store.lanes.changeSettings(its, changeOf(other.connection, other), visit.actor)
       }
       await store.lanes.changeSettings(of, changeOf(connection, { channelSettings, link }), visit.actor)
-      const shown = await showConnection(deps, { of, asked: facts }, visit)
+      const shown = await showConnection(deps, of, facts)
       return { ...shown, alsoChanged: alongside.map((other) => other.connection.number), notChanged: [...notChanged] }
     },
     async checkConnection({ params }, visit) {
       const of = own(params, visit)
       const connection = stored(await store.lanes.readLane(of), of)
       const asked = await connecting.check(connection)
-      return showConnection(deps, { of, asked }, visit)
+      return showConnection(deps, of, asked)
     },
     async listConnectionTemplates({ params }, visit) {
       const of = own(params, visit)

@@ -2,8 +2,7 @@ import type { connectionRoutes } from '../../../contract/console/connections.ts'
 import type { ConnectionId } from '../../../core/ids.ts'
 import { NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
-import type { AccountVisit, Handlers } from '../handling.ts'
-import { maskNumber } from '../log/mask.ts'
+import type { Handlers } from '../handling.ts'
 import { tellReason } from '../log/tell-reason.ts'
 import { connectingHandlers } from './connecting-handlers.ts'
 import { own, showConnection } from './show-connection.ts'
@@ -20,22 +19,22 @@ export function connectionHandlers(deps: ConsoleDeps): Handlers<Routes> {
 function settingHandlers(deps: ConsoleDeps): Omit<Handlers<Routes>, LaneHandlers | ConnectingHandlers> {
   const { store } = deps
   return {
-    async listConnections({ query }, { accountId, role }) {
+    async listConnections({ query }, { accountId }) {
       const page = await store.lanes.listLanes({ accountId, find: query.find || null, after: query.after ?? null })
-      return { items: page.items.map((lane) => tellRow(lane, role)), next: page.next }
+      return { items: page.items.map(tellRow), next: page.next }
     },
-    readConnection: ({ params }, visit) => showConnection(deps, { of: own(params, visit) }, visit),
+    readConnection: ({ params }, visit) => showConnection(deps, own(params, visit)),
     async pauseConnection({ params }, visit) {
       await store.lanes.setState(own(params, visit), 'paused', visit.actor)
-      return showConnection(deps, { of: own(params, visit) }, visit)
+      return showConnection(deps, own(params, visit))
     },
     async resumeConnection({ params }, visit) {
       await store.lanes.setState(own(params, visit), 'active', visit.actor)
-      return showConnection(deps, { of: own(params, visit) }, visit)
+      return showConnection(deps, own(params, visit))
     },
     async changeLane({ params, body }, visit) {
       await store.lanes.changeSettings(own(params, visit), { policy: body }, visit.actor)
-      return showConnection(deps, { of: own(params, visit) }, visit)
+      return showConnection(deps, own(params, visit))
     },
     async removeConnection({ params, body }, visit) {
       return store.lanes.removeSome(own(params, visit), body.cancelWaiting, visit.actor)
@@ -52,22 +51,20 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
         store.lanes.readLane(of),
         store.lanes.listWaiting(of, query.after ?? null),
       ])
-      const to = numberShownTo(visit)
       const items = page.items.map((item) => ({
         ...item,
-        to: to(item.to),
         expiresAt: item.acceptedAt + lane.policy.timeToLiveMs,
         estimatedAt: estimate(lane, item.position, visit.now),
       }))
-      return { open: page.open && { ...page.open, to: to(page.open.to) }, items, next: page.next }
+      return { open: page.open, items, next: page.next }
     },
     async endWait({ params }, visit) {
       await store.lanes.endWait(own(params, visit), visit.actor)
-      return showConnection(deps, { of: own(params, visit) }, visit)
+      return showConnection(deps, own(params, visit))
     },
     async confirmBacklog({ params }, visit) {
       await store.lanes.confirmBacklog(own(params, visit), visit.actor)
-      return showConnection(deps, { of: own(params, visit) }, visit)
+      return showConnection(deps, own(params, visit))
     },
     async cancelWaiting({ params, body: { upTo, olderThanMs } }, visit) {
       const of = own(params, visit)
@@ -79,16 +76,11 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
       const connectionId = (query.connection ?? null) as ConnectionId | null
       const wanted = { accountId: visit.accountId, connectionId, after: query.after ?? null }
       const page = await store.lanes.listUnresolved(wanted)
-      const to = numberShownTo(visit)
       const items = page.items.map((item) => {
-        const { meaning, words } = tellReason(item.reason ?? 'fate_unknown', item.words, visit.role === 'viewer')
-        return { ...item, to: to(item.to), sentence: meaning, words }
+        const { meaning, words } = tellReason(item.reason ?? 'fate_unknown', item.words)
+        return { ...item, sentence: meaning, words }
       })
       return { items, next: page.next }
     },
   }
-}
-
-function numberShownTo({ role }: AccountVisit): (number: string) => string {
-  return role === 'viewer' ? maskNumber : (number) => number
 }

@@ -20,8 +20,8 @@ export function stored(lane: LaneOverview, { accountId }: Pick<OfConnection, 'ac
 /** `asked`: what the network has just said; null when it was not asked. */
 export async function showConnection(
   deps: ConsoleDeps,
-  { of, asked = null }: { readonly of: OfConnection; readonly asked?: readonly ConnectionFact[] | null },
-  { role }: AccountVisit,
+  of: OfConnection,
+  asked: readonly ConnectionFact[] | null = null,
 ): Promise<ConnectionView> {
   const { lanes } = deps.store
   const wanted = { accountId: of.accountId, connectionId: of.id, after: null }
@@ -30,11 +30,9 @@ export async function showConnection(
     lanes.listUnresolved(wanted),
   ])
   const facts = asked ?? (await deps.connecting.readLastFacts(stored(lane, of)))
-  // Whoever knows the address can make us read what they send to it, so it is told only to those who register it.
-  const callback = role === 'viewer' ? null : deps.connecting.callbackOf(lane)
+  const callback = deps.connecting.callbackOf(lane)
   return {
     ...tellConnection(lane, {
-      role,
       channel: findChannel(deps.channels, lane.channel),
       unresolved: { count: items.length, isMore: next !== null },
     }),

@@ -1,5 +1,4 @@
 import type { ChannelView, ConnectionRow, ConnectionView, LaneWaitView } from '../../../contract/console/connections.ts'
-import type { Role } from '../../../contract/console/route.ts'
 import type { ChannelDescription } from '../../../core/ports/channel-description.ts'
 import type { ChannelAbilities } from '../../../core/ports/connecting.ts'
 import type { BoundedCount, LaneOverview, StandsStill } from '../../../core/ports/console/lanes.ts'
@@ -12,7 +11,7 @@ export function tellChannel(
   return { name, label, description, settings: settings.map((setting) => ({ ...setting })), ...abilities }
 }
 
-export function tellRow(lane: LaneOverview, role: Role): ConnectionRow {
+export function tellRow(lane: LaneOverview): ConnectionRow {
   const { id, number, channel, state, waiting, oldestWaitingAt, pace, standsStill } = lane
   return {
     id,
@@ -22,18 +21,16 @@ export function tellRow(lane: LaneOverview, role: Role): ConnectionRow {
     waiting,
     oldestWaitingAt,
     pace: { ...pace, perMessageMs: perMessageMs(lane) },
-    wait: standsStill && tellWait(standsStill, role),
+    wait: standsStill && tellWait(standsStill),
   }
 }
 
 export function tellConnection(
   lane: LaneOverview,
   {
-    role,
     channel,
     unresolved,
   }: {
-    readonly role: Role
     /** Undefined: this version does not know it. */
     readonly channel: ChannelDescription | undefined
     readonly unresolved: BoundedCount
@@ -44,11 +41,11 @@ export function tellConnection(
     const value = texts[setting.name] ?? null
     return { ...setting, value: setting.kind === 'secret' ? null : value, isSet: value !== null }
   })
-  return { ...tellRow(lane, role), lane: lane.policy, channelSettings, createdAt: lane.createdAt, unresolved }
+  return { ...tellRow(lane), lane: lane.policy, channelSettings, createdAt: lane.createdAt, unresolved }
 }
 
-function tellWait({ reason, words, until, canBeEnded }: StandsStill, role: Role): LaneWaitView {
-  const { code, meaning, nextStep, words: shown } = tellReason(reason, words, role === 'viewer')
+function tellWait({ reason, words, until, canBeEnded }: StandsStill): LaneWaitView {
+  const { code, meaning, nextStep, words: shown } = tellReason(reason, words)
   return { code, sentence: meaning, nextStep, words: shown, until, canBeEnded }
 }
 

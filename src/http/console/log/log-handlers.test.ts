@@ -10,7 +10,6 @@ import {
 import { logRoutes } from '../../../contract/console/log.ts'
 import type { Role } from '../../../contract/console/route.ts'
 import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
-import { Refusal } from '../../../core/refusals.ts'
 import { createApiLog } from '../../../storage/shared/api-log/api-log.ts'
 import type { AccountVisit } from '../handling.ts'
 import { logHandlers } from './log-handlers.ts'
@@ -142,10 +141,10 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
 
     const { request } = await show('bad')
 
-    assert.ok(request?.curl.startsWith("curl 'https://nuncio.example/chat/api/v1/public/message/send' \\\n"))
-    assert.ok(request?.curl.includes('-H "x-api-key: $API_TOKEN"'))
-    assert.ok(request?.curl.includes(`--data-raw '${body.replaceAll("'", `'\\''`)}'`))
-    assert.ok(!request?.curl.includes('AbCd1234'))
+    assert.ok(request?.curl?.startsWith("curl 'https://nuncio.example/chat/api/v1/public/message/send' \\\n"))
+    assert.ok(request?.curl?.includes('-H "x-api-key: $API_TOKEN"'))
+    assert.ok(request?.curl?.includes(`--data-raw '${body.replaceAll("'", `'\\''`)}'`))
+    assert.ok(!request?.curl?.includes('AbCd1234'))
   })
 
   it('tells the life of a message in plain words, with what to do and what may be done', async () => {
@@ -276,55 +275,6 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
     assert.deepEqual(await actions('QUEUED'), ['cancel'])
     assert.deepEqual(await actions('PUBLISHED'), [])
     for (const state of ['FAILED', 'EXPIRED', 'CANCELLED']) assert.deepEqual(await actions(state), ['retry'])
-  })
-
-  it('shows a viewer neither recipients nor texts, in no reply and in no file', async () => {
-    const made = await world.accept({ connectionId, type: 'image', state: 'FAILED', reason: 'recipient_refused' })
-    await cameWith(world, made.sequence, shop)
-    await world.database.rewriteMessage(made.sequence, { words: `No account: ${RECIPIENT}`, network_id: RECIPIENT })
-    const errors = [{ field: 'to', code: 'number_malformed', message: `Write ${RECIPIENT}.` }]
-    const body = JSON.stringify({
-      from: 'Dear Anna',
-      to: RECIPIENT,
-      message: { type: 'message', message: 'Dear Anna' },
-    })
-    await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'bad', errors, body })
-    await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'no-json', body: `${RECIPIENT} Dear Anna` })
-
-    const told = [
-      await list({}, 'viewer'),
-      await show(made.id, 'viewer'),
-      await show('bad', 'viewer'),
-      await show('no-json', 'viewer'),
-      await take({ format: 'csv' }, 'viewer'),
-      await take({ format: 'ndjson' }, 'viewer'),
-    ]
-
-    for (const reply of told) {
-      const text = JSON.stringify(reply)
-      assert.ok(!text.includes(RECIPIENT), text)
-      assert.ok(!text.includes('Dear Anna'), text)
-      assert.ok(!text.includes(`${made.id}.png`), text)
-    }
-    const detail = await show(made.id, 'viewer')
-    assert.deepEqual([detail.isMasked, detail.entry.to, detail.message?.actions], [true, '1555•••0000', []])
-    assert.ok(JSON.stringify(await show(made.id, 'developer')).includes(RECIPIENT))
-  })
-
-  it('lets no viewer find out a number by asking for ever longer beginnings of it, or for words', async () => {
-    const made = await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
-    await world.database.rewriteMessage(made.sequence, { words: `No account: ${RECIPIENT}` })
-
-    const beginning = await list({ to: '1555*' }, 'viewer')
-    const longer = await list({ to: '15550*' }, 'viewer').catch((error: unknown) => error)
-    const whole = await list({ to: RECIPIENT }, 'viewer')
-    const words = await list({ text: '5550100' }, 'viewer')
-
-    assert.equal(beginning.items.length, 1)
-    assert.ok(longer instanceof Refusal && longer.code === 'input_invalid')
-    assert.equal(whole.items.length, 1)
-    assert.deepEqual(words.items, [])
-    assert.equal((await list({ text: '5550100' })).items.length, 1)
   })
 
   it('writes a file with all that the filter finds, page by page, and notes who took it', async () => {

@@ -4,17 +4,16 @@ import type { Handlers } from '../handling.ts'
 import { readFilter } from './read-filter.ts'
 import { sendExport } from './send-export.ts'
 import { tellEntry } from './tell-entry.ts'
-import { isMaskedFor, tellStory } from './tell-story.ts'
+import { tellStory } from './tell-story.ts'
 
 type Deps = Pick<ConsoleDeps, 'publicUrl'> & { readonly store: Pick<ConsoleDeps['store'], 'apiLog'> }
 
 export function logHandlers({ store: { apiLog }, publicUrl }: Deps): Handlers<typeof logRoutes> {
   return {
     async listLog({ query: { cursor = null, limit, ...filter } }, { accountId, role }) {
-      const isMasked = isMaskedFor(role)
-      const page = await apiLog.readPage(accountId, { filter: readFilter(filter, isMasked), cursor, limit })
+      const page = await apiLog.readPage(accountId, { filter: readFilter(filter, role), cursor, limit })
       const { entries, next, lookedBackTo } = page
-      return { items: entries.map((entry) => tellEntry(entry, isMasked)), next, lookedBackTo }
+      return { items: entries.map((entry) => tellEntry(entry)), next, lookedBackTo }
     },
 
     async showLogEntry({ params: { id } }, { accountId, role }) {
@@ -23,7 +22,7 @@ export function logHandlers({ store: { apiLog }, publicUrl }: Deps): Handlers<ty
 
     async exportLog({ query: { format, ...given } }, visit) {
       const { accountId, actor, role } = visit
-      const filter = readFilter(given, isMaskedFor(role))
+      const filter = readFilter(given, role)
       // Before anything leaves, so that nothing leaves unnoticed.
       await apiLog.noteExport(accountId, { format, filter: JSON.stringify(given) }, actor)
       sendExport(apiLog, { filter, format }, visit)

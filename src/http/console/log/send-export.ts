@@ -1,10 +1,11 @@
 import { Readable } from 'node:stream'
+import { logEntry } from '../../../contract/console/log.ts'
 import type { LogFilter } from '../../../core/ports/console/api-log.ts'
 import type { ConsoleStore } from '../../../core/ports/console/console-store.ts'
 import type { AccountVisit } from '../handling.ts'
+import { showTo } from '../mask.ts'
 import { EXPORT_FORMATS } from './print-export.ts'
 import { tellEntry } from './tell-entry.ts'
-import { isMaskedFor } from './tell-story.ts'
 
 // Some 500 KB at a time, so that a million rows take no more memory than a thousand.
 const ROWS_AT_ONCE = 1_000
@@ -21,7 +22,7 @@ export function sendExport(
     let cursor: string | null = null
     do {
       const page = await apiLog.readPage(accountId, { filter: wanted.filter, cursor, limit: ROWS_AT_ONCE })
-      const text = page.entries.map((entry) => print(tellEntry(entry, isMaskedFor(role)))).join('')
+      const text = page.entries.map((entry) => print(showTo(role, logEntry, tellEntry(entry)))).join('')
       if (text !== '') yield text
       cursor = page.next
     } while (cursor !== null)

@@ -2,12 +2,10 @@ import type { LogEntry } from '../../../contract/console/log.ts'
 import { REPLIES } from '../../../contract/replies.ts'
 import type { LogEntryView } from '../../../core/ports/console/api-log.ts'
 import { explainReason } from '../../../core/reasons.ts'
-import { maskErrors, maskNumber } from './mask.ts'
 
 /** An entry of the log as the console shows it. */
-export function tellEntry(entry: LogEntryView, isMasked: boolean): LogEntry {
-  const { errors, to, token, reason } = entry
-  const isOwnText = entry.outcome === 'refused'
+export function tellEntry(entry: LogEntryView): LogEntry {
+  const { token, reason } = entry
   return {
     id: entry.id,
     requestId: entry.requestId,
@@ -16,13 +14,12 @@ export function tellEntry(entry: LogEntryView, isMasked: boolean): LogEntry {
     code: entry.code,
     name: entry.code === null ? null : nameOf(entry.code),
     outcome: entry.outcome,
-    errors: [...(isMasked ? maskErrors(errors) : errors)],
+    errors: [...entry.errors],
     messageId: entry.messageId,
     state: entry.state,
     reason: reason === null ? null : { code: reason, meaning: explainReason(reason).sentence },
-    // What a caller wrote may be anything, also the recipient in the wrong place.
-    from: isMasked && isOwnText && entry.connection !== null ? maskForeign(entry.connection) : entry.connection,
-    to: isMasked && to !== null ? maskNumber(to) : to,
+    from: entry.connection,
+    to: entry.to,
     type: entry.type,
     connectionId: entry.connectionId,
     token: token && { id: token.id, name: token.name },
@@ -30,10 +27,6 @@ export function tellEntry(entry: LogEntryView, isMasked: boolean): LogEntry {
     attempts: entry.attempts,
     summed: entry.summed,
   }
-}
-
-function maskForeign(from: string): string {
-  return /^\d{7,15}$/.test(from) ? from : maskNumber(from)
 }
 
 /** Such as `bad_request_400`. A code of a newer version reads as itself. */

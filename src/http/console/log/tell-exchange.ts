@@ -8,21 +8,14 @@ import {
 } from '../../../contract/replies.ts'
 import type { LogStory } from '../../../core/ports/console/api-log.ts'
 import { stateOfReplay } from '../../state-of-replay.ts'
-import { maskBody, maskErrors } from './mask.ts'
 
 const SEND_PATH = '/chat/api/v1/public/message/send'
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-interface How {
-  readonly publicUrl: string
-  readonly isMasked: boolean
-}
-
 /** The request as it came, as far as it is kept. Null: a person made the message, so there was none; or there were many. */
-export function tellRequest({ entry, body }: LogStory, { publicUrl, isMasked }: How): LogDetail['request'] {
+export function tellRequest({ entry, body }: LogStory, publicUrl: string): LogDetail['request'] {
   if (entry.outcome === 'copied' || entry.summed) return null
   const url = publicUrl + SEND_PATH
-  const shown = body !== null && isMasked ? maskBody(body) : body
   const { token, remoteAddress, userAgent } = entry
   return {
     method: 'POST',
@@ -33,10 +26,10 @@ export function tellRequest({ entry, body }: LogStory, { publicUrl, isMasked }: 
       { name: 'x-api-key', value: token ? `nco_${token.prefix}•••` : 'nco_•••' },
       ...(userAgent === null ? [] : [{ name: 'user-agent', value: userAgent }]),
     ],
-    body: shown,
+    body,
     remoteAddress,
     userAgent,
-    curl: curlOf(url, shown),
+    curl: curlOf(url, body),
   }
 }
 
@@ -53,7 +46,7 @@ function quoted(text: string): string {
 }
 
 /** The reply as it was sent: its bytes follow from what is kept. */
-export function tellReply(story: LogStory, isMasked: boolean): LogDetail['reply'] {
+export function tellReply(story: LogStory): LogDetail['reply'] {
   const { status, code, messageId, requestId } = story.entry
   if (status === null || code === null || requestId === null) return null
   const headers = [
@@ -61,11 +54,11 @@ export function tellReply(story: LogStory, isMasked: boolean): LogDetail['reply'
     ...(messageId === null ? [] : [{ name: 'x-message-id', value: messageId }]),
     { name: 'x-request-id', value: requestId },
   ]
-  return { status, headers, body: JSON.stringify(replyBody(story, code, isMasked)) }
+  return { status, headers, body: JSON.stringify(replyBody(story, code)) }
 }
 
-function replyBody(story: LogStory, code: string, isMasked: boolean): unknown {
-  const errors = isMasked ? maskErrors(story.entry.errors) : story.entry.errors
+function replyBody(story: LogStory, code: string): unknown {
+  const { errors } = story.entry
   const kind = (Object.keys(REPLIES) as (keyof typeof REPLIES)[]).find((name) => REPLIES[name].code === code)
   if (kind === 'success') return successBody(stateThen(story))
   // A code of a newer version.

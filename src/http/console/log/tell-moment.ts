@@ -2,13 +2,9 @@ import type { LogMoment } from '../../../contract/console/log.ts'
 import { repeatText, TIMELINE_KINDS } from '../../../core/message/timeline.ts'
 import type { TimelineEntry } from '../../../core/ports/administration.ts'
 import { explainReason } from '../../../core/reasons.ts'
-import { HIDDEN, maskWords } from './mask.ts'
 
 /** The life of a message, in plain words. */
-export function tellTimeline(
-  timeline: readonly TimelineEntry[],
-  { acceptedAt, isMasked }: { readonly acceptedAt: number; readonly isMasked: boolean },
-): LogMoment[] {
+export function tellTimeline(timeline: readonly TimelineEntry[], acceptedAt: number): LogMoment[] {
   return timeline.map((entry, index) => {
     const { at, kind, code, words } = entry
     const isSaid = isSaidBefore(entry, timeline[index - 1])
@@ -20,8 +16,9 @@ export function tellTimeline(
       tone: toneOf(entry),
       code,
       meaning: code === null || isSaid ? null : explainReason(code).sentence,
-      words: words === null || isSaid ? null : isMasked ? maskWords(words) : words,
-      facts: tellFacts(entry.facts, isMasked),
+      words: isSaid ? null : words,
+      facts: tellFacts(entry.facts, (name) => Object.hasOwn(FACTS, name)),
+      privateFacts: tellFacts(entry.facts, (name) => !Object.hasOwn(FACTS, name)),
     }
   })
 }
@@ -82,12 +79,10 @@ const FACTS: Readonly<Record<string, readonly [name: string, read?: (value: stri
   tookMs: ['Took', (value) => `${value} ms`],
   sizeBytes: ['Size', (value) => `${Number(value).toLocaleString('en')} bytes`],
   mime: ['Content'],
-  sha256: ['SHA-256'],
   requestId: ['Request'],
   token: ['Token'],
   from: ['From address'],
   userAgent: ['Sent by'],
-  networkId: ['Id in the network'],
   newMessage: ['New message'],
   oldMessage: ['Old message'],
   state: ['State'],
@@ -96,34 +91,15 @@ const FACTS: Readonly<Record<string, readonly [name: string, read?: (value: stri
   networkTime: ['By the network’s clock', (value) => instantText(value)],
   until: ['Goes on', (value) => instantText(value)],
 }
-// Networks put the recipient's number into the ids that they give.
-const PRIVATE_FACTS = new Set(['networkId'])
+/** Networks put the recipient's number into the ids that they give. Facts of a newer version are private too. */
+const PRIVATE_FACTS: typeof FACTS = { sha256: ['SHA-256'], networkId: ['Id in the network'] }
 
-function tellFacts(facts: TimelineEntry['facts'], isMasked: boolean): LogMoment['facts'] {
+function tellFacts(facts: TimelineEntry['facts'], isWanted: (name: string) => boolean): LogMoment['facts'] {
   return Object.entries(facts).flatMap(([name, value]) => {
-    if (value === null) return []
-    const [told, read] = FACTS[name] ?? [name]
-    const text = read ? read(String(value)) : String(value)
-    if (!isMasked) return [{ name: told, value: text }]
-    return [{ name: told, value: PRIVATE_FACTS.has(name) ? HIDDEN : maskFact(name, text) }]
+    if (value === null || !isWanted(name)) return []
+    const [label, read] = FACTS[name] ?? PRIVATE_FACTS[name] ?? [name]
+    return [{ name: label, value: read ? read(String(value)) : String(value) }]
   })
-}
-
-// Ids and sums may look like numbers of people, and say nothing of them.
-const PLAIN_FACTS = new Set([
-  'sha256',
-  'requestId',
-  'newMessage',
-  'oldMessage',
-  'tookMs',
-  'sizeBytes',
-  'until',
-  'networkTime',
-  'from',
-])
-
-function maskFact(name: string, text: string): string {
-  return PLAIN_FACTS.has(name) ? text : maskWords(text)
 }
 
 function instantText(value: string): string {

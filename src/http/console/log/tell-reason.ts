@@ -1,5 +1,4 @@
 import { explainReason } from '../../../core/reasons.ts'
-import { maskWords } from './mask.ts'
 
 /** What to do where the table names a command of the CLI, as people do it in the console. */
 const IN_THE_CONSOLE: Readonly<Record<string, string>> = {
@@ -20,12 +19,12 @@ export interface ToldReason {
   readonly words: string | null
 }
 
-export function tellReason(code: string, words: string | null, isMasked: boolean): ToldReason {
+export function tellReason(code: string, words: string | null): ToldReason {
   const { sentence, nextStep } = explainReason(code)
   return {
     code,
     meaning: sentence,
     nextStep: IN_THE_CONSOLE[code] ?? nextStep,
-    words: words !== null && isMasked ? maskWords(words) : words,
+    words,
   }
 }

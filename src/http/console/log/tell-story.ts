@@ -3,7 +3,6 @@ import type { Role } from '../../../contract/console/route.ts'
 import { ERASED } from '../../../core/message/erased.ts'
 import { repeatText } from '../../../core/message/timeline.ts'
 import type { LogStory } from '../../../core/ports/console/api-log.ts'
-import { maskErrors, maskFileName, maskUrl } from './mask.ts'
 import { tellEntry } from './tell-entry.ts'
 import { tellReply, tellRequest } from './tell-exchange.ts'
 import { tellTimeline } from './tell-moment.ts'
@@ -14,31 +13,19 @@ interface How {
   readonly role: Role
 }
 
-/** Viewers see what became of messages, but neither recipients nor texts. */
-export function isMaskedFor(role: Role): boolean {
-  return role === 'viewer'
-}
-
 /** All that is known of one entry, as the console shows it. */
 export function tellStory(story: LogStory, { publicUrl, role }: How): LogDetail {
-  const isMasked = isMaskedFor(role)
   const { message, media } = story
   return {
-    entry: tellEntry(story.entry, isMasked),
-    isMasked,
-    sentence: tellSentence(story, isMasked),
+    entry: tellEntry(story.entry),
+    isMasked: role === 'viewer',
+    sentence: tellSentence(story),
     bodyDeletedAt: story.bodyDeletedAt,
-    request: tellRequest(story, { publicUrl, isMasked }),
-    reply: tellReply(story, isMasked),
+    request: tellRequest(story, publicUrl),
+    reply: tellReply(story),
     message: tellMessage(story, role),
-    timeline: message ? tellTimeline(message.timeline, { acceptedAt: message.message.acceptedAt, isMasked }) : [],
-    media: media && {
-      ...media,
-      name: media.name !== null && isMasked ? maskFileName(media.name) : media.name,
-      url: isMasked && media.url !== '' ? maskUrl(media.url) : media.url,
-      // By its sum a known file would be recognised.
-      sha256: isMasked ? null : media.sha256,
-    },
+    timeline: message ? tellTimeline(message.timeline, message.message.acceptedAt) : [],
+    media,
   }
 }
 
@@ -46,14 +33,13 @@ function tellMessage(story: LogStory, role: Role): LogDetail['message'] {
   const { message: told, connection } = story
   if (!told || !connection) return null
   const { message, reasonWords, laneWait } = told
-  const isMasked = isMaskedFor(role)
   const lane = laneWait && laneWait.reason !== message.reason ? laneWait : null
   return {
     id: message.id,
     state: message.state,
     acceptedAt: message.acceptedAt,
-    reason: message.reason === null ? null : tellReason(message.reason, reasonWords, isMasked),
-    lane: lane && { ...tellReason(lane.reason, lane.words, isMasked), until: lane.until },
+    reason: message.reason === null ? null : tellReason(message.reason, reasonWords),
+    lane: lane && { ...tellReason(lane.reason, lane.words), until: lane.until },
     position: told.position,
     expiresAt: told.expiresAt,
     connection,
@@ -73,9 +59,9 @@ function actionsOf({ message, isUnresolved, bodyDeletedAt }: LogStory): ('cancel
   return isOver && message?.resentAs === null && isWhole ? ['retry'] : []
 }
 
-function tellSentence(story: LogStory, isMasked: boolean): string {
+function tellSentence(story: LogStory): string {
   const { entry, message } = story
-  if (entry.outcome === 'refused') return refusedSentence(story, isMasked)
+  if (entry.outcome === 'refused') return refusedSentence(story)
   const became = message ? stateSentence(message) : 'Its message is gone: it was kept for as long as the account wants.'
   if (entry.outcome === 'repeated') {
     return `Asked for again under the same idempotency key, so nothing was queued twice. ${became}`
@@ -92,8 +78,8 @@ function copiedText({ message }: LogStory): string {
   return texts.find((text) => text !== null) ?? 'Made to repeat another message'
 }
 
-function refusedSentence({ entry }: LogStory, isMasked: boolean): string {
-  const [first, ...others] = isMasked ? maskErrors(entry.errors) : entry.errors
+function refusedSentence({ entry }: LogStory): string {
+  const [first, ...others] = entry.errors
   if (entry.summed) return `${summedText(entry.summed)} ${first?.message ?? ''}`.trim()
   const more = others.length === 0 ? '' : ` And ${others.length} more.`
   return `Refused, so no message was made. ${first?.message ?? ''}${more}`.trim()

@@ -9,20 +9,19 @@ export function overviewHandlers({
   keeps,
 }: Pick<ConsoleDeps, 'store' | 'keeps'>): Handlers<typeof overviewRoutes> {
   return {
-    async readOverview({ query: { range, connection, zone, offset } }, { accountId, role }) {
+    async readOverview({ query: { range, connection, zone, offset } }, { accountId }) {
       const connectionId = (connection as ConnectionId | undefined) ?? null
       const place = { timeZone: zone ?? null, offsetMinutes: offset }
       const seen = await overview.readOverview({ accountId, range, connectionId, ...place })
-      const isMasked = role === 'viewer'
       return {
         ...seen,
         bars: [...seen.bars],
-        lanes: seen.lanes.map((lane) => ({ ...lane, ...inWords(lane.reason, lane.words, isMasked) })),
+        lanes: seen.lanes.map((lane) => ({ ...lane, ...inWords(lane.reason, lane.words) })),
         endingTokens: [...seen.endingTokens],
         attention: {
           ...seen.attention,
           groups: seen.attention.groups.map((group) => {
-            const { meaning, whatToDo } = inWords(group.reason, null, isMasked)
+            const { meaning, whatToDo } = inWords(group.reason, null)
             return { ...group, meaning, whatToDo }
           }),
         },
@@ -52,8 +51,8 @@ interface InWords {
   readonly words: string | null
 }
 
-function inWords(reason: string | null, words: string | null, isMasked: boolean): InWords {
+function inWords(reason: string | null, words: string | null): InWords {
   if (reason === null) return { meaning: null, whatToDo: null, words }
-  const { meaning, nextStep, words: shown } = tellReason(reason, words, isMasked)
+  const { meaning, nextStep, words: shown } = tellReason(reason, words)
   return { meaning, whatToDo: nextStep, words: shown }
 }

@@ -236,7 +236,7 @@ describe.each(ENGINES)('the API log of the console, on %s', (engine) => {
     const errors = [{ field: 'to', code: 'number_malformed', message: 'Write “to” without spaces: 15550100000.' }]
     await refused('bad', { errors, receivedAt: NOON + 1 })
 
-    const both = (words: string) => ids({ text: { words, in: 'codes and words' } })
+    const both = (words: string) => ids({ text: words })
     assert.deepEqual(await both('131026'), [refusedForEver.id])
     assert.deepEqual(await both('100% UNDEL'), [refusedForEver.id])
     assert.deepEqual(await both('1__% undel'), [])
@@ -247,7 +247,7 @@ describe.each(ENGINES)('the API log of the console, on %s', (engine) => {
     assert.deepEqual(await both('ÜBERTRAGUNG'), [refusedForEver.id])
     assert.deepEqual(await both('ÜBERTRAGUNG ABGELEHNT'), [refusedForEver.id])
     await world.database.rewriteMessage(refusedForEver.sequence, { words: 'Error 131026: 100% undeliverable' })
-    const codes = (words: string) => ids({ text: { words, in: 'codes' } })
+    const codes = (words: string) => ids({ text: words, isMasked: true })
     assert.deepEqual(await codes('number_malformed'), ['bad'])
     assert.deepEqual(await codes('15550100000'), [])
     assert.deepEqual(await codes('131026'), [])

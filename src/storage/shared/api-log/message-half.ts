@@ -131,7 +131,7 @@ export async function countRows(
 }
 
 function conditions(filter: LogFilter) {
-  const { state, result, isOpen, tokenId, type, recipient, since, until, id, reason, text } = filter
+  const { state, result, isOpen, tokenId, type, recipient, since, until, id, reason, text, isMasked } = filter
   const wanted = []
   if (state === 'QUEUED') {
     wanted.push(sql<boolean>`state = 'QUEUED' and sequence not in (select message_sequence from open_attempt)`)
@@ -150,23 +150,23 @@ function conditions(filter: LogFilter) {
   if (until !== null) wanted.push(sql<boolean>`accepted_at <= ${until}`)
   if (id !== null) wanted.push(sql<boolean>`(request_id = ${id} or id = ${id})`)
   if (reason !== null) wanted.push(sql<boolean>`reason = ${reason}`)
-  if (text) wanted.push(toldOf(text))
+  if (text) wanted.push(toldOf(text, isMasked))
   return wanted.map((condition) => condition as ReturnType<typeof sql<boolean>>)
 }
 
-/** In the reason's code, in what it means, and in the network's words. */
-function toldOf({ words, in: where }: NonNullable<LogFilter['text']>) {
+/** In the reason's code, in what it means, and unless masked in the network's words. */
+function toldOf(words: string, isMasked: boolean) {
   const sought = words.toLowerCase()
   const meant = Object.entries(REASONS).flatMap(([code, [sentence]]) =>
     code.includes(sought) || sentence.toLowerCase().includes(sought) ? [code] : [],
   )
   const places = [sql<boolean>`reason in (${sql.join(['', ...meant])})`, holds('reason', words)]
-  if (where === 'codes and words') places.push(holds('words', words))
+  if (!isMasked) places.push(holds('words', words))
   return sql<boolean>`(${sql.join(places, sql` or `)})`
 }
 
 /** Removed ones too: what they sent stays in the log. */
-async function connectionsNumbered(tables: Reader, accountId: AccountId, number: string) {
+export async function connectionsNumbered(tables: Reader, accountId: AccountId, number: string) {
   const rows = await tables
     .selectFrom('connection')
     .select('id')

@@ -3,6 +3,7 @@ import type { AccountId, Instant, MessageId } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { RequestError } from '../../../core/ports/administration.ts'
 import type { LogFilter } from '../../../core/ports/console/api-log.ts'
+import { REFUSALS } from '../../../core/refusals.ts'
 import { shownState } from '../message-view.ts'
 import type { Stretch } from '../newest-first.ts'
 import { readFields, toSummed } from '../other-requests.ts'
@@ -12,7 +13,7 @@ import { within } from '../within.ts'
 import type { TimedHalf } from './find-time.ts'
 import { holds } from './like-pattern.ts'
 import type { LogHalf } from './look-back.ts'
-import { countRows, type FoundEntry, toToken, type WantedEntries } from './message-half.ts'
+import { connectionsNumbered, countRows, type FoundEntry, toToken, type WantedEntries } from './message-half.ts'
 
 // More often than that nobody needs to see that something was repeated.
 const MOST_REPEATS = 1_000
@@ -24,6 +25,7 @@ export function requestHalf(
   { filter, only }: WantedEntries,
 ): LogHalf<FoundEntry> & TimedHalf {
   const { tables } = reading
+  let own: ReturnType<typeof connectionsNumbered> | null = null
   const base = () => {
     const rows = selectBase(reading, accountId, filter)
     return only === null ? rows : rows.where('sequence', 'in', only)
@@ -40,6 +42,11 @@ export function requestHalf(
     },
 
     async read(stretch) {
+      // What a caller wrote as the sender may be the recipient, so viewers find it only by a sender of the account.
+      if (filter.isMasked && filter.connection !== null) {
+        own ??= connectionsNumbered(tables, accountId, filter.connection)
+        if ((await own).length === 0) return []
+      }
       const rows = base()
         .selectAll()
         .where('sequence', '>=', stretch.from)
@@ -94,7 +101,8 @@ function selectBase(reading: Reading, accountId: AccountId, { state }: LogFilter
  * What the database can say of the filter. What callers wrote stands in the body only: there the database looks for the
  * plain text, and `fits` looks at what is left.
  */
-function conditions({ view, result, statuses, tokenId, type, recipient, connection, since, until, text }: LogFilter) {
+function conditions(filter: LogFilter) {
+  const { view, result, statuses, tokenId, type, recipient, connection, since, until, text } = filter
   const wanted = []
   if (view === 'rejected' || result !== null) wanted.push(sql<boolean>`message_id is null`)
   if (statuses) wanted.push(sql<boolean>`status between ${statuses.from} and ${statuses.to}`)
@@ -104,20 +112,23 @@ function conditions({ view, result, statuses, tokenId, type, recipient, connecti
   for (const written of [connection, recipient?.digits ?? null, type]) {
     if (written !== null) wanted.push(sql<boolean>`(message_id is not null or ${holds('body', written)})`)
   }
-  // As it stands in JSON.
-  if (text)
-    wanted.push(
-      sql<boolean>`(${holds('errors', JSON.stringify(text.words).slice(1, -1))} or ${holds('code', text.words)})`,
-    )
+  if (text) wanted.push(sql<boolean>`(${sql.join(placesOf(text, filter.isMasked), sql` or `)})`)
   return wanted
 }
 
-function fits(entry: FoundEntry, { state, type, recipient, connection, text }: LogFilter): boolean {
+function placesOf(words: string, isMasked: boolean) {
+  // As it stands in JSON.
+  if (!isMasked) return [holds('code', words), holds('errors', JSON.stringify(words).slice(1, -1))]
+  const codes = Object.keys(REFUSALS).filter((code) => code.includes(words.toLowerCase()))
+  return [holds('code', words), ...codes.map((code) => holds('errors', `"code":"${code}"`))]
+}
+
+function fits(entry: FoundEntry, { state, type, recipient, connection, text, isMasked }: LogFilter): boolean {
   if (state !== null && entry.state !== state) return false
   if (type !== null && entry.type !== type) return false
   if (connection !== null && entry.connection !== connection) return false
   if (recipient !== null && !isTo(entry.to, recipient)) return false
-  return text === null || says(entry, text)
+  return text === null || says(entry, text.toLowerCase(), isMasked)
 }
 
 /** A caller may have written a number as people do. */
@@ -126,11 +137,8 @@ function isTo(written: string | null, { digits, isWhole }: NonNullable<LogFilter
   return isWhole ? to === digits : to.startsWith(digits)
 }
 
-function says({ code, errors }: FoundEntry, { words, in: where }: NonNullable<LogFilter['text']>): boolean {
-  const sought = words.toLowerCase()
-  const texts = errors.flatMap((error) =>
-    where === 'codes' ? [error.code] : [error.code, error.message, error.field ?? ''],
-  )
+function says({ code, errors }: FoundEntry, sought: string, isMasked: boolean): boolean {
+  const texts = errors.flatMap((error) => [error.code, ...(isMasked ? [] : [error.message, error.field ?? ''])])
   return [code ?? '', ...texts].some((text) => text.toLowerCase().includes(sought))
 }
 

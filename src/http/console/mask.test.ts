@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { maskBody, maskErrors, maskFileName, maskNumber, maskUrl, maskWords } from './mask.ts'
+import { z } from 'zod'
+import { plain } from '../../contract/console/viewer-text.ts'
+import { maskBody, maskFileName, maskNumber, maskUrl, maskWords, showTo } from './mask.ts'
 
 describe('what a viewer may not see', () => {
   it.each([
@@ -23,31 +25,25 @@ describe('what a viewer may not see', () => {
     assert.equal(maskWords(words), shown)
   })
 
-  it('the message of an error names no number, its code and field stay', () => {
-    assert.deepEqual(maskErrors([{ field: 'to', code: 'number_malformed', message: 'Write 15550100001.' }]), [
-      { field: 'to', code: 'number_malformed', message: 'Write 1555•••0001.' },
-    ])
-  })
-
-  it('of a body only the names of its fields, the sender and the type stay', () => {
+  it('of a body only the names of its fields and a known type stay', () => {
     const media = { name: 'invoice of Anna.pdf', url: 'https://files.example/anna/1.pdf', caption: 'Dear Anna' }
     const body = {
       from: '15550001000',
       to: '15550100001',
-      message: { type: 'document', media, extra: ['Anna', 5550100001, true, null] },
+      message: { type: 'document', media, 'for Anna': ['Anna', 5550100001, true, null] },
     }
 
     assert.deepEqual(JSON.parse(maskBody(JSON.stringify(body))), {
-      from: '15550001000',
+      from: '1555•••1000',
       to: '1555•••0001',
       message: {
         type: 'document',
         media: { name: '•••', url: '•••', caption: '•••' },
-        extra: ['•••', '•••', true, null],
+        '•••': ['•••', '•••', true, null],
       },
     })
     assert.equal(maskBody('to=15550100001&text=Dear Anna'), '•••')
-    assert.deepEqual(JSON.parse(maskBody('{"from":"Dear Anna","message":{"type":"Dear Anna"}}')), {
+    assert.deepEqual(JSON.parse(maskBody('{"from":"Dear Anna","message":{"type":"anna"}}')), {
       from: '•••',
       message: { type: '•••' },
     })
@@ -58,5 +54,18 @@ describe('what a viewer may not see', () => {
     assert.equal(maskUrl('nonsense'), '•••')
     assert.equal(maskFileName('invoice of Anna.pdf'), '•••.pdf')
     assert.equal(maskFileName('Anna'), '•••')
+  })
+
+  it('is no text that the contract gives no form', () => {
+    const schema = z.object({ id: plain, note: z.string() })
+
+    assert.throws(() => showTo('viewer', schema, { id: '1', note: 'Dear Anna' }), /holds a string without a form/)
+    assert.deepEqual(showTo('developer', schema, { id: '1', note: 'Dear Anna' }), { id: '1', note: 'Dear Anna' })
+  })
+
+  it('is no field that the contract does not name', () => {
+    const given = { id: '1', note: 'Dear Anna' }
+
+    assert.deepEqual(showTo('viewer', z.object({ id: plain }), given), { id: '1' })
   })
 })

@@ -1,0 +1,128 @@
+import { z } from 'zod'
+import { LOG_TYPES } from '../../contract/console/log.ts'
+import type { Role } from '../../contract/console/route.ts'
+import { type ViewerForm, viewerForms } from '../../contract/console/viewer-text.ts'
+
+const HIDDEN = '•••'
+const SHOWN_AT_START = 4
+const SHOWN_AT_END = 4
+const FEWEST_HIDDEN = 3
+// As numbers are written by people and by networks; shorter ones are codes.
+const NUMBER = /\+?\d(?:[ ().-]{0,2}\d){6,}/g
+const NUMBER_LIKE = /^[+\d\s().-]+$/
+const KNOWN_FIELDS = new Set(['from', 'to', 'message', 'type', 'media', 'name', 'url', 'caption'])
+
+type Mask = (value: never) => unknown
+
+const MASKS: Readonly<Record<Exclude<ViewerForm, 'absent'>, (text: string) => string>> = {
+  whole: (text) => text,
+  number: maskNumber,
+  words: maskWords,
+  url: maskUrl,
+  'file-name': maskFileName,
+  'message-type': maskType,
+  body: maskBody,
+}
+
+const masks = new WeakMap<z.core.$ZodType, Mask>()
+
+/**
+ * A value of a contract's shape as this role may see it. Every reply of the console passes here, exports too. Viewers
+ * get only what the shape names, with each text in its form; a text without a form is a fault.
+ */
+export function showTo<Schema extends z.ZodType>(
+  role: Role,
+  schema: Schema,
+  value: z.output<Schema>,
+): z.output<Schema> {
+  return role === 'viewer' ? (maskOf(schema)(value as never) as z.output<Schema>) : value
+}
+
+function maskOf(schema: z.core.$ZodType): Mask {
+  const known = masks.get(schema)
+  if (known) return known
+  const mask = createMask(schema)
+  masks.set(schema, mask)
+  return mask
+}
+
+function createMask(schema: z.core.$ZodType): Mask {
+  const form = viewerForms.get(schema)?.form
+  if (form === 'absent') return () => null
+  if (schema instanceof z.ZodString && form !== undefined) return MASKS[form]
+  if (schema instanceof z.ZodNullable) {
+    const inner = maskOf(schema.unwrap())
+    return (value: unknown) => (value === null ? null : inner(value as never))
+  }
+  if (schema instanceof z.ZodArray) {
+    const item = maskOf(schema.element)
+    return (values: readonly unknown[]) => values.map((value) => item(value as never))
+  }
+  if (schema instanceof z.ZodObject) {
+    const fields = Object.entries<z.core.$ZodType>(schema.shape).map(([name, field]) => [name, maskOf(field)] as const)
+    return (value: Readonly<Record<string, unknown>>) =>
+      Object.fromEntries(fields.map(([name, mask]) => [name, mask(value[name] as never)]))
+  }
+  const isPlain = [z.ZodNumber, z.ZodBoolean, z.ZodEnum, z.ZodLiteral].some((kind) => schema instanceof kind)
+  if (isPlain) return (value: unknown) => value
+  throw new Error(`A reply that viewers get holds a ${schema._zod.def.type} without a form of viewer-text.ts`)
+}
+
+/** `15550100001` becomes `1555•••0001`. At least three digits are hidden. */
+export function maskNumber(number: string): string {
+  if (!NUMBER_LIKE.test(number)) return HIDDEN
+  const digits = number.replace(/\D/g, '')
+  const shown = Math.max(0, digits.length - FEWEST_HIDDEN)
+  const atEnd = Math.min(SHOWN_AT_END, shown)
+  const atStart = Math.min(SHOWN_AT_START, shown - atEnd)
+  return `${digits.slice(0, atStart)}${HIDDEN}${digits.slice(digits.length - atEnd)}`
+}
+
+/** Words of a network or of ours, which may name a number. */
+export function maskWords(words: string): string {
+  return words.replace(NUMBER, maskNumber)
+}
+
+/** Keeps the host: whose server it is, is no secret, but paths and file names tell what was sent. */
+export function maskUrl(url: string): string {
+  if (url === '') return url
+  const known = URL.canParse(url) ? new URL(url) : null
+  return known ? `${known.protocol}//${known.host}/${HIDDEN}` : HIDDEN
+}
+
+export function maskFileName(name: string): string {
+  const extension = /\.[a-z0-9]{1,8}$/i.exec(name)
+  return `${HIDDEN}${extension?.[0] ?? ''}`
+}
+
+function maskType(type: string): string {
+  return LOG_TYPES.some((known) => known === type) ? type : HIDDEN
+}
+
+/** What a caller sent. Names of known fields and the type stay; what is no JSON is hidden as a whole. */
+export function maskBody(body: string): string {
+  try {
+    return JSON.stringify(hide(JSON.parse(body), ''), null, 2)
+  } catch {
+    return HIDDEN
+  }
+}
+
+function hide(value: unknown, name: string): unknown {
+  if (Array.isArray(value)) return value.map((item) => hide(item, ''))
+  if (typeof value === 'object' && value !== null) {
+    const entries = Object.entries(value).map(([key, inner]) => [
+      KNOWN_FIELDS.has(key) ? key : HIDDEN,
+      hide(inner, key),
+    ])
+    return Object.fromEntries(entries)
+  }
+  if (typeof value === 'string') return hideText(value, name)
+  return typeof value === 'number' ? HIDDEN : value
+}
+
+function hideText(text: string, name: string): string {
+  if (name === 'to' || name === 'from') return maskNumber(text)
+  if (name === 'type') return maskType(text)
+  return text === '' ? text : HIDDEN
+}

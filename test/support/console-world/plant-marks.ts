@@ -1,0 +1,245 @@
+import { randomBytes } from 'node:crypto'
+import type { AccountId, ConnectionId, MessageId, TokenId } from '../../../src/core/ids.ts'
+import { logRequest } from '../administration-world/log-request.ts'
+import type { ConsoleWorld } from './console-world.ts'
+
+/**
+ * Columns that can hold what a caller wrote, or what a network or a server said of it. `numbers`: only numbers in them are
+ * hidden from viewers. `never`: no reply shows them to anybody.
+ */
+export const PLANTED = {
+  'message.body': 'numbers and texts',
+  'message.recipient': 'numbers',
+  'message.words': 'numbers',
+  'message.network_id': 'numbers and texts',
+  'request.errors': 'numbers',
+  'request.body': 'numbers and texts',
+  'attempt.words': 'numbers',
+  'open_attempt.words': 'numbers',
+  'timeline.words': 'numbers',
+  'timeline.facts': 'numbers and texts',
+  'media.url': 'numbers and texts',
+  'media.words': 'numbers',
+  'media.sha256': 'numbers and texts',
+  'lane.wait_words': 'numbers',
+  'delivery.payload': 'numbers and texts',
+  'delivery_try.words': 'numbers',
+  'delivery_try.excerpt': 'numbers and texts',
+  'channel_memory.value': 'numbers and texts',
+  'blocked_recipient.recipient': 'numbers',
+  'blocked_recipient.reason': 'numbers and texts',
+  'notice.data': 'never',
+  'idempotency.key': 'never',
+} as const
+export type Planted = keyof typeof PLANTED
+
+export const columns = Object.keys(PLANTED) as Planted[]
+
+/** A number and a text that stand in this column alone. A viewer may see the first and the last four digits. */
+export function numberIn(column: Planted): string {
+  return `4917${String(columns.indexOf(column) + 601)}12345`
+}
+
+export function textIn(column: Planted): string {
+  return `Dear Anna of ${column}`
+}
+
+function mark(column: Planted): string {
+  return `${textIn(column)}, ${numberIn(column)}`
+}
+
+type Accepted = Awaited<ReturnType<ConsoleWorld['accept']>>
+
+/** One thing of each kind, with a mark in each column that can hold something of a message. Returns what paths can name. */
+export async function plantMarks(
+  world: ConsoleWorld,
+  account: AccountId,
+  connectionId: ConnectionId,
+): Promise<string[]> {
+  const token = await world.administration.createToken(
+    {
+      accountId: account,
+      name: 'shop',
+      events: ['messaging.send_message'],
+      expiresAt: world.now + 86_400_000,
+      connectionIds: null,
+      sourceRanges: null,
+      sha256: randomBytes(32),
+      prefix: 'AbCd1234',
+    },
+    'test',
+  )
+  const settled = await world.accept({ connectionId, type: 'image', state: 'FAILED', reason: 'recipient_refused' })
+  const published = await world.accept({ connectionId, state: 'PUBLISHED' })
+  const unconfirmed = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+  await plantSettled(world, { settled, published, unconfirmed })
+  const open = await plantWaiting(world, account, connectionId)
+  await plantRequests(world, { accountId: account, tokenId: token.id, messageId: settled.id })
+  await plantMemories(world, { accountId: account, connectionId, settled })
+  return [
+    ...[
+      settled.id,
+      published.id,
+      unconfirmed.id,
+      open.id,
+      'bad',
+      'no-json',
+      'swapped',
+      'repeat',
+      connectionId,
+      token.id,
+    ],
+    ...(await plantWebhook(world, account)),
+    ...[`${settled.id}#1`, numberIn('channel_memory.value')],
+  ]
+}
+
+async function plantSettled(
+  world: ConsoleWorld,
+  { settled, published, unconfirmed }: Readonly<Record<'settled' | 'published' | 'unconfirmed', Accepted>>,
+): Promise<void> {
+  await world.database.rewriteMessage(settled.sequence, {
+    body: bodyWith('message.body'),
+    recipient: numberIn('message.recipient'),
+    words: mark('message.words'),
+  })
+  await world.database.rewriteMessage(published.sequence, { network_id: mark('message.network_id') })
+  await world.database.rewriteMessage(unconfirmed.sequence, {
+    body: bodyWith('message.body'),
+    recipient: numberIn('message.recipient'),
+    words: mark('message.words'),
+  })
+  for (const [message, outcome] of [
+    [settled, 'rejected'],
+    [published, 'accepted'],
+  ] as const)
+    await world.run(
+      `insert into ${world.database.attempts} (message_sequence, number, started_at, ended_at, outcome, code, words)
+         values (?, 1, ?, ?, ?, 'recipient_refused', ?)`,
+      message.sequence,
+      world.now,
+      world.now + 10,
+      outcome,
+      mark('attempt.words'),
+    )
+  const facts = { networkId: mark('timeline.facts'), sha256: mark('timeline.facts'), unheardOf: mark('timeline.facts') }
+  await world.run(
+    `insert into timeline (message_sequence, position, at, kind, code, words, facts) values (?, 1, ?, 'receipt-failed', 'whatsapp_131026', ?, ?)`,
+    settled.sequence,
+    world.now + 20,
+    mark('timeline.words'),
+    JSON.stringify(facts),
+  )
+  await world.run(
+    `update media set state = 'failed', ended_at = ?, url = ?, words = ?, sha256 = ?`,
+    world.now,
+    `https://files.example/${mark('media.url')}.png`,
+    mark('media.words'),
+    mark('media.sha256'),
+  )
+}
+
+async function plantWaiting(world: ConsoleWorld, account: AccountId, connectionId: ConnectionId): Promise<Accepted> {
+  const open = await world.accept({ connectionId })
+  await world.accept({ connectionId })
+  const tables =
+    world.database.attempts === 'attempt'
+      ? { queued: 'message', open: 'open_attempt' }
+      : { queued: 'queued', open: 'lane_attempt' }
+  await world.run(`update ${tables.queued} set recipient = ?`, numberIn('message.recipient'))
+  await world.openAttempt(connectionId, open.sequence, { evidenceUntil: world.now + 60_000 })
+  await world.run(`update ${tables.open} set words = ?`, mark('open_attempt.words'))
+  const other = await world.connection(account, '15550001001')
+  await world.accept({ connectionId: other })
+  await world.lane(other, { reason: 'network_away', until: world.now + 60_000, words: mark('lane.wait_words') })
+  return open
+}
+
+async function plantRequests(
+  world: ConsoleWorld,
+  { messageId, ...about }: { readonly accountId: AccountId; readonly tokenId: TokenId; readonly messageId: MessageId },
+): Promise<void> {
+  const errors = (column: Planted) => [{ field: 'to', code: 'number_malformed', message: `Write ${numberIn(column)}.` }]
+  await logRequest(world, {
+    ...about,
+    requestId: 'bad',
+    errors: errors('request.errors'),
+    body: bodyWith('request.body'),
+  })
+  await logRequest(world, { ...about, requestId: 'no-json', body: mark('request.body') })
+  await logRequest(world, {
+    ...about,
+    requestId: 'swapped',
+    body: JSON.stringify({
+      from: numberIn('request.body'),
+      to: '15550001000',
+      message: { type: 'message', message: 'Hi' },
+    }),
+  })
+  await logRequest(world, {
+    ...about,
+    requestId: 'sum',
+    errors: errors('request.errors'),
+    summed: { requests: 3, since: world.now },
+  })
+  await logRequest(world, { ...about, requestId: 'repeat', messageId })
+}
+
+async function plantMemories(
+  world: ConsoleWorld,
+  { accountId, connectionId, settled }: { accountId: AccountId; connectionId: ConnectionId; settled: Accepted },
+): Promise<void> {
+  await world.run(
+    `insert into idempotency (account_id, key, fingerprint, message_sequence, accepted_at) values (?, ?, '', ?, ?)`,
+    accountId,
+    mark('idempotency.key'),
+    settled.sequence,
+    world.now,
+  )
+  await world.run(
+    `insert into channel_memory (kind, connection_id, key, value, at) values ('sandbox.inbox', ?, ?, ?, ?)`,
+    connectionId,
+    `${settled.id}#1`,
+    JSON.stringify({
+      to: numberIn('channel_memory.value'),
+      type: 'message',
+      text: textIn('channel_memory.value'),
+      caption: null,
+      name: null,
+      path: null,
+    }),
+    world.now,
+  )
+  await world.console.blockLists.block(
+    accountId,
+    { numbers: [numberIn('blocked_recipient.recipient')], reason: mark('blocked_recipient.reason') },
+    { name: 'test' } as never,
+  )
+}
+
+async function plantWebhook(world: ConsoleWorld, account: AccountId): Promise<string[]> {
+  const webhook = { accountId: account, id: 'whk_12345678' }
+  const wanted = { ...webhook, url: 'https://shop.example/', description: '', kinds: [], secret: 'sealed' }
+  await world.console.webhooks.addWebhook(wanted, 'test')
+  const position = await world.console.webhooks.testWebhook(webhook, 'test')
+  const payload = (column: Planted) => JSON.stringify({ to: numberIn(column), words: mark(column) })
+  await world.run('update notice set data = ?', payload('notice.data'))
+  await world.run('update delivery set payload = ?', payload('delivery.payload'))
+  await world.run(
+    `insert into delivery_try (account_id, webhook_id, notice_position, number, at, took_ms, status, code, words, excerpt)
+       values (?, ?, ?, 1, ?, 10, 500, 'status_unexpected', ?, ?)`,
+    account,
+    webhook.id,
+    position,
+    world.now,
+    mark('delivery_try.words'),
+    mark('delivery_try.excerpt'),
+  )
+  return [webhook.id, String(position)]
+}
+
+function bodyWith(column: Planted): string {
+  const media = { name: `${mark(column)}.png`, url: `https://files.example/${mark(column)}`, caption: mark(column) }
+  const message = { type: 'image', media, [mark(column)]: mark(column) }
+  return JSON.stringify({ from: numberIn(column), to: numberIn(column), message, extra: Number(numberIn(column)) })
+}
