@@ -39,9 +39,8 @@ export const PROJECTS: readonly TestProject[] = [
     workers: MANY,
     isIsolated: false,
   },
-  // Power cuts, full disks, kills. They measure promises, and wait half of their time for leases to run out: two share a machine
-  // well, and more would measure each other.
-  { name: 'faults', files: ['test/faults/**'], workers: 2, isIsolated: true },
+  // Power cuts, full disks, kills. They wait more than half of their time for leases to run out.
+  { name: 'faults', files: ['test/faults/**'], workers: MANY, isIsolated: true },
   { name: 'e2e', files: ['test/**'], workers: MANY, isIsolated: true },
 ]
 

@@ -7,6 +7,11 @@ export function readRounds({ brief, quick }: { readonly brief: number; readonly 
   return readNumber('FAULT_ROUNDS') ?? (process.env['FAULT_QUICK'] ? quick : brief)
 }
 
+/** The longest pause of a load, in milliseconds: a quick run waits for leases to run out as long as others, with less work. */
+export function loadPauseMs(pauseMs: number): number {
+  return process.env['FAULT_QUICK'] ? 4 * pauseMs : pauseMs
+}
+
 /**
  * Within how many milliseconds the lanes of a lost worker must move again. A brief run may share its machine with others,
  * and is given some more; a long one is watched, and is not.

@@ -12,7 +12,7 @@ import { skipNote } from '../../support/black-box/skip-note.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import type { LedgerInput, SentRequest } from '../../support/ledger/ledger-input.ts'
 import { MovableClock, whyNoFaketime } from '../../support/postgres/faketime.ts'
-import { movedOnWithinMs, readRounds, readSeed } from '../run-length.ts'
+import { loadPauseMs, movedOnWithinMs, readRounds, readSeed } from '../run-length.ts'
 import { LaneWatch } from './lane-watch.ts'
 import { waitForSpread } from './spread.ts'
 import { assertNoStandstill, findStandstills } from './standstills.ts'
@@ -44,7 +44,13 @@ describe.skipIf(obstacle !== null)(`a worker on PostgreSQL whose clock jumps by 
       })
       try {
         const watch = await LaneWatch.open(cluster.server)
-        const load = new Load({ ...cluster, client: await clientOfTheDay(cluster), pauseMs: 80, keyedShare: 0.4, seed })
+        const load = new Load({
+          ...cluster,
+          client: await clientOfTheDay(cluster),
+          pauseMs: loadPauseMs(80),
+          keyedShare: 0.4,
+          seed,
+        })
         load.start()
         await waitForSpread(cluster, WORKERS, SPREAD_WITHIN_MS)
         const since = Date.now()

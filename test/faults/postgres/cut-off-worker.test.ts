@@ -10,7 +10,7 @@ import { openTestFolder } from '../../support/black-box/test-folder.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { PostgresServer } from '../../support/postgres/postgres-server.ts'
 import { type Side, TcpProxy } from '../../support/tcp-proxy.ts'
-import { answeredWithinMs, readRounds, readSeed, takenOverWithinMs } from '../run-length.ts'
+import { answeredWithinMs, loadPauseMs, readRounds, readSeed, takenOverWithinMs } from '../run-length.ts'
 import { CallNotes } from './cut-off-worker/call-notes.ts'
 import { type LaneHistory, LaneWatch } from './lane-watch.ts'
 import { describeSpread, waitForSpread } from './spread.ts'
@@ -136,7 +136,7 @@ function startLoads({ connections, clientOf }: Cluster) {
     return new Load({
       client,
       connections: own,
-      pauseMs: 80,
+      pauseMs: loadPauseMs(80),
       keyedShare: worker === GOOD ? 0.4 : 0,
       seed: seed + worker,
     })

@@ -4,7 +4,7 @@ import { describe, it } from 'vitest'
 import { judgeRun } from '../../support/black-box/judge-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
-import { answeredWithinMs, readRounds, readSeed } from '../run-length.ts'
+import { answeredWithinMs, loadPauseMs, readRounds, readSeed } from '../run-length.ts'
 import { longestDeliveryGap } from './delivery-gap.ts'
 import { ReplicatedCluster } from './replicated-cluster.ts'
 import { TimedClient } from './timed-client.ts'
@@ -30,7 +30,7 @@ describe('a failover to a synchronous standby', () => {
       try {
         const { client, connections, services } = world.cluster
         const timed = new TimedClient(client)
-        const load = new Load({ client: timed, connections, pauseMs: 40, keyedShare: 0.4, seed })
+        const load = new Load({ client: timed, connections, pauseMs: loadPauseMs(40), keyedShare: 0.4, seed })
         load.start()
         const movedAt: number[] = []
         for (let round = 0; round < rounds; round += 1) {

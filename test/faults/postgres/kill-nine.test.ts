@@ -9,7 +9,7 @@ import { printTable } from '../../support/black-box/print-table.ts'
 import { createRandom, type Random } from '../../support/black-box/random.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { findFalseQuarantines } from '../../support/ledger/find-false-quarantines.ts'
-import { readRounds, readSeed, takenOverWithinMs } from '../run-length.ts'
+import { loadPauseMs, readRounds, readSeed, takenOverWithinMs } from '../run-length.ts'
 import { LaneWatch } from './lane-watch.ts'
 import { describeSpread, waitForSpread } from './spread.ts'
 import { assertNoStandstill, findStandstills, type Loss } from './standstills.ts'
@@ -37,7 +37,7 @@ describe('kill -9 of workers on PostgreSQL', () => {
       })
       try {
         const watch = await LaneWatch.open(cluster.server)
-        const load = new Load({ ...cluster, pauseMs: 80, keyedShare: 0.4, seed })
+        const load = new Load({ ...cluster, pauseMs: loadPauseMs(80), keyedShare: 0.4, seed })
         const killer = new Killer(watch)
         load.start()
 

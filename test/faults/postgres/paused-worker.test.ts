@@ -12,7 +12,7 @@ import { openTestFolder } from '../../support/black-box/test-folder.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { checkLedger } from '../../support/ledger/check-ledger.ts'
 import type { SentRequest } from '../../support/ledger/ledger-input.ts'
-import { readRounds, readSeed, takenOverWithinMs } from '../run-length.ts'
+import { loadPauseMs, readRounds, readSeed, takenOverWithinMs } from '../run-length.ts'
 import { LaneWatch } from './lane-watch.ts'
 import { POINTS, type Point } from './paused-worker/points.ts'
 import { SpecialLetters } from './paused-worker/special-letters.ts'
@@ -131,7 +131,7 @@ async function sendBacklog({ clientOf, connections }: Cluster): Promise<SentRequ
 
 async function startLoads(cluster: Cluster, letters: SpecialLetters): Promise<Load[]> {
   const { connections } = cluster
-  const steady = { client: cluster.clientOf(STEADY), pauseMs: 80, keyedShare: 0.4, seed }
+  const steady = { client: cluster.clientOf(STEADY), pauseMs: loadPauseMs(80), keyedShare: 0.4, seed }
   const specials = connections.slice(0, SPECIAL)
   const loads = [
     new Load({ ...steady, connections: connections.slice(SPECIAL + EVERYWHERE) }),

@@ -10,7 +10,7 @@ import { skipNote } from '../../support/black-box/skip-note.ts'
 import { memoryFolder } from '../../support/postgres/memory-folder.ts'
 import { PgBouncer, whyNoPgBouncer } from '../../support/postgres/pgbouncer.ts'
 import { PostgresServer } from '../../support/postgres/postgres-server.ts'
-import { answeredWithinMs, readRounds, readSeed } from '../run-length.ts'
+import { answeredWithinMs, loadPauseMs, readRounds, readSeed } from '../run-length.ts'
 import { longestDeliveryGap } from './delivery-gap.ts'
 import { PortSwitch } from './port-switch.ts'
 import { TimedClient } from './timed-client.ts'
@@ -47,7 +47,7 @@ describe('a pooler in transaction mode, with fewer connections than the workers 
       try {
         const { client, connections, dataDir, services } = cluster
         const timed = new TimedClient(client)
-        const load = new Load({ client: timed, connections, pauseMs: 60, keyedShare: 0.4, seed })
+        const load = new Load({ client: timed, connections, pauseMs: loadPauseMs(60), keyedShare: 0.4, seed })
         const cli = new QuickCli({ dataDir, databaseUrl: way.through(pool.url(DATABASE)) })
         load.start()
         const backAt: number[] = []

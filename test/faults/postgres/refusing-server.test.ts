@@ -12,7 +12,7 @@ import { skipNote } from '../../support/black-box/skip-note.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { obstacleToDumping, openDumpingServer } from '../../support/postgres/dumping-server.ts'
 import { PostgresServer } from '../../support/postgres/postgres-server.ts'
-import { readSeed } from '../run-length.ts'
+import { loadPauseMs, readSeed } from '../run-length.ts'
 import { leaveTransactions } from './refusing-server/use-up-transactions.ts'
 
 const seed = readSeed()
@@ -88,7 +88,7 @@ async function runOn(
 ): Promise<void> {
   const cluster = await openCluster({ ...PLAN, server, ...more })
   try {
-    const load = new Load({ ...cluster, pauseMs: 40, keyedShare: 0.4, seed })
+    const load = new Load({ ...cluster, pauseMs: loadPauseMs(40), keyedShare: 0.4, seed })
     load.start()
     await meanwhile(load, cluster)
     await load.stop()

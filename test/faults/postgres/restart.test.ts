@@ -6,7 +6,7 @@ import { judgeRun } from '../../support/black-box/judge-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { findFalseQuarantines } from '../../support/ledger/find-false-quarantines.ts'
-import { answeredWithinMs, readRounds, readSeed } from '../run-length.ts'
+import { answeredWithinMs, loadPauseMs, readRounds, readSeed } from '../run-length.ts'
 import { longestDeliveryGap } from './delivery-gap.ts'
 import { TimedClient } from './timed-client.ts'
 
@@ -32,7 +32,7 @@ describe('PostgreSQL that crashes and comes back', () => {
       try {
         const { client, connections, services } = cluster
         const timed = new TimedClient(client)
-        const load = new Load({ client: timed, connections, pauseMs: 60, keyedShare: 0.4, seed })
+        const load = new Load({ client: timed, connections, pauseMs: loadPauseMs(60), keyedShare: 0.4, seed })
         load.start()
 
         const downs = await crashAgainAndAgain(cluster)

@@ -6,7 +6,7 @@ import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { type PostgresServer, withClient } from '../../support/postgres/postgres-server.ts'
-import { answeredWithinMs, readRounds, readSeed } from '../run-length.ts'
+import { answeredWithinMs, loadPauseMs, readRounds, readSeed } from '../run-length.ts'
 import { ReplicatedCluster } from './replicated-cluster.ts'
 import { TimedClient } from './timed-client.ts'
 
@@ -122,7 +122,7 @@ function openReplicated(): Promise<ReplicatedCluster> {
 async function startLoad(world: ReplicatedCluster) {
   const { client, connections } = world.cluster
   const timed = new TimedClient(client)
-  const load = new Load({ client: timed, connections, pauseMs: 40, keyedShare: 0.4, seed })
+  const load = new Load({ client: timed, connections, pauseMs: loadPauseMs(40), keyedShare: 0.4, seed })
   load.start()
   await world.noticedThatStandbyConfirms()
   await setTimeout(RUN_IN_MS)
