@@ -32,7 +32,8 @@ const rounds = readRounds({ brief: 2, quick: 1 })
 const seed = readSeed()
 const CONNECTIONS = 6
 const SLOW_SANDBOX = ['--set', 'latency=30ms']
-const RUN_IN_MS = 1_500
+// Acceptances.
+const RUN_IN = 300
 const LOAD = { pauseMs: 20, keyedShare: 0.3, seed }
 const obstacle = obstacleToDumping()
 
@@ -83,7 +84,7 @@ describe.each(SIDES)('backups of $name under load', ({ why, open }) => {
         load.start()
         const took: number[] = []
         for (let round = 0; round < rounds; round += 1) {
-          await setTimeout(RUN_IN_MS)
+          await load.waitForAcks(RUN_IN)
           const answered = load.ackedIds
           const { path, tookMs } = await cli.json<Taken>('backup', join(workDir, 'kept'))
           await cli.json('verify', path)
@@ -159,9 +160,9 @@ describe.each(SIDES)('backups of $name under load', ({ why, open }) => {
         const { service, cli, client, connections, workDir, dataDir } = world
         const load = new Load({ client, connections, ...LOAD })
         load.start()
-        await setTimeout(RUN_IN_MS)
+        await load.waitForAcks(RUN_IN)
         const { path } = await cli.json<Taken>('backup', join(workDir, 'kept'))
-        await setTimeout(RUN_IN_MS)
+        await load.waitForAcks(RUN_IN)
         await load.stop()
         const truth = await cli.json<DeliveredEntry[]>('sandbox', 'inbox')
         await service.stop()

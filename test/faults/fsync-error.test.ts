@@ -32,12 +32,12 @@ describe('a disk that reports errors', () => {
         load.start()
         supervisor.start()
         for (let round = 0; round < rounds; round += 1) {
-          await waitForAcks(load)
+          await load.waitForAcks(50)
           await fail(service, { call: 'sync/fsync', errno: EIO, probability: 0.1 })
           const hasEnded = async () => supervisor.endings.length > round
           await waitUntil('the service ends', hasEnded, { withinMs: ENDS_WITHIN_MS })
         }
-        await waitForAcks(load)
+        await load.waitForAcks(50)
         await load.stop()
 
         const { counts, states, input } = await judgeRun(world, load.requests)
@@ -67,7 +67,7 @@ describe('a disk that reports errors', () => {
         const load = new Load({ client, connections, pauseMs: 30, keyedShare: 0.4, seed })
         load.start()
         for (let round = 0; round < rounds; round += 1) {
-          await waitForAcks(load)
+          await load.waitForAcks(50)
           await fail(service, { call: 'rw/pwrite', errno: ENOSPC, probability: 0.05 })
           await setTimeout(1_500)
           assert.ok(service.isRunning, service.log)
@@ -75,7 +75,7 @@ describe('a disk that reports errors', () => {
           if (round % 2 === 1) await restartByForce(service)
           else await heal(service, 'rw/pwrite')
         }
-        await waitForAcks(load)
+        await load.waitForAcks(50)
         await load.stop()
 
         const { counts, states } = await judgeRun(world, load.requests)
@@ -97,9 +97,4 @@ const SLOW = ['--set', 'latency=20ms']
 async function restartByForce(service: NuncioProcess): Promise<void> {
   await service.killNine()
   await service.start()
-}
-
-async function waitForAcks(load: Load): Promise<void> {
-  const before = load.ackedIds.length
-  await waitUntil('messages are accepted', async () => load.ackedIds.length > before + 50, { deadlineMs: 30_000 })
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { describe, it } from 'vitest'
+import type { WorkerId } from '../../../src/core/ids.ts'
 import { type Cluster, openCluster } from '../../support/black-box/cluster.ts'
 import { judgeRun } from '../../support/black-box/judge-run.ts'
 import { Load } from '../../support/black-box/load.ts'
@@ -170,11 +171,7 @@ async function cutBoth(
   const cutAt = performance.now()
   for (const worker of CUT) proxies[worker]!.blackHole(...HOLES[(round + worker) % HOLES.length]!)
   await setTimeout(500)
-  const takenOverMs = await waitForTakeover(
-    watch,
-    workers.map((worker) => worker!),
-    at,
-  )
+  const takenOverMs = await waitForTakeover({ cluster, watch, workers: workers.map((worker) => worker!), at })
   for (const worker of CUT) assert.ok(await cluster.services[worker]!.isAlive(), 'It is not even reached by HTTP')
 
   const until = Date.now()
@@ -204,18 +201,31 @@ async function waitForCalls(notes: readonly CallNotes[]): Promise<void> {
   await waitUntil('both workers call the channel', isAtWork, { deadlineMs: CALLS_WITHIN_MS })
 }
 
-/** Waits until others hold all lanes that these workers held, and returns how long that took. */
-async function waitForTakeover(
-  watch: LaneWatch,
-  workers: readonly NonNullable<Loss['worker']>[],
-  at: number,
-): Promise<number> {
+interface Takeover {
+  readonly cluster: Cluster
+  readonly watch: LaneWatch
+  readonly workers: readonly WorkerId[]
+  /** When their ways were cut. */
+  readonly at: number
+}
+
+/**
+ * Waits until others hold all lanes of these workers in which something waits, and returns how long that took. A lane with
+ * nothing to send stays where it is.
+ */
+async function waitForTakeover({ cluster, watch, workers, at }: Takeover): Promise<number> {
   const look = async () => {
+    const waiting = await findWaiting(cluster)
     const history = await watch.history()
-    const takenAt = workers.flatMap((worker) =>
-      history.heldBy(worker, at).map((connection) => history.takenFrom(worker, connection, at)),
+    const lanes = workers.map((worker) =>
+      history.heldBy(worker, at).map((number) => ({ number, takenAt: history.takenFrom(worker, number, at) })),
     )
-    return takenAt.every((moment) => moment !== null) && Math.max(...takenAt.map(Number)) - at
+    const isDone = lanes.every(
+      (held) =>
+        held.some(({ takenAt }) => takenAt !== null) &&
+        held.every(({ number, takenAt }) => takenAt !== null || !waiting.has(number)),
+    )
+    return isDone && Math.max(...lanes.flat().map(({ takenAt }) => takenAt ?? at)) - at
   }
   const withinMs = TAKEN_OVER_WITHIN_MS + LATE_HEARTBEAT_MS
   try {
@@ -225,8 +235,14 @@ async function waitForTakeover(
   }
 }
 
+/** The sender numbers in whose lanes something waits. */
+async function findWaiting({ cli }: Cluster): Promise<ReadonlySet<string>> {
+  const listed = await cli.json<{ number: string; waiting: number }[]>('connection', 'list')
+  return new Set(listed.filter(({ waiting }) => waiting > 0).map(({ number }) => number))
+}
+
 /** What became of each lane that nobody has taken: whether it is still held, was given back, or passed between the two. */
-function describeStuck(history: LaneHistory, workers: readonly NonNullable<Loss['worker']>[], at: number): string {
+function describeStuck(history: LaneHistory, workers: readonly WorkerId[], at: number): string {
   const stuck = workers.flatMap((worker) =>
     history
       .heldBy(worker, at)

@@ -29,7 +29,9 @@ const restarts = readRounds({ brief: 4, quick: 1 })
 const seed = readSeed()
 const CONNECTIONS = 8
 const SLOW_SANDBOX = ['--set', 'latency=30ms']
-const RUN_IN_MS = 1_500
+// Acceptances.
+const RUN_IN = 300
+const KILL_WITHIN_MS = 1_500
 const run = promisify(execFile)
 
 describe('PostgreSQL that was put back to an older copy', () => {
@@ -45,9 +47,9 @@ describe('PostgreSQL that was put back to an older copy', () => {
         let requests: Load['requests'] = []
         for (let round = 0; round < rounds; round += 1) {
           load.start()
-          await setTimeout(RUN_IN_MS)
+          await load.waitForAcks(RUN_IN)
           const backup = await copyData(server, cluster.workDir)
-          await setTimeout(RUN_IN_MS)
+          await load.waitForAcks(RUN_IN)
           await load.stop()
           const truth = await cluster.cli.json<DeliveredEntry[]>('sandbox', 'inbox')
           await endAll(cluster)
@@ -99,7 +101,7 @@ describe('PostgreSQL that has not gone back', () => {
         load.start()
         let held = 0
         for (let restart = 0; restart < restarts; restart += 1) {
-          await setTimeout(random.between(100, RUN_IN_MS))
+          await setTimeout(random.between(100, KILL_WITHIN_MS))
           const crash = restart % 2 === 0 ? server.restart('immediate') : Promise.resolve()
           if (restart % 4 !== 2) await Promise.all(cluster.services.map((service) => service.killNine()))
           await crash

@@ -12,7 +12,7 @@ import { skipNote } from '../../support/black-box/skip-note.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { obstacleToDumping, openDumpingServer } from '../../support/postgres/dumping-server.ts'
 import { PostgresServer } from '../../support/postgres/postgres-server.ts'
-import { loadPauseMs, readSeed } from '../run-length.ts'
+import { readSeed } from '../run-length.ts'
 import { leaveTransactions } from './refusing-server/use-up-transactions.ts'
 
 const seed = readSeed()
@@ -53,24 +53,19 @@ describe('a server that refuses for a while what it was always asked', () => {
       await runOn(server, {}, async (load) => {
         await setTimeout(WAIT_MS)
         await leaveTransactions(server, TRANSACTIONS)
-        await waitForMore(load, SOME)
+        await load.waitForAcks(SOME)
         const unknown = load.answers['unknown'] ?? 0
-        await waitForMore(load, SOME)
+        await load.waitForAcks(SOME)
         await waitUntil('its transactions are used up', () => isUsedUp(server), { deadlineMs: WITHIN_MS })
         await setTimeout(WAIT_MS)
         await server.query(`select pg_drop_replication_slot('forgotten')`)
-        await waitForMore(load, SOME)
+        await load.waitForAcks(SOME)
         assert.equal(load.answers['unknown'] ?? 0, unknown)
       })
     },
     180_000,
   )
 })
-
-async function waitForMore({ answers }: Load, more: number): Promise<void> {
-  const enough = (answers['acked'] ?? 0) + more
-  await waitUntil('it accepts more', async () => (answers['acked'] ?? 0) >= enough, { deadlineMs: WITHIN_MS })
-}
 
 async function isUsedUp(server: PostgresServer): Promise<boolean> {
   try {
@@ -88,7 +83,7 @@ async function runOn(
 ): Promise<void> {
   const cluster = await openCluster({ ...PLAN, server, ...more })
   try {
-    const load = new Load({ ...cluster, pauseMs: loadPauseMs(40), keyedShare: 0.4, seed })
+    const load = new Load({ ...cluster, pauseMs: 40, keyedShare: 0.4, seed })
     load.start()
     await meanwhile(load, cluster)
     await load.stop()

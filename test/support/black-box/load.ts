@@ -4,6 +4,7 @@ import type { SentRequest } from '../ledger/ledger-input.ts'
 import { makeText } from './make-text.ts'
 import { createRandom, type Random } from './random.ts'
 import type { SendClient, TryAnswer } from './send-client.ts'
+import { waitUntil } from './wait-until.ts'
 
 const PAUSE_WHEN_REFUSED_MS = 25
 const TRIES_AFTER_STOP = 100
@@ -55,6 +56,12 @@ export class Load {
   async stop(): Promise<void> {
     this.#isStopping = true
     await this.#loops
+  }
+
+  /** Until so many more were acknowledged. */
+  async waitForAcks(more: number): Promise<void> {
+    const enough = this.ackedIds.length + more
+    await waitUntil(`${more} more are accepted`, async () => this.ackedIds.length >= enough, { deadlineMs: 60_000 })
   }
 
   get ackedIds(): string[] {
