@@ -165,6 +165,7 @@ async function readNumbers(cli: Cli, path: string | undefined): Promise<readonly
   const { readInput, readFile } = cli.surroundings
   if (path === '-') return parseNumberFile(await readInput(), 'standard input')
   const text = await readFile(path).catch((error: unknown) => {
+    if (error instanceof Refusal) throw error
     const { code = 'unknown error' } = error as { code?: string }
     throw new Refusal('argument_invalid', `The file ${path} cannot be read (${code}).`, '--file')
   })

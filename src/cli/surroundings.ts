@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { text } from 'node:stream/consumers'
+import { buffer } from 'node:stream/consumers'
 import { styleText } from 'node:util'
 import type { Restored, RestoreRequest } from '../app/backup/restore-request.ts'
 import type { BackupRequest, TakenBackup } from '../app/backup/take-backup.ts'
@@ -12,7 +12,9 @@ import type { Verified } from '../app/verify/verify-contents.ts'
 import type { VerifyRequest } from '../app/verify/verify-request.ts'
 import { loadSettings } from '../config/load-settings.ts'
 import type { Settings, SettingsReading } from '../config/read-settings.ts'
+import { decodeText } from '../core/decode-text.ts'
 import type { Instant } from '../core/ids.ts'
+import { Refusal } from '../core/refusals.ts'
 
 /** All that commands need from outside. */
 export interface Surroundings {
@@ -39,7 +41,7 @@ export interface Surroundings {
   readonly verify: (request: VerifyRequest) => Promise<Verified>
   /** All of it, for what must not stand on the command line. */
   readonly readInput: () => Promise<string>
-  /** As text. Rejects as Node does. */
+  /** As text. Rejects as Node does, and with a refusal for what is no UTF-8. */
   readonly readFile: (path: string) => Promise<string>
   /** Asks whoever sits at the terminal; null when nobody does. */
   readonly ask: ((asked: { readonly question: string; readonly isHidden: boolean }) => Promise<string>) | null
@@ -95,11 +97,17 @@ export function openSurroundings(): Surroundings {
       const { verify } = await import('../app/verify/verify-installation.ts')
       return verify(request)
     },
-    readInput: () => text(process.stdin),
-    readFile: (path) => readFile(path, 'utf8'),
+    readInput: async () => textOf(await buffer(process.stdin), 'Standard input'),
+    readFile: async (path) => textOf(await readFile(path), `The file ${path}`),
     ask: createAsking(),
     fetch: (url, request) => fetch(url, request),
   }
+}
+
+function textOf(bytes: Buffer, what: string): string {
+  const decoded = decodeText(bytes)
+  if ('wrong' in decoded) throw new Refusal('argument_invalid', `${what} ${decoded.wrong}`)
+  return decoded.text
 }
 
 /** Questions go to stderr, so that stdout carries nothing but answers. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
+import { decodeText } from '../core/decode-text.ts'
 import { Refusal } from '../core/refusals.ts'
 import { readSecretFiles } from './read-secret-files.ts'
 import { readSettings, type SettingProblem, type Settings, type SettingsReading } from './read-settings.ts'
@@ -24,13 +25,46 @@ export function settingsOf(reading: SettingsReading): Settings {
   throw new Refusal(code, reading.problems.map(({ sentence }) => sentence).join('\n'), first?.setting ?? null)
 }
 
-function readEnvFile(path: string): { texts: Record<string, string | undefined>; problem: SettingProblem | null } {
+interface EnvFile {
+  readonly texts: Record<string, string | undefined>
+  readonly problem: SettingProblem | null
+}
+
+function readEnvFile(path: string): EnvFile {
   try {
-    return { texts: parseEnv(readFileSync(path, 'utf8')), problem: null }
+    const decoded = decodeText(readFileSync(path))
+    return 'wrong' in decoded ? refusedFile(`The file ${path} ${decoded.wrong}`) : parseLines(path, decoded.text)
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     if (code === 'ENOENT') return { texts: {}, problem: null }
-    const sentence = `The file ${path} cannot be read (${code || 'unknown cause'}). Check its permissions, or remove it.`
-    return { texts: {}, problem: { setting: null, code: 'setting_invalid', sentence } }
+    return refusedFile(
+      `The file ${path} cannot be read (${code || 'unknown cause'}). Check its permissions, or remove it.`,
+    )
   }
+}
+
+/**
+ * One line, one setting: what `parseEnv` cannot read it leaves out without a word, and a quote that is not closed takes the
+ * lines after it. What stands in a line is not repeated, because it may be a secret.
+ */
+function parseLines(path: string, text: string): EnvFile {
+  const texts: Record<string, string | undefined> = {}
+  for (const [index, line] of text.split(/\r\n|\n|\r/).entries()) {
+    if (/^\s*(#|$)/.test(line)) continue
+    const value = /^\s*(?:export\s+)?[A-Za-z_][\w.-]*\s*=\s*(.*)$/.exec(line)?.[1]
+    if (value === undefined)
+      return refusedFile(
+        `Line ${index + 1} of the file ${path} is no setting: write NAME=value, or # before a comment.`,
+      )
+    if (/^["'`]/.test(value) && !/^(["'`])(?:(?!\1).)*\1\s*(?:#.*)?$/.test(value))
+      return refusedFile(
+        `Line ${index + 1} of the file ${path} has a quote that is not closed at the end of the value: close it in the same line.`,
+      )
+    Object.assign(texts, parseEnv(line))
+  }
+  return { texts, problem: null }
+}
+
+function refusedFile(sentence: string): EnvFile {
+  return { texts: {}, problem: { setting: null, code: 'setting_invalid', sentence } }
 }

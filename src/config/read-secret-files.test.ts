@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../test/support/journey/start-nuncio.ts'
 import { readSecretFiles } from './read-secret-files.ts'
 import { readSettings } from './read-settings.ts'
 
-function fileWith(text: string): string {
+function fileWith(text: string | Buffer): string {
   const path = join(temporaryFolder(), 'secret')
   writeFileSync(path, text)
   return path
@@ -39,6 +39,19 @@ describe('secrets from files', () => {
     assert.match(problems[0]?.sentence ?? '', /NUNCIO_METRICS_SECRET_FILE names cannot be read \(ENOENT\)/)
     assert.match(problems[1]?.sentence ?? '', /NUNCIO_TOKEN is set as well/)
     assert.doesNotMatch(JSON.stringify(problems), /nco_/)
+  })
+
+  it('are read without a byte order mark, and refused in another encoding', () => {
+    const { environment, problems } = readSecretFiles({
+      NUNCIO_METRICS_SECRET_FILE: fileWith('\ufeffsixteen-characters'),
+      NUNCIO_TOKEN_FILE: fileWith(Buffer.from('\ufeffnco_secret', 'utf16le')),
+    })
+
+    assert.equal(environment['NUNCIO_METRICS_SECRET'], 'sixteen-characters')
+    assert.deepEqual(
+      problems.map(({ sentence }) => sentence),
+      ['NUNCIO_TOKEN_FILE cannot be used: the file is UTF-16 or no text at all. Save it as UTF-8.'],
+    )
   })
 
   it('leave settings alone that are files themselves', () => {

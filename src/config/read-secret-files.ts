@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { decodeText } from '../core/decode-text.ts'
 import type { SettingProblem } from './read-settings.ts'
 import { SETTINGS } from './settings.ts'
 
@@ -27,7 +28,9 @@ export function readSecretFiles(environment: Environment): FilledEnvironment {
     if (path === '') continue
     try {
       if (environment[name]?.trim()) throw new Error(`${name} is set as well: leave one of them out`)
-      filled[name] = readFileSync(path, 'utf8').trim()
+      const decoded = decodeText(readFileSync(path))
+      if ('wrong' in decoded) throw new Error(`the file ${decoded.wrong.replace(/\.$/, '')}`)
+      filled[name] = decoded.text.trim()
     } catch (error) {
       problems.push({ setting: name, code: 'setting_invalid', sentence: explain(name, error) })
     }

@@ -27,6 +27,14 @@ describe('the file of the key ring', () => {
     assert.deepEqual(readdirSync(join(file.place, '..')), ['key-ring.json'])
   })
 
+  it('is read with a byte order mark before it, as some editors put one', () => {
+    const file = madeFile()
+    const { sealsWith } = file.read()
+    writeFileSync(file.place, `\ufeff${readFileSync(file.place, 'utf8')}`)
+
+    assert.equal(file.read().sealsWith.id, sealsWith.id)
+  })
+
   it('is not made where there is one', () => {
     const file = madeFile()
     const before = readFileSync(file.place, 'utf8')

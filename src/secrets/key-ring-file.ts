@@ -16,6 +16,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { decodeText } from '../core/decode-text.ts'
 import { Refusal } from '../core/refusals.ts'
 import { KEY_BYTES, Key } from './key.ts'
 import type { KeySet, KeySource } from './key-ring.ts'
@@ -57,8 +58,8 @@ export class KeyRingFile implements KeySource {
 
   /** Refuses with `key_ring_unusable`. */
   read(): KeySetSince {
-    const text = this.#readText()
-    const keySet = parse(text)
+    const decoded = decodeText(this.#readBytes())
+    const keySet = 'wrong' in decoded ? null : parse(decoded.text)
     if (keySet) return keySet
     throw new Refusal(
       'key_ring_unusable',
@@ -173,10 +174,10 @@ export class KeyRingFile implements KeySource {
     }
   }
 
-  #readText(): string {
+  #readBytes(): Buffer {
     try {
       const found = statSync(this.place)
-      if ((found.mode & OTHERS) === 0) return readFileSync(this.place, 'utf8')
+      if ((found.mode & OTHERS) === 0) return readFileSync(this.place)
     } catch (error) {
       throw this.#unreadable(error)
     }

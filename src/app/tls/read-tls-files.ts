@@ -2,6 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import type { Settings } from '../../config/read-settings.ts'
+import { decodeText } from '../../core/decode-text.ts'
 import { Refusal } from '../../core/refusals.ts'
 import type { TlsIdentity } from '../../http/tls-identity.ts'
 
@@ -35,8 +36,11 @@ export function readTlsFiles({
 
 function readText(path: string): string {
   try {
-    return readFileSync(path, 'utf8')
+    const decoded = decodeText(readFileSync(path))
+    if ('wrong' in decoded) throw unusable(`${path} ${decoded.wrong}`)
+    return decoded.text
   } catch (error) {
+    if (error instanceof Refusal) throw error
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown cause'
     throw unusable(
       `${path} cannot be read (${code}). It must be there and may be read by the user that runs Nuncio.`,

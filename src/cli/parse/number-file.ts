@@ -7,7 +7,7 @@ import { Refusal } from '../../core/refusals.ts'
  */
 export function parseNumberFile(text: string, where: string): readonly string[] {
   const numbers: string[] = []
-  const lines = text.replace(/^\ufeff/, '').split(/\r?\n/)
+  const lines = text.split(/\r?\n/)
   for (const [index, line] of lines.entries()) {
     const first = firstColumn(line)
     if (first === '' || (index === 0 && !/\d/.test(first))) continue

@@ -77,6 +77,7 @@ async function readFrom(cli: Cli, name: string, path: string): Promise<string> {
   try {
     return await cli.surroundings.readFile(path)
   } catch (error) {
+    if (error instanceof Refusal) throw error
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
     const why = WHY_UNREADABLE[code] ?? code
     throw new Refusal('argument_invalid', `The file ${path}, given as ${name}, cannot be read: ${why}.`, name, {
