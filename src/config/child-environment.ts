@@ -1,4 +1,9 @@
-/** The environment of this process, with something added: for a program that it starts. */
-export function childEnvironment(added: Readonly<Record<string, string>>): Record<string, string | undefined> {
-  return { ...process.env, ...added }
+// What says who connects and how it is proven. All else would change what a program reads and writes, or where: a backup
+// through PGCLIENTENCODING=LATIN1 fails at the first emoji.
+const KEPT = /^PG(USER|PASSWORD|PASSFILE|SSL\w*|GSS\w*|KRBSRVNAME|CHANNELBINDING|REQUIREAUTH)$/
+
+/** The environment of a program of PostgreSQL: that of this process without its settings for other programs, in UTF-8. */
+export function postgresEnvironment(added: Readonly<Record<string, string>>): Record<string, string | undefined> {
+  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('PG') || KEPT.test(name))
+  return { ...Object.fromEntries(kept), PGCLIENTENCODING: 'UTF8', ...added }
 }

@@ -13,6 +13,7 @@ describe('the URL of a database', () => {
     'postgresql://nuncio:secret@db.example/nuncio?sslmode=require',
     'postgres://nuncio@[fd00::1]/nuncio',
     'postgres:///nuncio?host=/var/run/postgresql',
+    'postgres://nuncio:secret@localhost/nuncio?host=/var/run/postgresql',
     'postgres://nuncio:%2F%3F%23%40%25@db/nuncio',
     'postgres://nuncio:a:b!$&*@db/nuncio',
   ])('takes %s', (text) => {
@@ -28,6 +29,8 @@ describe('the URL of a database', () => {
     ['postgres://nuncio:secret@db/one/two', 'names no database'],
     ['postgres://nuncio:secret@/nuncio', 'it must be postgres://'],
     ['postgres:///nuncio', 'names no host'],
+    ['postgres://nuncio:secret@/nuncio?host=/run/pg', 'postgres://user:password@localhost/database?host=/FOLDER'],
+    ['postgres:?host=/run/pg', 'postgres:///database?host=/FOLDER'],
     ['postgres://nuncio:secret@db:port/nuncio', 'it must be postgres://'],
     ['postgres://nuncio:secret@db1,db2/nuncio', 'several hosts'],
     ['postgres://nuncio:sec/ret@db/nuncio', 'write / as %2F'],
@@ -75,12 +78,39 @@ describe('the URL of a database', () => {
     }
   })
 
+  it.each(['prefer', 'require', 'verify-ca'])('is warned of once, in our words, where it says sslmode=%s', (mode) => {
+    const NUNCIO_DATABASE_URL = `postgres://nuncio:secret@db/nuncio?sslmode=${mode}`
+
+    const { warnings } = readSettings({ environment: { NUNCIO_DATABASE_URL }, envFile: {} })
+
+    assert.deepEqual(
+      warnings.map((sentence) => sentence.replace(/ in the URL.*verify-full\. /, ' … ')),
+      [`sslmode=${mode} … Write sslmode=verify-full.`],
+    )
+  })
+
+  it('is not warned of where it means what it says', () => {
+    for (const option of [
+      'sslmode=verify-full',
+      'sslmode=disable',
+      'sslmode=no-verify',
+      'uselibpqcompat=true&sslmode=require',
+    ]) {
+      const NUNCIO_DATABASE_URL = `postgres://nuncio:secret@db/nuncio?${option}`
+      assert.deepEqual(readSettings({ environment: { NUNCIO_DATABASE_URL }, envFile: {} }).warnings, [])
+    }
+  })
+
   it('is described without user and password', () => {
     const postgres = { engine: 'postgres', url: 'postgres://anna:hunter2@db:5433/my%20data' } as const
 
     assert.equal(describeDatabase(postgres), 'PostgreSQL, db:5433/my data')
     assert.equal(
       describeDatabase({ engine: 'postgres', url: 'postgres:///nuncio?host=/run/pg' }),
+      'PostgreSQL, /run/pg/nuncio',
+    )
+    assert.equal(
+      describeDatabase({ engine: 'postgres', url: 'postgres://anna@localhost/nuncio?host=/run/pg' }),
       'PostgreSQL, /run/pg/nuncio',
     )
     assert.equal(describeDatabase({ engine: 'sqlite', path: '/data/nuncio.db' }), 'SQLite, /data/nuncio.db')

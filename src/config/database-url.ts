@@ -6,6 +6,7 @@ export type DatabaseChoice =
   | { readonly engine: 'postgres'; readonly url: string }
 
 const POSTGRES_FORM = 'postgres://user:password@host:port/database'
+const SOCKET_FORM = 'postgres://user:password@localhost/database?host=/FOLDER'
 const MASK = '********'
 
 /** Null when nothing is given: then the database lies in the data folder. */
@@ -40,7 +41,15 @@ export const postgresUrl: SettingKind<string | null> = {
 export function describeDatabase(database: DatabaseChoice): string {
   if (database.engine === 'sqlite') return `SQLite, ${database.path}`
   const { host, pathname, searchParams } = new URL(database.url)
-  return `PostgreSQL, ${host || (searchParams.get('host') ?? '')}${decodeURIComponent(pathname)}`
+  return `PostgreSQL, ${searchParams.get('host') || host}${decodeURIComponent(pathname)}`
+}
+
+/** Said at every start; null when there is nothing to say. libpq means less by these words than the library we connect by. */
+export function warnOfTlsMode(url: string): string | null {
+  const options = new URL(url).searchParams
+  const mode = options.get('sslmode') ?? ''
+  if (options.get('uselibpqcompat') === 'true' || !['prefer', 'require', 'verify-ca'].includes(mode)) return null
+  return `sslmode=${mode} in the URL of the database checks the certificate of the server, as verify-full does. Write sslmode=verify-full.`
 }
 
 function isPostgres(text: string): boolean {
@@ -57,7 +66,10 @@ function faultOfPostgresUrl(text: string): string | null {
     'a sign in its user name or password has a meaning in URLs: write / as %2F, ? as %3F, # as %23, @ as %40 and % as %25.'
   const [, beforeHost = ''] = /^[^:]+:\/\/([^@]*)@/.exec(text) ?? []
   if (/[/?#]/.test(beforeHost) || text.includes('#') || text.split('@').length > 2) return unescaped
-  if (!url || !/^postgres(ql)?:\/\//i.test(text)) return `it must be ${POSTGRES_FORM}.`
+  if (!url || !/^postgres(ql)?:\/\//i.test(text))
+    return /[?&]host=/.test(text)
+      ? `a Unix socket is named as ${SOCKET_FORM}, or without a password as postgres:///database?host=/FOLDER.`
+      : `it must be ${POSTGRES_FORM}.`
   if (![url.username, url.password, url.pathname].every(isDecodable)) return unescaped
   if (!url.hostname && !url.searchParams.get('host')) return `it names no host: it must be ${POSTGRES_FORM}.`
   if (url.hostname.includes(',')) return 'it names several hosts: name one, or an address that leads to the primary.'

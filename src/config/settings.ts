@@ -1,5 +1,5 @@
 import { LEAST_BODIES_DAYS, LEAST_MESSAGES_DAYS, MOST_DAYS } from '../core/retention/retention-times.ts'
-import { databaseUrl, postgresUrl } from './database-url.ts'
+import { databaseUrl, postgresUrl, warnOfTlsMode } from './database-url.ts'
 import {
   baseUrl,
   cidrList,
@@ -79,6 +79,7 @@ export const SETTINGS = {
     otherwise: 'SQLite in the data folder',
     purpose:
       'The database to use instead of the one in the data folder. On SQLite one process serves; PostgreSQL takes any number, on any number of machines.',
+    warning: (database) => (database?.engine === 'postgres' ? warnOfTlsMode(database.url) : null),
   }),
   databaseListenUrl: setting({
     name: 'NUNCIO_DATABASE_LISTEN_URL',
@@ -88,6 +89,7 @@ export const SETTINGS = {
     otherwise: 'NUNCIO_DATABASE_URL',
     purpose:
       'A direct way to the same PostgreSQL, for LISTEN; needed when NUNCIO_DATABASE_URL goes through a pooler in transaction mode.',
+    warning: (url) => url && warnOfTlsMode(url),
   }),
   databaseMigrateUrl: setting({
     name: 'NUNCIO_DATABASE_MIGRATE_URL',
@@ -97,6 +99,7 @@ export const SETTINGS = {
     otherwise: 'NUNCIO_DATABASE_URL',
     purpose:
       'The same PostgreSQL with a user who may change its tables; used at start and by `nuncio migrate`, `backup` and `restore`, and for nothing else.',
+    warning: (url) => url && warnOfTlsMode(url),
   }),
   roles: setting({
     name: 'NUNCIO_ROLES',

@@ -148,6 +148,31 @@ describe.skipIf(obstacle !== null)(`restoring on PostgreSQL${skipNote(obstacle)}
     assert.match(stderr, /uses the tables.*Nothing was restored/)
   })
 
+  it('backs up and restores every letter, whatever encoding the environment and the role have for other programs', async () => {
+    vi.stubEnv('PGCLIENTENCODING', 'LATIN1')
+    vi.stubEnv('PGOPTIONS', '-c client_encoding=LATIN1')
+    vi.stubEnv('PGDATABASE', 'nowhere')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const settings = { NUNCIO_DATABASE_URL: await createDatabase() }
+    const nuncio = await startNuncio({ settings })
+    const stranger = await openStranger(nuncio.database)
+    onTestFinished(() => stranger.close())
+    await stranger.run(`alter role current_user set client_encoding = 'LATIN1'`)
+    onTestFinished(async () => void (await stranger.run('alter role current_user reset client_encoding')))
+    const text = '👩‍👩‍👧 Grüße'
+    const { messageId } = await nuncio.text(TO, text)
+    await nuncio.reaches(messageId, 'PUBLISHED', 'DELIVERED', 'READ')
+    const cli = new CliOn(nuncio.dataDir, settings)
+
+    const { path } = await cli.json<{ path: string }>('backup', join(nuncio.dataDir, 'kept'))
+    await nuncio.stop()
+    const { code, stderr } = await cli.run('restore', path, '--replace')
+
+    assert.equal(code, 0, stderr)
+    const [entry] = await cli.json<{ text: string }[]>('sandbox', 'inbox')
+    assert.equal(entry?.text, text)
+  })
+
   it('works with programs that are newer than the server', async () => {
     const { cli, path } = await backUp()
     standIn('pg_restore', `real "$@" | sed '0,/^SET lock_timeout/s//SET transaction_timeout = 0;\\nSET lock_timeout/'`)

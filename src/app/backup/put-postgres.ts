@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { childEnvironment } from '../../config/child-environment.ts'
+import { postgresEnvironment } from '../../config/child-environment.ts'
 import { openSpoolId } from '../../media/spool-id.ts'
 import { restoreDump } from '../../storage/postgres/restore-dump.ts'
 import { checkFile } from './check-file.ts'
@@ -25,7 +25,7 @@ export async function putPostgres({ manifest, folder, request, hold, past, momen
     hold,
     past,
     spool,
-    childEnvironment,
+    childEnvironment: postgresEnvironment,
     onProgress: request.onProgress,
   })
 }

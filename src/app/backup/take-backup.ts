@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import packageFile from '../../../package.json' with { type: 'json' }
-import { childEnvironment } from '../../config/child-environment.ts'
+import { postgresEnvironment } from '../../config/child-environment.ts'
 import type { Settings } from '../../config/read-settings.ts'
 import type { BackupFacts, BackupProgress } from '../../storage/shared/backup-facts.ts'
 import { spoolFolder } from '../spool-folder.ts'
@@ -80,7 +80,7 @@ async function fill(folder: string, request: BackupRequest, at: number): Promise
     const dumped = await dumpDatabase({
       url: database.migrateUrl,
       target: join(folder, POSTGRES_NAME),
-      childEnvironment,
+      childEnvironment: postgresEnvironment,
       onProgress: request.onProgress,
     })
     facts = dumped.facts

@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path'
-import { childEnvironment } from '../../config/child-environment.ts'
+import { postgresEnvironment } from '../../config/child-environment.ts'
 import { Refusal } from '../../core/refusals.ts'
 import type { AppliedMigration } from '../../storage/shared/backup-facts.ts'
 import { newestOf } from '../../storage/shared/migrations.ts'
@@ -75,7 +75,11 @@ function otherCounts(found: number, { counts }: Manifest): Refusal {
 
 async function verifyDump(folder: string, manifest: Manifest, findings: Findings): Promise<Omit<Verified, 'tookMs'>> {
   const { readDump } = await import('../../storage/postgres/read-dump.ts')
-  await readDump({ dump: join(folder, POSTGRES_NAME), dumpedBy: manifest.server?.dumpedBy ?? '', childEnvironment })
+  await readDump({
+    dump: join(folder, POSTGRES_NAME),
+    dumpedBy: manifest.server?.dumpedBy ?? '',
+    childEnvironment: postgresEnvironment,
+  })
   findings.add(
     'not_looked_at',
     'A dump of PostgreSQL can be read through, but not looked into. For that restore it into an empty database, and verify that.',

@@ -2,6 +2,8 @@ import { userInfo } from 'node:os'
 import { type ClientConfig, defaults, types } from 'pg'
 
 const BIGINT_OID = 20
+// pg reads these modes as verify-full and complains of each at every connection. The settings say so once.
+const READ_AS_FULL = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/
 const CONNECT_WITHIN_MS = 5_000
 
 // A URL over a Unix socket often names no user: then it is the one of this process, as for PostgreSQL's own programs. pg only
@@ -18,7 +20,7 @@ const TYPES = {
 /** How each connection to the database of a URL is made; `name` is what the server's own lists show. */
 export function clientConfig(url: string, name: string) {
   return {
-    connectionString: url,
+    connectionString: /[?&]uselibpqcompat=true/.test(url) ? url : url.replace(READ_AS_FULL, '$1verify-full'),
     application_name: name,
     connectionTimeoutMillis: CONNECT_WITHIN_MS,
     keepAlive: true,
