@@ -8,6 +8,13 @@ import type { HeaderSet } from './repeated-headers.ts'
 import type { HttpObserver, ServerState } from './server-state.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
+// However RFC 9110 lets it be written: parameters may be empty, and `utf8` is what many write for UTF-8.
+const ASKED_JSON = /^application\/json[ \t]*(?:;[ \t]*(?:charset=(?:utf-?8|"utf-?8")[ \t]*)?)*$/i
+
+/** Whether the header Content-Type of a request says JSON in UTF-8. */
+export function isJsonType(contentType: string | undefined): boolean {
+  return contentType !== undefined && ASKED_JSON.test(contentType)
+}
 
 // How many pieces are read after the reply: each costs some microseconds, and whoever sends crumbs of a byte could have
 // all our time for it. A large body in pieces of a kilobyte is let through.

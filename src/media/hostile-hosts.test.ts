@@ -110,7 +110,9 @@ describe('codings', () => {
     'zstd',
     'gzip, gzip, gzip, gzip',
     'identity, gzip',
-    'x-unknown',
+    'x-gzip',
+    'compress',
+    'binary, gzip',
     `${'gzip, '.repeat(500)}gzip`,
   ])('refuses the content encoding %s, packed bomb or not', async (coding) => {
     const host = await world.host(answering(200, { 'content-encoding': coding }, bomb))
@@ -130,13 +132,16 @@ describe('codings', () => {
     expect(await world.fetch(host.url(), { type: 'document' })).toMatchObject({ code: 'media_protocol' })
   })
 
-  it.each(['identity', 'Identity', ''])('takes the content encoding %j, which is none', async (coding) => {
-    const host = await world.host((socket) =>
-      socket.end(`${HEAD}content-encoding: ${coding}\r\ncontent-length: 5\r\n\r\nhello`),
-    )
+  it.each(['identity', 'Identity', '', 'binary', 'utf-8', 'none', 'aws-chunked', 'identity, , 8bit', 'gzipped'])(
+    'takes the content encoding %j, which is none',
+    async (coding) => {
+      const host = await world.host((socket) =>
+        socket.end(`${HEAD}content-encoding: ${coding}\r\ncontent-length: 5\r\n\r\nhello`),
+      )
 
-    expect((await world.fetch(host.url(), { type: 'document' })).kind).toBe('fetched')
-  })
+      expect((await world.fetch(host.url(), { type: 'document' })).kind).toBe('fetched')
+    },
+  )
 
   it('keeps a packed file that is said to be just a file, and does not open it', async () => {
     const host = await world.host(answering(200, { 'content-type': 'application/gzip' }, bomb))

@@ -1,6 +1,9 @@
 import type { MediaType } from '../core/message/message.ts'
 import { MediaProblem, quote } from './media-problem.ts'
 
+// All codings there are. Hosts send other words for files that are not packed, such as `binary` and `utf-8`.
+const CODINGS: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br', 'zstd', 'compress'])
+
 interface Announcement {
   header(name: string): string | null
 }
@@ -12,14 +15,14 @@ export function judgeAnnouncement(
 ): MediaProblem | null {
   // We asked for no coding, and unpack none: 50 KB can unpack to gigabytes. What is packed would also be kept packed.
   const coding = response.header('content-encoding')
-  if (coding !== null && namesOther(coding, 'identity')) {
+  if (coding !== null && listOf(coding).some((name) => CODINGS.has(name))) {
     return new MediaProblem(
       'media_protocol',
       `The media host compressed the file (${quote(coding)}), though asked not to.`,
     )
   }
   const transfer = response.header('transfer-encoding')
-  if (transfer !== null && namesOther(transfer, 'chunked')) {
+  if (transfer !== null && listOf(transfer).some((name) => name !== 'chunked')) {
     return new MediaProblem(
       'media_protocol',
       `The media host used the transfer coding ${quote(transfer)}; only chunked is read.`,
@@ -35,6 +38,8 @@ export function judgeAnnouncement(
   return null
 }
 
-function namesOther(list: string, harmless: string): boolean {
-  return list.split(',').some((name) => !['', harmless].includes(name.trim().toLowerCase()))
+/** The names in a header, without empty ones. */
+function listOf(header: string): readonly string[] {
+  const names = header.split(',').map((name) => name.trim().toLowerCase())
+  return names.filter((name) => name !== '')
 }

@@ -154,6 +154,13 @@ describe('a body', () => {
     assert.ok(error.fields.some(({ field }) => field === 'name'))
   })
 
+  it.each(['application/json;', 'Application/JSON; charset=utf8', 'application/json;charset="UTF-8";'])(
+    'that is JSON is read, however its type is written: %s',
+    async (type) => {
+      assert.equal((await send('{"name":""}', type)).error.code, 'input_invalid')
+    },
+  )
+
   const JSON_TYPE = 'application/json'
   const WRONG = [
     { what: 'a form', body: 'name=x', type: 'application/x-www-form-urlencoded', code: 'content_type_unsupported' },

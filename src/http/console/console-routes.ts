@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ConsoleRoute, maxBodyBytes, RAW } from '../../contract/console/route.ts'
 import { CONSOLE_ROUTES, type ConsoleRouteName } from '../../contract/console/routes.ts'
 import { Refusal } from '../../core/refusals.ts'
-import { exchangeOf } from '../exchange.ts'
+import { exchangeOf, isJsonType } from '../exchange.ts'
 import type { ServerState } from '../server-state.ts'
 import { type AnyVisit, admit } from './admission.ts'
 import { type AnyHandler, createHandlers } from './console-handlers.ts'
@@ -20,7 +20,6 @@ import { showTo } from './mask.ts'
 import { readInput } from './read-input.ts'
 import { addConsolePages } from './static-files.ts'
 
-const JSON_ONLY = /^application\/json(?:\s*;\s*charset=("?)utf-8\1)?\s*$/i
 const WITHOUT_BODY = new Set(['GET', 'HEAD'])
 
 /** Everything under `/console`: its own bodies, replies and headers, so that no other surface knows of them. */
@@ -92,5 +91,5 @@ async function answer(
 function expectJson({ method, raw: { headers } }: FastifyRequest): void {
   if (WITHOUT_BODY.has(method)) return
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-  if (hasBody && !JSON_ONLY.test(headers['content-type'] ?? '')) throw new Refusal('content_type_unsupported')
+  if (hasBody && !isJsonType(headers['content-type'])) throw new Refusal('content_type_unsupported')
 }

@@ -1,8 +1,7 @@
-import type { Exchange } from '../exchange.ts'
+import { type Exchange, isJsonType } from '../exchange.ts'
 import { type Problem, problem } from '../problem.ts'
 import { isAmong, type SingleHeader } from '../repeated-headers.ts'
 
-const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset=(?:utf-8|"utf-8"))?$/i
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/
 const NONE: readonly Problem[] = []
 
@@ -20,16 +19,21 @@ export function judgeHeaders({ request, repeatedHeaders }: Exchange): readonly P
   for (const name of repeatedHeaders === 0 ? [] : MEANT_ONCE) {
     if (isAmong(repeatedHeaders, name)) problems.push(problem('header_repeated', name))
   }
-  if (contentType === undefined || !JSON_TYPE.test(contentType)) {
+  if (!isJsonType(contentType)) {
     problems.push(problem('content_type_unsupported', 'content-type'))
   }
-  if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity') {
+  if (contentEncoding !== undefined && !isPlain(contentEncoding)) {
     problems.push(problem('content_encoding_unsupported', 'content-encoding'))
   }
   if (idempotencyKey !== undefined && parseIdempotencyKey(idempotencyKey) === null) {
     problems.push(problem('idempotency_key_malformed', 'idempotency-key'))
   }
   return problems.length === 0 ? NONE : problems
+}
+
+/** Says that nothing is packed, or says nothing. */
+function isPlain(contentEncoding: string): boolean {
+  return contentEncoding.split(',').every((coding) => ['', 'identity'].includes(coding.trim().toLowerCase()))
 }
 
 /** Null when there is none that can be used. */
