@@ -52,6 +52,15 @@ describe('posting to an address that an account gave', () => {
     expect(request).toContain('webhook-id: ntc_1')
   })
 
+  it('takes an answer behind interim answers that nobody asked for', async () => {
+    const host = await world.host((socket, asked) => {
+      socket.write('HTTP/1.1 100 Continue\r\n\r\n')
+      answering(204, {}, '')(socket, asked)
+    })
+
+    expect(await post(host.url(), [host])).toMatchObject({ kind: 'answered', status: 204 })
+  })
+
   it('G9: does not post to what the operator closed', async () => {
     const refused = [parseAddressRange(canary.address)!]
     const guarded = createGuardedPost({ allowed: refused, refused, dnsServers: [world.dns.address] })

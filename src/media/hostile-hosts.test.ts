@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { MediaWorld, PNG } from '../../test/support/media-world/media-world.ts'
@@ -167,7 +168,8 @@ describe('answers that are not HTTP as agreed', () => {
       (socket) => socket.write('HTTP/1.1 101 Switching\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\nxxxx'),
     ],
     ['an upgrade without headers', (socket) => socket.write('HTTP/1.1 101 Switching\r\n\r\nxxxx')],
-    ['a 100 nobody asked for', (socket) => socket.write('HTTP/1.1 100 Continue\r\n\r\n')],
+    ['a 100 instead of an answer', (socket) => socket.end('HTTP/1.1 100 Continue\r\n\r\nhello')],
+    ['a flood of 100', endless('', Buffer.from('HTTP/1.1 100 Continue\r\n\r\n'))],
     ['a flood of interim responses', endless('', Buffer.from('HTTP/1.1 102 Processing\r\n\r\n'))],
     [
       'a flood of early hints',
@@ -219,6 +221,20 @@ describe('answers that are not HTTP as agreed', () => {
 
     expect((await world.fetch(host.url('/8'))).kind).toBe('fetched')
     expect(await world.fetch(host.url('/9'))).toMatchObject({ code: 'media_protocol' })
+  })
+
+  it('takes a file behind interim answers that nobody asked for, whole or in pieces', async () => {
+    const host = await world.host(async (socket) => {
+      const interim =
+        'HTTP/1.1 100 Continue\r\nx: HTTP/1.1 100\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 100 \r\n\r\n'
+      for (const byte of interim) await new Promise((resolve) => socket.write(byte, resolve))
+      socket.end(response(200, {}, 'HTTP/1.1 100 Continue\r\n\r\n'))
+    })
+
+    const fetched = await world.fetch(host.url(), { type: 'document' })
+
+    // What is in the file is left as it is.
+    expect(fetched).toMatchObject({ file: { sizeBytes: 25, sha256: hash('sha256', 'HTTP/1.1 100 Continue\r\n\r\n') } })
   })
 
   it('takes pieces with comments and trailers', async () => {

@@ -1,3 +1,5 @@
+import http, { type IncomingMessage } from 'node:http'
+import https from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Service, writeOtlpJson } from './otlp-json.ts'
 import type { PlainSpan } from './plain-span.ts'
@@ -48,22 +50,28 @@ export class OtlpExporter implements SpanExport {
   async #post(body: string, withinMs: number): Promise<Answer> {
     const { url, headers } = this.#options
     const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(Math.max(1, Math.round(withinMs)))])
-    try {
-      const response = await fetch(url, {
-        method: 'POST',
-        headers: { ...headers, 'content-type': 'application/json' },
-        body,
-        // Headers with a secret are for the collector that was named, and for no other.
-        redirect: 'error',
-        signal,
-      })
-      await response.body?.cancel()
-      if (response.ok) return { kind: 'taken' }
-      if (!LATER.includes(response.status)) return { kind: 'refused' }
-      const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
-      return { kind: 'later', afterMs: Number.isFinite(seconds) ? seconds * 1_000 : null }
-    } catch {
-      return { kind: 'later', afterMs: null }
-    }
+    const { promise, resolve } = Promise.withResolvers<Answer>()
+    // Not `fetch`, which takes an unasked 100 Continue for the end of the connection. A redirect is not followed: headers
+    // with a secret are for the collector that was named, and for no other.
+    const request = (url.startsWith('https:') ? https : http).request(url, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
+      signal,
+    })
+    request.on('response', (response) => {
+      response.resume()
+      response.on('error', () => {})
+      resolve(readAnswer(response))
+    })
+    request.on('error', () => resolve({ kind: 'later', afterMs: null }))
+    request.end(body)
+    return promise
   }
+}
+
+function readAnswer({ statusCode = 0, headers }: IncomingMessage): Answer {
+  if (statusCode >= 200 && statusCode < 300) return { kind: 'taken' }
+  if (!LATER.includes(statusCode)) return { kind: 'refused' }
+  const seconds = Number(headers['retry-after'] ?? Number.NaN)
+  return { kind: 'later', afterMs: Number.isFinite(seconds) ? seconds * 1_000 : null }
 }

@@ -106,10 +106,24 @@ describe('what a call says of its bytes', () => {
 
   it('answered, when interim answers come first', async () => {
     const host = await openHost((socket) =>
-      socket.end(Buffer.concat([Buffer.from('HTTP/1.1 103 Hints\r\n\r\n'), GOOD])),
+      socket.end(Buffer.concat([Buffer.from('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\n\r\n'), GOOD])),
     )
 
     assert.deepEqual(whatOf(await callTo(host.url(''))), ['answered', 200])
+  })
+
+  it('answered, when interim answers come on a connection that was used before', async () => {
+    const interim = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n'
+    const { url, connects } = await openKeptAlive((_, socket) => !socket.write(interim))
+    const client = openClient(url, { connections: 1 })
+
+    const answers = [await call(client), await call(client)]
+
+    assert.deepEqual(answers.map(whatOf), [
+      ['answered', 200],
+      ['answered', 200],
+    ])
+    assert.equal(connects(), 1)
   })
 
   it.each([

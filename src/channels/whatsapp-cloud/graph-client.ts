@@ -1,4 +1,6 @@
+import type { Socket } from 'node:net'
 import type { Agent, Dispatcher } from 'undici'
+import { InterimAnswers } from '../../core/interim-answers.ts'
 import type { StillHolds } from '../../core/ports/channel.ts'
 import { explainBrokenCall } from './explain-broken-call.ts'
 
@@ -107,9 +109,14 @@ async function openAgent({
 }: GraphClientOptions): Promise<Agent> {
   // Loaded with the first call: a service without such a connection need not keep it in memory.
   const undici = await import('undici')
+  // Said aloud, because an environment variable can turn the check off.
+  const connect = undici.buildConnector({ timeout: connectMs, rejectUnauthorized: true, minVersion: 'TLSv1.2' })
   return new undici.Agent({
-    // Said aloud, because an environment variable can turn the check off.
-    connect: { timeout: connectMs, rejectUnauthorized: true, minVersion: 'TLSv1.2' },
+    connect: (options, callback) =>
+      connect(options, (...result) => {
+        if (result[1]) takeInterimAnswers(result[1])
+        callback(...result)
+      }),
     connections,
     pipelining: 1,
     // A server that goes away lets the library of HTTP/2 send a request again by itself.
@@ -122,6 +129,20 @@ async function openAgent({
     headersTimeout: 0,
     bodyTimeout: 0,
   })
+}
+
+/** The library writes the head of a request as a text, and bodies as bytes. */
+function takeInterimAnswers(socket: Socket): void {
+  const interim = new InterimAnswers()
+  const [write, push] = [socket.write.bind(socket), socket.push.bind(socket)]
+  socket.write = (chunk: string | Uint8Array, ...rest: never[]) => {
+    if (typeof chunk === 'string') interim.expectAnswer()
+    return write(chunk, ...rest)
+  }
+  socket.push = (chunk: Uint8Array | null, ...rest) => {
+    if (chunk) interim.pass(chunk)
+    return push(chunk, ...rest)
+  }
 }
 
 function headersOf({ accessToken, body }: GraphCall): Record<string, string> {

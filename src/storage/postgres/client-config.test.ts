@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
 import { Client } from 'pg'
-import { describe, it, onTestFinished } from 'vitest'
+import { describe, it, onTestFinished, vi } from 'vitest'
 import { clientConfig } from './client-config.ts'
 
 const URL = 'postgres://nuncio:secret@db/nuncio'
 
 function warningsOf(work: () => void): string[] {
-  const [said, before] = [[] as string[], process.emitWarning]
-  process.emitWarning = (warning: string | Error) => void said.push(String(warning))
-  onTestFinished(() => {
-    process.emitWarning = before
-  })
+  const said: string[] = []
+  const spy = vi.spyOn(process, 'emitWarning').mockImplementation((warning) => void said.push(String(warning)))
+  onTestFinished(() => spy.mockRestore())
   work()
   return said
 }

@@ -1,0 +1,49 @@
+const LINE_FEED = 0x0a
+const CARRIAGE_RETURN = 0x0d
+const TWO = 0x32
+// `HTTP/1.1 1`, and as long as that nobody knows whether the answer is an interim one.
+const INTERIM = /^HTTP\/1\.\d 1$/
+const STATUS = /^HTTP\/1\.\d 100$/
+
+/**
+ * Writes 102 in the place of the status 100 of interim answers, in the bytes that come in over one connection. A server may
+ * send any of them unasked, and none means anything to us. The HTTP library skips 102 and all others, but takes a 100 that
+ * it did not ask for as the end of the connection.
+ */
+export class InterimAnswers {
+  /** The status line so far, at most as far as its status. */
+  #start = ''
+  #lineLength = 0
+  #isInHead = true
+
+  /** A request is written: what comes next is the head of its answer. */
+  expectAnswer(): void {
+    if (!this.#isInHead) this.#beginHead()
+  }
+
+  /** Changes the bytes where they lie. */
+  pass(bytes: Uint8Array): void {
+    for (let index = 0; this.#isInHead && index < bytes.length; index++) this.#pass(bytes, index)
+  }
+
+  #beginHead(): void {
+    this.#start = ''
+    this.#lineLength = 0
+    this.#isInHead = true
+  }
+
+  #pass(bytes: Uint8Array, index: number): void {
+    const byte = bytes[index] ?? 0
+    if (this.#start.length < 'HTTP/1.1 100'.length) {
+      this.#start += String.fromCharCode(byte)
+      if (STATUS.test(this.#start)) bytes[index] = TWO
+      // Not interim: the head of the answer itself, and its body, are left alone.
+      else if (this.#start.length === 'HTTP/1.1 1'.length) this.#isInHead = INTERIM.test(this.#start)
+    }
+    if (byte === LINE_FEED) {
+      // The empty line behind an interim answer.
+      if (this.#lineLength === 0) this.#beginHead()
+      else this.#lineLength = 0
+    } else if (byte !== CARRIAGE_RETURN) this.#lineLength += 1
+  }
+}
