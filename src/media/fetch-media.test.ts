@@ -25,6 +25,23 @@ describe('a fetch that goes well', () => {
     expect(await world.spooled()).toEqual(['fetch-1.media'])
   })
 
+  it('asks for the very bytes of the URL, and of the query of a redirect, because a signature may be made over them', async () => {
+    const path = "/a/./it's/%7e?d=attachment;filename*=UTF-8''r.png&e=|{}"
+    const host = await world.host((socket, request) =>
+      request.includes('/a/./')
+        ? answering(302, { location: "next?s=it's&t=a b#f" }, '')(socket, request)
+        : answering(200, {}, PNG)(socket, request),
+    )
+
+    const fetched = await world.fetch(host.url(path))
+
+    expect(fetched.kind).toBe('fetched')
+    expect(host.requests.map((request) => request.split(' HTTP/')[0])).toEqual([
+      `GET ${path}`,
+      "GET /a/it's/next?s=it's&t=a%20b",
+    ])
+  })
+
   it('asks honestly and plainly: no cookies, no credentials, no compression', async () => {
     const host = await world.host(answering(200, { 'set-cookie': 'a=b' }, PNG))
 

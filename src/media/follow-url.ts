@@ -63,11 +63,15 @@ function judgeRedirect(response: OpenResponse, from: JudgedUrl, rules: FollowRul
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
   if (/[\u0000-\u001f\u007f\\]/.test(location)) throw refusedRedirect()
   // Header bytes come as Latin-1, one character each; hosts write UTF-8.
-  const resolved = parseWebUrl(Buffer.from(location, 'latin1').toString('utf8'), from.url)
+  const text = Buffer.from(location, 'latin1').toString('utf8')
+  const resolved = parseWebUrl(text, from.url)
   if (!resolved) throw new MediaProblem('media_protocol', 'The media host redirects to something that is not a URL.')
   // Whoever reads the plain connection could replace the file, though the message asked for a safe one.
   if (from.isTls && resolved.protocol !== 'https:') throw refusedRedirect()
-  return judge(resolved.href, rules)
+  // The query as it came, because it may hold a signature.
+  const query = resolved.search && (/\?[^#]*/.exec(text)?.[0] ?? '').trimEnd().replaceAll(' ', '%20')
+  const authority = resolved.username || resolved.password ? `${resolved.username}:${resolved.password}@` : ''
+  return judge(`${resolved.protocol}//${authority}${resolved.host}${resolved.pathname}${query}`, rules)
 }
 
 function judge(url: string, rules: FollowRules): JudgedUrl {

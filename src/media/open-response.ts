@@ -128,11 +128,10 @@ function request(
   }: { readonly target: JudgedUrl; readonly userAgent: string; readonly posted: Posted | null },
   ending: AbortController,
 ) {
-  const { pathname, search } = new URL(target.url)
   let interim = 0
   return client.request({
     method: posted ? 'POST' : 'GET',
-    path: pathname + search,
+    path: target.path,
     headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': userAgent, ...posted?.headers },
     body: posted?.body ?? null,
     // Asks the host to close the connection afterwards.

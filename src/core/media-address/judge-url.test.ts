@@ -25,7 +25,7 @@ describe('judgeMediaUrl', () => {
     expect(judgeMediaUrl(url)).toMatchObject({ ok: false, code: 'url_port_refused' })
   })
 
-  it.each(FINE)('allows %s and keeps its canonical form', (url, canonical) => {
+  it.each(FINE)('allows %s with the host that the parser reads, and the rest as it was written', (url, canonical) => {
     expect(judgeMediaUrl(url)).toMatchObject({ ok: true, url: canonical, needsAllowedRange: false })
   })
 
@@ -167,6 +167,26 @@ describe('judgeMediaUrl on spoilt URLs', () => {
 
     // The property would hold for a judge that refuses everything.
     expect(passed).toBeGreaterThan(1000)
+  })
+
+  it('G9: asks for what the URL parser reads, whichever way it is written', () => {
+    let passed = 0
+
+    fc.assert(
+      fc.property(urls, (url) => {
+        const judged = judgeMediaUrl(url)
+        if (!judged.ok) return
+        passed += 1
+        const [read, asked] = [new URL(url), new URL(judged.url)]
+        expect([asked.hostname, asked.port]).toEqual([read.hostname.replace(/\.$/, ''), read.port])
+        expect(asked.pathname + asked.search).toBe(read.pathname + read.search)
+        expect(judged.path, url).toMatch(/^\/[\x21-\x7e]*$/)
+        expect(judged.url).toBe(asked.origin + judged.path)
+      }),
+      { numRuns: 10_000 },
+    )
+
+    expect(passed).toBeGreaterThan(300)
   })
 
   it('judges its own canonical form alike', () => {

@@ -27,8 +27,13 @@ const RESERVED_LABELS: ReadonlySet<string> = new Set([
 /** A URL that passed every rule that needs no look-up. Its addresses are still to be judged when it is fetched (G9). */
 export interface JudgedUrl {
   readonly ok: true
-  /** The canonical form. This is what must be stored and fetched: another parser may read the caller's text differently. */
+  /**
+   * Scheme, host and port as the URL parser reads them, and `path` behind them. This is what must be stored and fetched:
+   * another parser may read the caller's text differently.
+   */
   readonly url: string
+  /** Path and query as the caller wrote them, because signatures are made over them. */
+  readonly path: string
   /** Lower case, without brackets or a trailing dot: a name, or an address when `isAddress`. */
   readonly host: string
   readonly isAddress: boolean
@@ -75,6 +80,7 @@ export function judgeMediaUrl(text: string, { allowed, refused } = NO_RANGES): J
   const authority = authorityOf(text)
   if (authority.includes('@')) return refuse('url_has_credentials', 'The URL must not hold a user name or password.')
 
+  const path = pathOf(text)
   const bracketed = url.hostname.startsWith('[')
   const host = bracketed ? url.hostname.slice(1, -1) : url.hostname.replace(/\.$/, '')
   const isTls = url.protocol === 'https:'
@@ -88,10 +94,11 @@ export function judgeMediaUrl(text: string, { allowed, refused } = NO_RANGES): J
         ...refuse('url_not_public', 'The URL names an address that this service does not connect to.'),
         isClosed: true,
       }
-    if (isWithin(address, allowed)) return pass(url, { host, isAddress: true, port, isTls, needsAllowedRange: true })
+    if (isWithin(address, allowed))
+      return pass(url, { path, host, isAddress: true, port, isTls, needsAllowedRange: true })
     if (!isPublic(address)) return refuse('url_not_public', 'The URL names an address that is not public.')
     if (!MEDIA_PORTS.includes(port)) return refusePort(port)
-    return pass(url, { host, isAddress: true, port, isTls, needsAllowedRange: false })
+    return pass(url, { path, host, isAddress: true, port, isTls, needsAllowedRange: false })
   }
 
   if (!isHostName(host)) return refuse('url_malformed', 'The host in the URL is not a valid name.')
@@ -102,7 +109,7 @@ export function judgeMediaUrl(text: string, { allowed, refused } = NO_RANGES): J
   if (!isLocal && !MEDIA_PORTS.includes(port)) return refusePort(port)
   // `example.com.` and `example.com` are the same host, but not to certificates and virtual hosts.
   if (host !== url.hostname) url.hostname = host
-  return pass(url, { host, isAddress: false, port, isTls, needsAllowedRange: isLocal })
+  return pass(url, { path, host, isAddress: false, port, isTls, needsAllowedRange: isLocal })
 }
 
 /** Like `URL.parse`, but also null when the host is longer than any real one. For every URL that comes from outside. */
@@ -115,6 +122,16 @@ export function parseWebUrl(text: string, base?: string): URL | null {
 /** The part that the URL parser takes for user, host and port; empty for a path. The parser accepts any number of slashes. */
 function authorityOf(text: string): string {
   return /^ *(?:[a-z][a-z0-9+.-]*:\/*|\/{2,})([^/?#]*)/i.exec(text)?.[1] ?? ''
+}
+
+/**
+ * What follows the host, without the fragment. Encoded is only what may not stand in a request line and what the URL parser
+ * encodes as well; the parser would also turn `'` into `%27` and take dots out, and a signature would no longer fit.
+ */
+function pathOf(text: string): string {
+  const [, path = '', query = ''] = /^https?:\/\/[^/?#]*([^?#]*)([^#]*)/i.exec(text) ?? []
+  const written = path.replace(/[^\x21-\x7e]|["<>^`{}]/gu, encodeURIComponent)
+  return (written || '/') + query.replace(/[^\x21-\x7e]|["<>]/gu, encodeURIComponent)
 }
 
 function findMisspelling(text: string): string | null {
@@ -146,7 +163,7 @@ function isLocalName(host: string): boolean {
 }
 
 function pass(url: URL, judged: Omit<JudgedUrl, 'ok' | 'url'>): JudgedUrl {
-  return { ok: true, url: url.href, ...judged }
+  return { ok: true, url: url.origin + judged.path, ...judged }
 }
 
 function refuse(code: RefusedUrl['code'], detail: string): RefusedUrl {
