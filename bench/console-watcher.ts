@@ -8,7 +8,8 @@ const PAGES = ['overview?range=24h', 'log', 'connections']
 /** People who have the console open: one tab for each page, each reading itself anew as soon as it is told of a change. */
 export class ConsoleWatcher {
   readonly #base: string
-  readonly #cookie: string
+  /** Signs requests of this person. */
+  readonly cookie: string
   readonly #over = new AbortController()
   #watching: Promise<unknown> = Promise.resolve()
   /** How often a page was read. */
@@ -16,7 +17,7 @@ export class ConsoleWatcher {
 
   private constructor(base: string, cookie: string) {
     this.#base = base
-    this.#cookie = cookie
+    this.cookie = cookie
   }
 
   /** Makes a person who may look, and signs them in at a service that is running. */
@@ -64,7 +65,7 @@ export class ConsoleWatcher {
   }
 
   async #get(path: string, signal: AbortSignal): Promise<Response> {
-    const reply = await fetch(`${this.#base}/${path}`, { headers: { cookie: this.#cookie }, signal })
+    const reply = await fetch(`${this.#base}/${path}`, { headers: { cookie: this.cookie }, signal })
     if (!reply.ok) throw new Error(`${path} was answered with ${reply.status}: ${await reply.text()}`)
     return reply
   }

@@ -2,6 +2,7 @@ import type { Bench } from './bench.ts'
 import { ENGINES, type EngineName } from './engine.ts'
 import type { Figure, PlacedFigure } from './figure.ts'
 import { measureAcceptAndDeliver } from './parts/accept-and-deliver.ts'
+import { measureBodies } from './parts/bodies.ts'
 import { measureCallbacks } from './parts/callbacks.ts'
 import { measureConsole } from './parts/console.ts'
 import { measureDispatch } from './parts/dispatch.ts'
@@ -78,6 +79,13 @@ export const PARTS: readonly Part[] = [
     isForQuick: true,
     engines: ENGINES,
     measure: measureCallbacks,
+  },
+  {
+    name: 'bodies',
+    what: 'the most expensive bodies that each route takes',
+    isForQuick: true,
+    engines: ['sqlite'],
+    measure: measureBodies,
   },
   { name: 'rows', what: 'a database with many rows', isForQuick: false, engines: ENGINES, measure: measureManyRows },
 ]

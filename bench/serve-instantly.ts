@@ -1,9 +1,13 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { answerParent } from './child.ts'
 import { InstantWorld } from './instant-world.ts'
 import { machineMs } from './machine-clock.ts'
 import { settingsFor } from './settings-for.ts'
 
+const RESOLUTION_MS = 1
+
 let world: InstantWorld | null = null
+const loopDelay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
 
 const calls = {
   async start({ dataDir, environment = {} }: { dataDir: string; environment?: Readonly<Record<string, string>> }) {
@@ -14,6 +18,16 @@ const calls = {
   progress() {
     const { user, system } = process.cpuUsage()
     return { atMs: machineMs(), sent: world?.sent ?? 0, cpuSeconds: (user + system) / 1e6 }
+  },
+  watchLoop() {
+    loopDelay.enable()
+    loopDelay.reset()
+  },
+  /** The longest that nothing else could run since it was asked last, in milliseconds. */
+  takeLongestHoldMs() {
+    const longestMs = loopDelay.max / 1e6 - RESOLUTION_MS
+    loopDelay.reset()
+    return Math.max(0, longestMs)
   },
   trace() {
     world?.trace()

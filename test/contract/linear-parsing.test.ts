@@ -40,14 +40,12 @@ import { judgeAnnouncement } from '../../src/media/judge-announcement.ts'
 import { parseRetryAfter } from '../../src/media/media-status.ts'
 import { sniffType } from '../../src/media/sniff-type.ts'
 import { growthOfWork, MOST_GROWTH, type ParserUnderLoad } from '../support/growth-of-work.ts'
+import { type Shape, WORST_JSON } from '../support/worst-json.ts'
 
 const KIB = 1024
 // Eight times as much is a body at its largest, or twice the headers that a request may have.
 const BODY = 8 * KIB
 const HEADER = 2 * KIB
-
-/** An input: a repeated piece, with an optional prefix and suffix. */
-type Shape = readonly [what: string, piece: string, before?: string, behind?: string]
 
 /** Makes entries of the tables below: one parser with each input that might make it read the same byte many times. */
 function withSize(size: number) {
@@ -84,29 +82,6 @@ const DIGITS: Shape = ['digits', '1']
 const WIDE: Shape = ['wide letters', '名']
 const COMMON = [BLANKS, COMMAS, DOTS, COLONS, SLASHES, WORDS, DIGITS, WIDE]
 
-const JSON_TEXTS: readonly Shape[] = [
-  ['colons behind an escaped string', ':', '["\\\\","a"'],
-  ['colons behind a long string', ':', `{"${'a'.repeat(KIB)}\\n"`],
-  ['escaped quotes', '\\"', '"', '"'],
-  ['backslashes', '\\\\', '"', '"'],
-  ['backslashes without an end', '\\', '"'],
-  ['strings without an end', '"a', '['],
-  ['empty strings', '"",', '[', '""]'],
-  ['escaped strings', '"\\\\",', '[', '""]'],
-  ['one escaped key again and again', '"\\u0061":1,', '{', '"":1}'],
-  ['keys that are repeated', '"a":1,', '{', '"":1}'],
-  ['a repeated key of many letters', 'a', '{"a":1,"a":{"', '":1}}'],
-  ['blanks behind a string', ' ', '{"\\\\"', ':1}'],
-  ['blanks behind strings', '"\\\\" :"" ,', '{', '"":""}'],
-  ['half characters at the end', '\\u0061', '["', '\\ud83d"]'],
-  ['brackets', '[]', '', ''],
-  ['brackets that are never closed', '['],
-  ['empty objects', '{},', '[', '{}]'],
-  ['a number of many digits', '1', '[', ']'],
-  ['a number of many digits behind its point', '1', '[0.', 'e-999]'],
-  ['wide letters', '名', '["', '"]'],
-]
-
 /** Keys of an object that are all different. */
 const DIFFERENT_KEYS: ParserUnderLoad = {
   name: 'JSON: keys that look like numbers, one of them escaped',
@@ -119,7 +94,7 @@ const DIFFERENT_KEYS: ParserUnderLoad = {
 }
 
 const BODIES = [
-  ...body('JSON', (text) => parseStrictJson(Buffer.from(text)), JSON_TEXTS),
+  ...body('JSON', (text) => parseStrictJson(Buffer.from(text)), WORST_JSON),
   DIFFERENT_KEYS,
   ...body('a text to be sent', judgeText, [...COMMON, ['white space', ' \n'], ['emoji', '😀']]),
   ...body('a name to be sent', judgeName, COMMON),

@@ -13,7 +13,8 @@ export type Access = 'anybody' | 'person' | Role
 const KIB = 1024
 // The longest name, e-mail address, password and link secret come to 5 KiB together, the response of a passkey to 2 KiB.
 const MAX_BODY_BYTES_OF_ANYBODY = 8 * KIB
-const MAX_BODY_BYTES_SIGNED_IN = 256 * KIB
+// No form is larger, and the worst JSON of this size is read within 20 ms.
+const MAX_BODY_BYTES_SIGNED_IN = 64 * KIB
 
 /** The body limit of a route. Small where no session is needed, because a stranger makes the server read it. */
 export function maxBodyBytes(access: Access): number {
