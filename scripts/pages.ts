@@ -8,6 +8,7 @@ import { makeMetricsPage } from './pages/metrics-page.ts'
 import { makeNoticesPage } from './pages/notices-page.ts'
 import { makeReasonsPage } from './pages/reasons-page.ts'
 import { makeRefusalsPage } from './pages/refusals-page.ts'
+import { makeWhatsAppCloudPage, WHATSAPP_CLOUD_PAGE } from './pages/whatsapp-cloud-page.ts'
 
 /** A page that is printed from tables in the sources, so that it cannot say anything else than they do. */
 export interface Page {
@@ -20,6 +21,7 @@ export const PAGES: readonly Page[] = [
   { file: 'deploy/prometheus/alerts.yaml', make: makePrometheusAlerts },
   { file: 'docs/alarms.md', make: makeAlarmsPage },
   { file: 'docs/api.md', make: makeApiPage },
+  { file: WHATSAPP_CLOUD_PAGE, make: makeWhatsAppCloudPage },
   { file: 'docs/cli.md', make: makeCommandsPage },
   { file: 'docs/configuration.md', make: makeConfigurationPage },
   { file: '.env.example', make: makeEnvExample },

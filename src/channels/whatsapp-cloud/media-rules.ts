@@ -3,38 +3,59 @@ import type { MediaContent, MediaFile, MediaType } from '../../core/message/mess
 
 const OFFICE = 'application/vnd.openxmlformats-officedocument'
 
-/** What Meta takes, by its page “Media”. */
-const MIMES: Readonly<Record<MediaType, readonly string[]>> = {
-  image: ['image/jpeg', 'image/png'],
-  document: [
-    'text/plain',
-    'application/pdf',
-    'application/msword',
-    'application/vnd.ms-excel',
-    'application/vnd.ms-powerpoint',
-    `${OFFICE}.wordprocessingml.document`,
-    `${OFFICE}.spreadsheetml.sheet`,
-    `${OFFICE}.presentationml.presentation`,
-  ],
-  video: ['video/mp4', 'video/3gpp'],
-  audio: ['audio/aac', 'audio/amr', 'audio/mpeg', 'audio/mp4', 'audio/ogg'],
-}
-
 const MB = 1_000_000
-// The page says MB and not which: the smaller one, so that what passes here passes there.
-const MOST_BYTES: Readonly<Record<MediaType, number>> = {
-  image: 5 * MB,
-  document: 100 * MB,
-  video: 16 * MB,
-  audio: 16 * MB,
+
+/** What Meta takes of one type of message. */
+interface MediaRule {
+  /** With its article. */
+  readonly words: string
+  /** MIME type → its name for people. */
+  readonly formats: Readonly<Record<string, string>>
+  /** The page says MB and not which: the smaller one, so that what passes here passes there. */
+  readonly mostMegabytes: number
 }
 
-const WORDS: Readonly<Record<MediaType, string>> = {
-  image: 'an image must be a JPEG or a PNG',
-  document:
-    'a document must be a text, a PDF, a file of Word, Excel or PowerPoint, or a picture, sound or video that WhatsApp takes',
-  video: 'a video must be an MP4 or a 3GPP',
-  audio: 'a sound must be AAC, AMR, MP3, M4A or Ogg with Opus',
+/** By Meta's page “Media”. The manual prints this table. A document may be of every format of the other types, too. */
+export const MEDIA_RULES: Readonly<Record<MediaType, MediaRule>> = {
+  image: { words: 'an image', formats: { 'image/jpeg': 'JPEG', 'image/png': 'PNG' }, mostMegabytes: 5 },
+  document: {
+    words: 'a document',
+    formats: {
+      'text/plain': 'plain text',
+      'application/pdf': 'PDF',
+      'application/msword': 'Word',
+      'application/vnd.ms-excel': 'Excel',
+      'application/vnd.ms-powerpoint': 'PowerPoint',
+      [`${OFFICE}.wordprocessingml.document`]: 'Word',
+      [`${OFFICE}.spreadsheetml.sheet`]: 'Excel',
+      [`${OFFICE}.presentationml.presentation`]: 'PowerPoint',
+    },
+    mostMegabytes: 100,
+  },
+  video: { words: 'a video', formats: { 'video/mp4': 'MP4', 'video/3gpp': '3GPP' }, mostMegabytes: 16 },
+  audio: {
+    words: 'a sound',
+    formats: {
+      'audio/aac': 'AAC',
+      'audio/amr': 'AMR',
+      'audio/mpeg': 'MP3',
+      'audio/mp4': 'M4A',
+      'audio/ogg': 'Ogg with mono Opus',
+    },
+    mostMegabytes: 16,
+  },
+}
+
+/** The names of the formats that a message of this type may have, each once. */
+export function formatNames(type: MediaType): readonly string[] {
+  return [...new Set(Object.values(formatsOf(type)))]
+}
+
+/** Whatever can be uploaded can be shown as a file, too. */
+function formatsOf(type: MediaType): Readonly<Record<string, string>> {
+  const { formats } = MEDIA_RULES[type]
+  if (type !== 'document') return formats
+  return Object.assign({}, formats, ...Object.values(MEDIA_RULES).map((rule) => rule.formats)) as typeof formats
 }
 
 /** Old Office files are one format to whoever looks at the bytes: what they hold, their name says. */
@@ -55,15 +76,14 @@ export function mimeForNetwork({ name }: Pick<MediaContent, 'name'>, { mime }: P
 /** Null when Meta takes such a file for such a message; else why not, and what it takes. */
 export function whyNotForNetwork(type: MediaType, media: Pick<MediaFile, 'mime' | 'sizeBytes'>): string | null {
   const { mime, sizeBytes } = media
-  if (!allowedMimes(type).includes(mime)) return `WhatsApp does not take ${mime} here: ${WORDS[type]}.`
-  if (sizeBytes > MOST_BYTES[type])
-    return `WhatsApp takes ${type === 'audio' ? 'a sound' : `${type === 'image' ? 'an' : 'a'} ${type}`} of at most ${MOST_BYTES[type] / MB} MB (${MOST_BYTES[type]} bytes); this one has ${sizeBytes} bytes.`
+  const { words, mostMegabytes } = MEDIA_RULES[type]
+  if (!Object.hasOwn(formatsOf(type), mime)) {
+    const names = formatNames(type)
+    return `WhatsApp does not take ${mime} here: ${words} must be ${names.slice(0, -1).join(', ')} or ${names.at(-1) ?? ''}.`
+  }
+  if (sizeBytes > mostMegabytes * MB)
+    return `WhatsApp takes ${words} of at most ${mostMegabytes} MB (${mostMegabytes * MB} bytes); this one has ${sizeBytes} bytes.`
   return sizeBytes === 0 ? 'WhatsApp takes no empty file.' : null
-}
-
-/** Whatever can be uploaded can be shown as a file, too. */
-function allowedMimes(type: MediaType): readonly string[] {
-  return type === 'document' ? Object.values(MIMES).flat() : MIMES[type]
 }
 
 const OPUS_HEAD = 'OpusHead'

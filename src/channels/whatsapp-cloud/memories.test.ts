@@ -57,8 +57,23 @@ describe('what is remembered of a window', () => {
   })
 
   it.each([
+    ['541145678901', '5491145678901'],
+    ['5491145678901', '541145678901'],
+    ['551187654321', '5511987654321'],
+    ['525512345678', '5215512345678'],
+  ])('closes for %s, and opens when the same person writes as %s', async (writtenTo, writer) => {
+    const { windows, id, clock } = await openMemories()
+    await windows.close(id, writtenTo, clock.now())
+
+    await windows.reopen(id, writer, clock.now() + 1)
+
+    assert.equal(await windows.isClosed(id, writtenTo, clock.now() + 2), false)
+  })
+
+  it.each([
     ['5511987654321', '551187654321'],
     ['5215512345678', '525512345678'],
+    ['5491145678901', '541145678901'],
     ['+1 (555) 000-1234', '15550001234'],
   ])('is the same under both spellings of a number: %s', (one, other) => {
     assert.equal(keyOf(one), keyOf(other))

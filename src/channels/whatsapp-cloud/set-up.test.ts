@@ -137,6 +137,17 @@ describe('a connection that is not proven', () => {
     )
   })
 
+  it('is shown in its other spelling', async () => {
+    const url = await hostThat(() => [
+      200,
+      { id: NUMBER.phoneNumberId, display_phone_number: '+52 55 1234 5678', data: [] },
+    ])
+
+    const { networkKey } = await prove(url, {}, '5215512345678')
+
+    assert.equal(networkKey, NUMBER.phoneNumberId)
+  })
+
   it.each([
     ['another id', { id: '1001' }, /by the id 1001: give that one/],
     ['none', {}, /names no id/],

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { isSameNumber } from '../../core/number-spellings.ts'
 import type { ChannelSetUp, ConnectionFact, ConnectionProof, TemplateView } from '../../core/ports/channel-set-up.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { Refusal } from '../../core/refusals.ts'
@@ -61,7 +62,7 @@ async function prove(visitor: Visitor, number: string, settings: StoredSettings)
   const networkKey = textOf(told, 'id')
   if (networkKey !== phoneNumberId) throw otherId(phoneNumberId, networkKey)
   const display = textOf(told, 'display_phone_number')
-  if (display.replace(/\D/g, '') !== number) {
+  if (!isSameNumber(display, number)) {
     throw new Refusal(
       'connection_not_proven',
       `phone_number_id ${phoneNumberId} is the number ${display}, and this connection sends from +${number}: give the id of that number, or add a connection for the other one.`,

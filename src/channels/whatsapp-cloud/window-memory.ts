@@ -1,4 +1,5 @@
 import type { ConnectionId, Instant } from '../../core/ids.ts'
+import { spellingsOf } from '../../core/number-spellings.ts'
 import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { WindowNews } from './statuses/connection-news.ts'
 
@@ -63,15 +64,7 @@ export class WindowMemory implements WindowNews {
   }
 }
 
-/**
- * The digits of a number in the one form that both spellings of it share. Meta rewrites some numbers, so who is written
- * to under one may write from the other (Meta's page “Send messages”: Brazil and Mexico).
- */
+/** The digits of a number in the one form that both spellings of it share: who is written to under one may write from the other. */
 export function keyOf(recipient: string): string {
-  const digits = recipient.replace(/\D/g, '')
-  // Brazil: the 9 before eight digits of a mobile number. Mexico: the 1 after the country code.
-  const [, brazil, rest] = /^(55\d{2})9(\d{8})$/.exec(digits) ?? []
-  if (brazil && rest) return brazil + rest
-  const [, mexico] = /^521(\d{10})$/.exec(digits) ?? []
-  return mexico ? `52${mexico}` : digits
+  return spellingsOf(recipient.replace(/\D/g, ''))[0]
 }

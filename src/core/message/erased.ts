@@ -1,3 +1,5 @@
+import { spellingsOf } from '../number-spellings.ts'
+
 /** Stands where the number of an erased recipient stood, and in place of what its network called the message. */
 export const ERASED = 'erased'
 
@@ -13,16 +15,9 @@ export function erasedBody({ from, type }: { readonly from: string; readonly typ
 
 /**
  * Finds a number in a text however it is written: with a plus, blanks, dots, dashes or brackets in it, but not as part
- * of a longer one. Also as WhatsApp knows it, which leaves out a digit that Brazil and Mexico dial.
+ * of a longer one. Also in the other spelling that a network may know it by.
  */
 export function namesNumber(number: string): RegExp {
-  const written = [number, ...aliasesOf(number)].map((each) => [...each].join('[\\s()./\\-\\u2010-\\u2015]*'))
+  const written = spellingsOf(number).map((each) => [...each].join('[\\s()./\\-\\u2010-\\u2015]*'))
   return new RegExp(`(?<!\\d)(?:00)?(?:${written.join('|')})(?!\\d)`, 'g')
-}
-
-function aliasesOf(number: string): readonly string[] {
-  const [, brazil, rest] = /^(55\d{2})9(\d{8})$/.exec(number) ?? []
-  if (brazil && rest) return [brazil + rest]
-  const [, mexico] = /^521(\d{10})$/.exec(number) ?? []
-  return mexico ? [`52${mexico}`] : []
 }
