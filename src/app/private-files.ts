@@ -11,9 +11,9 @@ const OTHERS = 0o077
  * Takes from other users of this machine what a copy, an older version or a hand left readable for them: an open database
  * shows all messages, and who may lock its `-shm` can stop every send. The data folder itself stays as its owner made it.
  */
-export async function makeFilesPrivate(settings: Settings, logger: Logger): Promise<void> {
+export async function makeFilesPrivate(paths: readonly string[], logger: Logger): Promise<void> {
   const found: string[] = []
-  for (const path of await ownPaths(settings)) await makePrivate(path, found)
+  for (const path of paths) await makePrivate(path, found)
   if (found.length === 0) return
   logger.warn(
     { files: found.length, first: found[0] },
@@ -21,18 +21,19 @@ export async function makeFilesPrivate(settings: Settings, logger: Logger): Prom
   )
 }
 
-async function ownPaths(settings: Settings): Promise<string[]> {
-  const { dataDir, database, keyRingFile } = settings
-  const databases = database.engine === 'sqlite' ? [database.path, join(database.path, '../service.lock')] : []
+/** Before a start: an open key ring is refused. */
+export async function filesBesideDatabase(settings: Settings): Promise<string[]> {
+  const { dataDir, keyRingFile } = settings
   const names = await readdir(dataDir).catch(() => [])
   const ours = names.filter((name) => /^(keys|remembered\.json.*|set-up-link|replaced-.*)$/.test(name))
-  return [
-    ...databases.flatMap((path) => ['', '-wal', '-shm', '-journal'].map((end) => path + end)),
-    keyRingFile,
-    ...ours.map((name) => join(dataDir, name)),
-    spoolFolder(settings),
-    sandboxMediaFolder(settings),
-  ]
+  return [keyRingFile, ...ours.map((name) => join(dataDir, name)), spoolFolder(settings), sandboxMediaFolder(settings)]
+}
+
+/** After a start: a database that is refused stays as it was. */
+export function filesOfDatabase({ database }: Settings): string[] {
+  if (database.engine !== 'sqlite') return []
+  const lock = join(database.path, '../service.lock')
+  return [database.path, lock].flatMap((path) => ['', '-wal', '-shm', '-journal'].map((end) => path + end))
 }
 
 /** Notes in `found` what it has changed. Files of another owner and on a read-only disk stay: who uses them says what is wrong. */

@@ -4,6 +4,7 @@ import { endForSupervisor } from './end-for-supervisor.ts'
 import { giveBackMemory } from './give-back-memory.ts'
 import { greeting } from './greeting.ts'
 import { Nuncio } from './nuncio.ts'
+import { filesOfDatabase, makeFilesPrivate } from './private-files.ts'
 import { untilStopped } from './until-stopped.ts'
 
 /** Serves in this process, until it is told to stop and has ended in order. */
@@ -12,6 +13,7 @@ export async function serveAlone(settings: Settings, logger: Logger): Promise<vo
   const stopped = untilStopped({ inOrder: () => nuncio.stop(), atOnce: () => process.exit(1) }, logger)
   try {
     const started = await nuncio.start()
+    await makeFilesPrivate(filesOfDatabase(settings), logger)
     process.stdout.write(greeting({ ...started, setUp: await nuncio.offerSetUp() }, settings))
     giveBackMemory()
   } catch (error) {

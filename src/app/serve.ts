@@ -1,6 +1,6 @@
 import type { Settings } from '../config/read-settings.ts'
 import { createLogger } from './create-logger.ts'
-import { makeFilesPrivate } from './private-files.ts'
+import { filesBesideDatabase, makeFilesPrivate } from './private-files.ts'
 
 /**
  * Runs the service until it is told to stop. Resolves once everything has ended in order. The parent of several
@@ -8,7 +8,7 @@ import { makeFilesPrivate } from './private-files.ts'
  */
 export async function serve(settings: Settings): Promise<void> {
   const logger = createLogger(settings)
-  await makeFilesPrivate(settings, logger)
+  await makeFilesPrivate(await filesBesideDatabase(settings), logger)
   if (settings.processes > 1) {
     const { serveInProcesses } = await import('./processes/serve-in-processes.ts')
     await serveInProcesses(settings, logger)

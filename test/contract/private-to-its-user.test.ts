@@ -11,6 +11,7 @@ import { NuncioCli } from '../support/black-box/nuncio-cli.ts'
 import { nuncioEnvironment, nuncioMain } from '../support/black-box/nuncio-environment.ts'
 import { NuncioProcess, type ServiceSettings } from '../support/black-box/nuncio-process.ts'
 import { openTestFolder } from '../support/black-box/test-folder.ts'
+import { waitUntil } from '../support/black-box/wait-until.ts'
 import { openTestDatabase } from '../support/postgres/test-database.ts'
 
 const OPEN_TO_ALL = 0o755
@@ -37,7 +38,8 @@ describe('the files of a running service, in a folder that all users of the mach
 
     await service.start()
 
-    assert.deepEqual(openToOthers(dataDir), [])
+    // It answers requests a moment before it looks at its database.
+    await waitUntil('all are private', async () => openToOthers(dataDir).length === 0, { deadlineMs: 10_000 })
     assert.match(service.log, /Other users of this machine could use files of Nuncio/)
   })
 })

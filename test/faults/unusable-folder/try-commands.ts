@@ -48,7 +48,7 @@ await tryCommands('read-only disk', cli, ['serve', 'migrate', 'account list', 'a
 execFileSync('mount', ['-o', 'remount,rw', disk.path])
 
 makeDatabase()
-chmodSync(path, 0o400)
+chmodSync(path, 0o444)
 await tryCommands('read-only file', fewerRights, ['serve', 'migrate', 'account create Acme'])
 
 makeDatabase()
@@ -70,8 +70,6 @@ function makeDatabase(migrations = readMigrations()): void {
   database.exec('pragma journal_mode = wal')
   applyMigrations(database, path, migrations)
   database.close()
-  // As the service makes it: it would say that it has changed anything else.
-  chmodSync(path, 0o600)
 }
 
 async function tryCommands(what: string, from: NuncioCli, commands: readonly string[]): Promise<void> {

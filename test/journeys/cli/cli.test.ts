@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { readSettings } from '../../../src/config/read-settings.ts'
-import { openDatabase } from '../../../src/storage/sqlite/open-database.ts'
 import { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
 import { nuncioEnvironment, nuncioMain } from '../../support/black-box/nuncio-environment.ts'
 import { ENGINES, openStranger, type Stranger } from '../../support/journey/engines.ts'
@@ -23,10 +21,6 @@ beforeEach(() => {
 })
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
-
-function openData(): DatabaseSync {
-  return openDatabase(join(dataDir, 'nuncio.db'), { create: true })
-}
 
 describe.each(ENGINES)('the command line as a process on $name', ({ block, openSettings }) => {
   let environment: Readonly<Record<string, string>>
@@ -130,26 +124,6 @@ describe('the command line as a process', () => {
     assert.deepEqual([code, stdout], [1, ''])
     assert.match(stderr, /NUNCIO_PORT .*setting_invalid\)\n.*NUNCIO_DATABASE_URL .*it names no database/)
     assert.doesNotMatch(stderr, /hunter2/)
-  })
-
-  it('tells of a damaged SQLite file, of one of a newer version and of a foreign file, and changes none', async () => {
-    await cli.json('account', 'create', 'Acme')
-    const file = join(dataDir, 'nuncio.db')
-    const newer = openData()
-    newer.exec(
-      `insert into migration (number, name, breaking) values (9999, 'far-ahead', 1); pragma user_version = 9999`,
-    )
-    newer.close()
-    const fromNewer = await cli.run('account', 'list')
-    truncateSync(file, 5_000)
-    const damaged = await cli.run('account', 'list')
-    writeFileSync(file, 'This is a letter, not a database. '.repeat(100))
-    const foreign = await cli.run('account', 'list')
-
-    assert.match(fromNewer.stderr, /^nuncio: .*\(database_newer\)\n$/)
-    assert.match(damaged.stderr, /^nuncio: .*\(database_\w+\)\n$/)
-    assert.match(foreign.stderr, /^nuncio: .*\(database_foreign\)\n$/)
-    assert.deepEqual([fromNewer.code, damaged.code, foreign.code], [1, 1, 1])
   })
 
   it('ends quietly when its reader has gone', async () => {

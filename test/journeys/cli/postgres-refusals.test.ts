@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, it } from 'vitest'
 import { migrateDatabase } from '../../../src/storage/postgres/open-database.ts'
 import { findFreePort } from '../../support/black-box/free-port.ts'
 import { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
+import { QuickCli } from '../../support/black-box/quick-cli.ts'
 import { openTestFolder, type TestFolder } from '../../support/black-box/test-folder.ts'
 import { withClient } from '../../support/postgres/postgres-server.ts'
 import { openTestDatabase, type TestDatabase } from '../../support/postgres/test-database.ts'
@@ -94,19 +95,23 @@ const OBSTACLES: readonly Obstacle[] = [
   },
 ]
 
-const COMMANDS = ['serve', 'serve --processes 2', 'migrate', 'account list', 'account create Acme']
+const SERVICES = ['serve', 'serve --processes 2']
+const COMMANDS = ['migrate', 'account list', 'account create Acme']
 
 describe('a PostgreSQL that cannot be used', () => {
   it.each(OBSTACLES)('is refused with one sentence by the service and by every command: $what', async (obstacle) => {
     const url = await obstacle.openUrl()
     const environment = { NUNCIO_DATABASE_URL: url, NUNCIO_PORT: '0' }
-    const cli = new NuncioCli({ dataDir: `${folder.path}/data`, workDir: folder.path, environment })
+    const dataDir = `${folder.path}/data`
+    const service = new NuncioCli({ dataDir, workDir: folder.path, environment })
+    const cli = new QuickCli({ dataDir, environment })
 
-    const answers = await Promise.all(COMMANDS.map((command) => cli.run(...command.split(' '))))
+    const answers = await Promise.all(SERVICES.map((command) => service.run(...command.split(' '))))
+    for (const command of COMMANDS) answers.push(await cli.run(...command.split(' ')))
 
     for (const [at, { code, stdout, stderr }] of answers.entries()) {
       const [sentence = '', ...more] = stderr.trimEnd().split('\n')
-      assert.deepEqual([code, stdout, more], [1, '', []], `${COMMANDS[at]}: ${stderr}`)
+      assert.deepEqual([code, stdout, more], [1, '', []], `${[...SERVICES, ...COMMANDS][at]}: ${stderr}`)
       assert.match(sentence, obstacle.sentence)
       assert.ok(!stderr.includes(new URL(url).password), 'it shows the password')
     }

@@ -4,17 +4,21 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
+import { QuickCli } from '../../support/black-box/quick-cli.ts'
 import { openTestFolder, type TestFolder } from '../../support/black-box/test-folder.ts'
 
 let folder: TestFolder
 let path: string
-let cli: NuncioCli
+let service: NuncioCli
+let cli: QuickCli
 
 beforeEach(() => {
   folder = openTestFolder()
   const dataDir = join(folder.path, 'data')
   path = join(dataDir, 'nuncio.db')
-  cli = new NuncioCli({ dataDir, workDir: folder.path, environment: { NUNCIO_PORT: '0' } })
+  const environment = { NUNCIO_PORT: '0' }
+  service = new NuncioCli({ dataDir, workDir: folder.path, environment })
+  cli = new QuickCli({ dataDir, environment })
 })
 
 afterEach(() => folder.remove())
@@ -73,7 +77,7 @@ const OBSTACLES: readonly Obstacle[] = [
   },
 ]
 
-const COMMANDS = ['serve', 'migrate', 'account list', 'account create Acme']
+const COMMANDS = ['migrate', 'account list', 'account create Acme']
 
 describe('an SQLite database that cannot be used', () => {
   it.each(OBSTACLES)('is refused with one sentence by the service and by every command: $what', async (obstacle) => {
@@ -81,11 +85,12 @@ describe('an SQLite database that cannot be used', () => {
     obstacle.bring()
     const before = bytes()
 
-    const answers = await Promise.all(COMMANDS.map((command) => cli.run(...command.split(' '))))
+    const answers = [await service.run('serve')]
+    for (const command of COMMANDS) answers.push(await cli.run(...command.split(' ')))
 
     for (const [at, { code, stdout, stderr }] of answers.entries()) {
       const [sentence = '', ...more] = stderr.trimEnd().split('\n')
-      assert.deepEqual([code, stdout, more], [1, '', []], `${COMMANDS[at]}: ${stderr}`)
+      assert.deepEqual([code, stdout, more], [1, '', []], `${['serve', ...COMMANDS][at]}: ${stderr}`)
       assert.match(sentence, obstacle.sentence)
     }
     assert.deepEqual(bytes(), before)
