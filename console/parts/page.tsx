@@ -1,6 +1,7 @@
 import { Box, Group, Stack, Text, Title } from '@mantine/core'
 import { useDocumentTitle } from '@mantine/hooks'
 import type { ReactNode } from 'react'
+import { StorageBanner } from './storage-banner.tsx'
 
 interface PageProps {
   readonly title: string
@@ -20,6 +21,7 @@ export function Page({ title, detail, about, actions, back, children }: PageProp
   useDocumentTitle([title, detail, 'Nuncio'].filter(Boolean).join(' · '))
   return (
     <Stack gap="lg" maw={1280} mx="auto">
+      <StorageBanner />
       <Box>
         {back}
         <Group justify="space-between" align="flex-start" gap="sm">

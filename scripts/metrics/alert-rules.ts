@@ -55,11 +55,11 @@ export const ALERT_RULES: readonly AlertRule[] = [
   },
   {
     name: 'NuncioStorageTrouble',
-    expression: 'sum(increase(nuncio_events_total{event="storage.unavailable"}[5m])) > 3',
-    lasts: '5m',
+    expression: 'max(nuncio_storage_unavailable) > 0',
+    lasts: '1m',
     severity: 'page',
-    summary: 'The database could not be reached or written, again and again.',
-    next: 'Nothing is lost: accepting answers 503 and lanes wait. Mend the disk or the database.',
+    summary: 'A process can write nothing: its disk is full, or the database is away.',
+    next: 'Nothing is lost: accepting answers 503 and lanes wait. `nuncio attention` says why: make room on the disk, or repair the database.',
   },
   {
     name: 'NuncioFault',

@@ -18,6 +18,8 @@ export interface Standing {
   readonly storage?: () => StorageFigures | null
   readonly fetches?: () => number
   readonly looks?: () => number
+  /** Whether nothing can be written. */
+  readonly hasTrouble?: () => boolean
 }
 
 // Node's own histogram tells 9.2e18 ns as the least of no samples.
@@ -40,6 +42,7 @@ export class Metrics implements HttpObserver {
   readonly #accepted: Tally
   readonly #requestSeconds: Spread
   readonly #firstWait: Spread
+  #refusedForStorage = 0
   readonly #ofChannels = new Map<string, OfChannel>()
   readonly #ofCommits = new Map<string, { readonly seconds: Spread; readonly rows: Spread }>()
 
@@ -83,7 +86,13 @@ export class Metrics implements HttpObserver {
   replied(status: number, outcome: string, tookMs: number): void {
     if (outcome === 'accepted') this.#accepted.value += 1
     else this.count('nuncio_requests_total', { status: String(status), outcome })
+    if (outcome === 'not_accepted' || outcome === 'commit_unknown') this.#refusedForStorage += 1
     this.#requestSeconds.observe(tookMs / 1000)
+  }
+
+  /** How many requests were answered with 503 because they could not be stored. */
+  get refusedForStorage(): number {
+    return this.#refusedForStorage
   }
 
   consoleReplied(status: number, tookMs: number): void {
@@ -186,6 +195,7 @@ export class Metrics implements HttpObserver {
     this.#gauge('nuncio_lanes_held', now.lanes)
     this.#gauge('nuncio_media_fetches_open', () => now.fetches?.() ?? 0)
     this.#gauge('nuncio_console_looks_open', () => now.looks?.() ?? 0)
+    this.#gauge('nuncio_storage_unavailable', () => Number(now.hasTrouble?.() ?? false))
     this.#gauge('nuncio_database_bytes', () => now.storage?.()?.databaseBytes ?? 0)
     this.#gauge('nuncio_media_spool_bytes', () => now.storage?.()?.spoolBytes ?? 0)
     this.#gauge('nuncio_connections_paused', () => now.storage?.()?.pausedConnections ?? 0)

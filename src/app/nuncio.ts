@@ -96,6 +96,7 @@ export class Nuncio {
       storage: () => this.#storage?.figures() ?? null,
       fetches: () => this.#dispatching?.fetchCount ?? 0,
       looks: () => this.#console?.openLooks() ?? 0,
+      hasTrouble: () => this.#storage?.health.trouble != null,
     }
     this.#metrics = new Metrics(now, parts.readOtherMetrics)
     this.#journal = createJournal(parts.logger, this.#metrics)
@@ -246,7 +247,11 @@ export class Nuncio {
 
   #createWatchdog(storage: Storage, channels: ReadonlyMap<string, Channel>): Watchdog {
     const parts = { settings: this.#settings, worker: this.#worker, journal: this.#journal, storage, channels }
-    return createWatchdog({ ...parts, onLooked: (state) => countLook(this.#metrics, state) })
+    return createWatchdog({
+      ...parts,
+      countRefused: () => this.#metrics.refusedForStorage,
+      onLooked: (state) => countLook(this.#metrics, state),
+    })
   }
 
   /** Loaded only where it is served. */
@@ -255,6 +260,7 @@ export class Nuncio {
     const { storage: opened, settings } = await openConsole({
       settings: this.#settings,
       clock: storage.clock,
+      findTrouble: () => storage.health.trouble,
       secrets,
       channelMemory: (channel) => storage.channelMemory(channel),
       onTrouble: (error) => this.#noteTrouble(error),

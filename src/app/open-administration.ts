@@ -8,6 +8,7 @@ import type { Connecting } from '../core/ports/connecting.ts'
 import type { Alarms } from '../core/ports/console/alarms.ts'
 import type { LaneViews } from '../core/ports/console/lanes.ts'
 import type { People } from '../core/ports/console/people.ts'
+import type { StorageTrouble } from '../core/ports/lanes.ts'
 import type { BlockLists, RecipientEntries } from '../core/ports/recipients.ts'
 import type { SecretStore, Secrets } from '../core/ports/secrets.ts'
 import type { Webhooks } from '../core/ports/webhooks.ts'
@@ -61,6 +62,8 @@ export interface AdministrationSession {
   readonly lanes: LaneViews
   readonly blockLists: BlockLists
   readonly recipientEntries: RecipientEntries
+  /** Why nothing can be written at present; null while everything can. */
+  readonly findStorageTrouble: () => Promise<StorageTrouble | null>
   /** What the watchdog of the running service has found. */
   readonly alarms: Alarms
   readonly recipientData: RecipientData
@@ -103,6 +106,7 @@ export async function openAdministration(
     lanes: createLaneViews(storage.store),
     blockLists,
     alarms: createAlarms(storage.store),
+    findStorageTrouble: async () => (await storage.store.findStorageTrouble?.()) ?? null,
     recipientEntries,
     recipientData: createRecipientData({
       store: storage.store,

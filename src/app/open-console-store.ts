@@ -1,6 +1,7 @@
 import type { Settings } from '../config/read-settings.ts'
 import type { Instant } from '../core/ids.ts'
 import type { ConsoleStore } from '../core/ports/console/console-store.ts'
+import type { StorageTrouble } from '../core/ports/lanes.ts'
 import { RemembranceFile } from '../storage/shared/remembrance.ts'
 
 /** The console's store while it is open. */
@@ -19,6 +20,8 @@ export interface ConsoleStorage {
 export interface ConsoleStorageOptions {
   /** Time as all processes on this database agree on it. */
   readonly now: () => Instant
+  /** Why the service itself can write nothing at present. */
+  readonly findTrouble: () => StorageTrouble | null
   /** What went wrong in the background; it goes on by itself. */
   readonly onTrouble: (error: unknown) => void
 }
@@ -34,5 +37,5 @@ export async function openConsoleStore(
     return new ConsoleConnections({ url: database.url, file, ...options })
   }
   const { ConsoleThread } = await import('../storage/sqlite/console-store.ts')
-  return new ConsoleThread({ path: database.path, onTrouble: options.onTrouble })
+  return new ConsoleThread({ path: database.path, ...options })
 }

@@ -4,6 +4,7 @@ import packageFile from '../../package.json' with { type: 'json' }
 import type { Settings } from '../config/read-settings.ts'
 import type { ChannelMemory } from '../core/ports/channel-memory.ts'
 import type { Clock } from '../core/ports/clock.ts'
+import type { StorageTrouble } from '../core/ports/lanes.ts'
 import type { Secrets } from '../core/ports/secrets.ts'
 import type { ConsoleSettings } from '../http/console/console-parts.ts'
 import { createSetUps } from './channel-set-ups.ts'
@@ -19,6 +20,8 @@ import { rangesOfWebhooks } from './to-ranges.ts'
 export interface ConsoleWanted {
   readonly settings: Settings
   readonly clock: Clock
+  /** Why the service itself can write nothing at present. */
+  readonly findTrouble: () => StorageTrouble | null
   readonly secrets: Secrets
   /** Of the service itself: what channels remember of networks is shown. */
   readonly channelMemory: (channel: string) => ChannelMemory
@@ -27,15 +30,23 @@ export interface ConsoleWanted {
 }
 
 /** Opens the console's store, and gathers what serving the console takes besides. */
-export async function openConsole({ settings, clock, secrets, channelMemory, onTrouble }: ConsoleWanted): Promise<{
+export async function openConsole({
+  settings,
+  clock,
+  findTrouble,
+  secrets,
+  channelMemory,
+  onTrouble,
+}: ConsoleWanted): Promise<{
   readonly storage: ConsoleStorage
   readonly settings: ConsoleSettings
 }> {
-  const storage = await openConsoleStore(settings, { now: () => clock.now(), onTrouble })
+  const storage = await openConsoleStore(settings, { now: () => clock.now(), findTrouble, onTrouble })
   return {
     storage,
     settings: {
       store: storage.store,
+      findStorageTrouble: findTrouble,
       randomBytes,
       secrets,
       channels: CHANNELS,

@@ -13,6 +13,7 @@ import { createToken, tokenPrefix } from '../core/token/token-format.ts'
 import { KeyRingFile } from '../secrets/key-ring-file.ts'
 import { openKeyRing } from '../secrets/open-key-ring.ts'
 import { SqliteStorage } from '../storage/sqlite/index.ts'
+import { StorageHealth } from '../storage/shared/storage-health.ts'
 import { openAdministration } from '../storage/sqlite/open-administration.ts'
 import { Nuncio } from './nuncio.ts'
 import type { Storage, StorageEvents, StorageOptions } from './storage.ts'
@@ -71,6 +72,7 @@ class SharedStorage {
       },
       acceptingProcesses: () => 1,
       isWritable: async () => this.isWritable,
+      health: new StorageHealth(systemClock),
       waiting: () => sqlite.waiting(),
       figures: () => sqlite.figures(),
       close: async () => {

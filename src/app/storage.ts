@@ -15,6 +15,7 @@ import type { Retention } from '../core/ports/retention.ts'
 import type { KeyFacts } from '../core/ports/secrets.ts'
 import type { Watch } from '../core/ports/watch.ts'
 import type { RefusalCode } from '../core/refusals.ts'
+import type { StorageHealth } from '../storage/shared/storage-health.ts'
 
 /** One durable commit, for the metrics. */
 export interface Committed {
@@ -101,6 +102,8 @@ export interface Storage {
   tellOthers(ids: readonly ConnectionId[]): void
   /** How many living processes accept on this database, this one included if it does; never less than 1. */
   acceptingProcesses(): number
+  /** Whether this process can write, as its own commits have shown. */
+  readonly health: StorageHealth
   /** Whether a message could be stored right now. */
   isWritable(): Promise<boolean>
   /** How many messages wait in all lanes, as far as this process knows. */

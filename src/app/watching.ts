@@ -17,16 +17,20 @@ export interface WatchingParts {
   readonly storage: Storage
   readonly channels: ReadonlyMap<string, Channel>
   readonly journal: Journal
+  /** Requests that were answered with 503 so far, because they could not be stored. */
+  readonly countRefused: () => number
   readonly onLooked: (state: WatchState) => void
 }
 
 /** The watchdog of one process. Each has one, whatever its roles: of all of them one watches the database. */
-export function createWatchdog({ settings, worker, storage, channels, journal, onLooked }: WatchingParts): Watchdog {
-  const { watch, clock } = storage
+export function createWatchdog({ settings, worker, storage, channels, journal, countRefused, onLooked }: WatchingParts): Watchdog {
+  const { watch, clock, health } = storage
+  let refusedBefore = 0
   return new Watchdog({
     watch,
     watcher: worker,
     host: hostname(),
+    pid: process.pid,
     clock,
     journal,
     limits: {
@@ -34,6 +38,13 @@ export function createWatchdog({ settings, worker, storage, channels, journal, o
       diskFreeShare: settings.alarmDiskFreePercent / 100,
     },
     readDisks: () => readDisks(settings),
+    takeOutage() {
+      const outage = health.takeOutage()
+      if (health.trouble) return null
+      const refused = countRefused() - refusedBefore
+      refusedBefore += refused
+      return outage && { ...outage, refused }
+    },
     callBudgetMs: (name) => channels.get(name)?.capabilities.callBudgetMs ?? LONGEST_CALL_MS,
     tell: (now) => announceAlarms({ watch, notices: storage.notices }, now),
     onLooked,

@@ -2,16 +2,18 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
 import { ENGINES } from '../../test/support/administration-world/open-administration-world.ts'
 import { CliWorld } from '../../test/support/administration-world/run-cli.ts'
+import type { AccountId } from '../core/ids.ts'
 
 const GB = 1_073_741_824
 
 describe.each(ENGINES)('the alarms in attention, on %s', (engine) => {
   let world: CliWorld
+  let account: AccountId
 
   beforeEach(async () => {
     world = new CliWorld()
     const close = await world.open(engine)
-    await world.account()
+    account = await world.account()
     return close
   })
 
@@ -50,6 +52,29 @@ describe.each(ENGINES)('the alarms in attention, on %s', (engine) => {
     assert.match(stdout, /^No service is running on this data: nothing is accepted, sent or watched/)
     assert.deepEqual([check.code, running], [1, false])
   })
+
+  it('G10: come after why nothing can be written, and then nobody is said to have stopped', async () => {
+    await world.accept({ connectionId: await world.connection(account) })
+    const healthy = await world.json('attention')
+    world.trouble = { since: null, cause: 'The disk is full.' }
+
+    const [fresh, silent] = [await world.json('attention'), await silenced()]
+    const { stdout } = await world.cli('attention')
+    const check = await world.cli('attention', '--check')
+
+    assert.deepEqual([healthy['storage'], healthy['running']], [null, true])
+    assert.deepEqual([fresh['storage'], fresh['running']], [{ cause: 'The disk is full.' }, true])
+    assert.deepEqual([silent['storage'], silent['running']], [{ cause: 'The disk is full.' }, null])
+    assert.match(stdout, /^The disk is full. Nothing can be accepted or sent, because nothing can be written. Make room/)
+    assert.match(stdout, /15550001000 \(Acme\): 1 waiting.*nothing can be written. \(“The disk is full.”\) → Make room/)
+    assert.doesNotMatch(stdout, /No service|npm start|Nothing wants/)
+    assert.equal(check.code, 1)
+  })
+
+  async function silenced() {
+    await world.run('update worker set heartbeat_until = ?', world.now)
+    return world.json('attention')
+  }
 
   it('make it exit with 1 when it is asked to check and one is critical', async () => {
     const nothing = await world.cli('attention', '--check')

@@ -3,6 +3,7 @@ import { fillNextStep } from '../core/fill-next-step.ts'
 import type { AccountId } from '../core/ids.ts'
 import type { ConnectionView, HoldView, MessageView, TokenView } from '../core/ports/administration.ts'
 import type { AlarmView } from '../core/ports/console/alarms.ts'
+import type { StorageTrouble } from '../core/ports/lanes.ts'
 import type { WebhookView } from '../core/ports/webhooks.ts'
 import { explainReason } from '../core/reasons.ts'
 import type { AlarmKind } from '../core/watchdog/alarm-kinds.ts'
@@ -23,14 +24,14 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
   program
     .command('attention')
     .description(
-      'show everything that wants a person: that no service is running, alarms of the watchdog, that all lanes are held, unconfirmed messages, lanes that stand still and why, tokens about to expire, webhooks that were disabled by themselves',
+      'show everything that wants a person: that nothing can be written, that no service is running, alarms of the watchdog, that all lanes are held, unconfirmed messages, lanes that stand still and why, tokens about to expire, webhooks that were disabled by themselves',
     )
-    .option('--check', 'exit with 1 when a critical alarm is open or no service is running, for a scheduled job')
+    .option('--check', 'exit with 1 when nothing can be written, no service is running or a critical alarm is open, for a scheduled job')
     .withAccount('only what concerns this account')
-    .withJson('{running, alarms, hold, unconfirmed, lanes, tokens, webhooks}')
+    .withJson('{storage, running, alarms, hold, unconfirmed, lanes, tokens, webhooks}')
     .withExamples('nuncio attention', 'nuncio attention --json', 'nuncio attention --check')
     .action((options: CommonOptions & { readonly check?: boolean }) =>
-      cli.withAdministration(async ({ administration, alarms: found, webhooks }) => {
+      cli.withAdministration(async ({ administration, alarms: found, webhooks, findStorageTrouble }) => {
         const account = await findAccountOrAll(administration, options.account)
         const accountId = account?.id ?? null
         const now = cli.surroundings.now()
@@ -39,13 +40,16 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
         const lanes = standing.map(toLane)
         const alarms = await found.readOpen({ accountId, seesInstallation: true })
         // Only a living service raises alarms: of one that has died there would be none.
+        const storage = await findStorageTrouble()
         const isRunning = (await administration.listWorkers()).some(({ isAlive }) => isAlive)
-        const isCritical = !isRunning || alarms.some(({ severity }) => severity === 'critical')
+        const isCritical = storage !== null || !isRunning || alarms.some(({ severity }) => severity === 'critical')
         if (options.check && isCritical) cli.exitCode = 1
         const disabled = await disabledWebhooks(administration, webhooks, accountId)
         if (options.json) {
           return cli.json({
-            running: isRunning,
+            storage: storage && { cause: storage.cause },
+            // A living service could not write that it lives.
+            running: isRunning || storage === null ? isRunning : null,
             alarms: alarms.map(alarmJson),
             hold: hold && { since: isoTime(hold.since), reason: hold.reason },
             unconfirmed: unconfirmed.map(messageJson),
@@ -55,7 +59,7 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
           })
         }
         const retention = waitInWords(await administration.readSweep(), now)
-        await cli.say(inWords({ isRunning, alarms, hold, retention, unconfirmed, lanes, tokens, disabled }, now))
+        await cli.say(inWords({ storage, isRunning, alarms, hold, retention, unconfirmed, lanes, tokens, disabled }, now))
       }),
     )
 }
@@ -100,6 +104,7 @@ const NOT_RUNNING =
   'No service is running on this data: nothing is accepted, sent or watched, and alarms are as they were when it ended. Start it: npm start'
 
 interface Findings {
+  readonly storage: StorageTrouble | null
   readonly isRunning: boolean
   readonly alarms: readonly AlarmView[]
   readonly hold: HoldView | null
@@ -111,9 +116,10 @@ interface Findings {
 }
 
 function inWords(found: Findings, now: number): string {
-  const { isRunning, alarms, hold, retention, unconfirmed, lanes, tokens, disabled } = found
+  const { storage, isRunning, alarms, hold, retention, unconfirmed, lanes, tokens, disabled } = found
+  const { sentence, nextStep } = explainReason('storage_unavailable')
   const parts = [
-    isRunning ? '' : NOT_RUNNING,
+    storage ? `${storage.cause} ${sentence} ${nextStep}` : isRunning ? '' : NOT_RUNNING,
     part('Alarms', alarms.filter(({ kind }) => !TOLD_BELOW.has(kind)).map(alarmLine)),
     hold ? holdInWords(hold, now) : '',
     retention ?? '',

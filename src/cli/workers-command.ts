@@ -15,7 +15,10 @@ export function addWorkersCommand(program: NuncioCommand, cli: Cli): void {
     .withJson('an array of workers, or of lanes')
     .withExamples('nuncio workers', 'nuncio workers --lanes --json')
     .action((options: CommonOptions & { readonly lanes?: boolean }) =>
-      cli.withAdministration(async ({ administration }) => {
+      cli.withAdministration(async ({ administration, findStorageTrouble }) => {
+        const trouble = await findStorageTrouble()
+        if (trouble)
+          cli.warn(`${trouble.cause} So nobody can write a heartbeat: who is shown as gone may be alive.`)
         if (options.lanes) await showLanes(cli, await administration.listHeldLanes(), options.json ?? false)
         else await showWorkers(cli, await administration.listWorkers(), options.json ?? false)
       }),

@@ -46,8 +46,8 @@ export const REASONS = {
   service_stopped: ['No service is running on this data, so nothing is sent.', 'Start it: npm start'],
   worker_gone: ['The worker that held this lane died; another one takes over within 20 seconds.', 'Nothing.'],
   storage_unavailable: [
-    'The database cannot be written, so nothing is sent.',
-    'See the log of the service: usually a full disk.',
+    'Nothing can be accepted or sent, because nothing can be written.',
+    'Make room on the disk, or repair the database: nuncio doctor shows what is wrong. Sending goes on by itself.',
   ],
 
   // How a message ended, or why an attempt failed

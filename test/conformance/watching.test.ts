@@ -58,6 +58,8 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
 
   function newWatchdog(watch: Watch = world.watch, watcher: WorkerId = ANNA): Watchdog {
     return new Watchdog({
+      pid: 7,
+      takeOutage: () => null,
       watch,
       watcher,
       host: 'here',

@@ -33,6 +33,7 @@ async function sendTenAtATime(send: () => Promise<Reply>): Promise<Reply[]> {
 async function refusedInOverview({ dataDir, database }: Journey, accountId: AccountId): Promise<number> {
   const opened = await openConsoleStore({ dataDir, database } as Settings, {
     now: () => Date.now(),
+    findTrouble: () => null,
     onTrouble: () => {},
   })
   const wanted = { accountId, connectionId: null, range: '1h', timeZone: null, offsetMinutes: 0 } as const

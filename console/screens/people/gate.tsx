@@ -1,6 +1,7 @@
 import { Box, Paper, Stack, Text, Title } from '@mantine/core'
 import { useDocumentTitle } from '@mantine/hooks'
 import type { ReactNode } from 'react'
+import { StorageBanner } from '../../parts/storage-banner.tsx'
 
 interface GateProps {
   readonly title: string
@@ -17,6 +18,7 @@ export function Gate({ title, about, children }: GateProps) {
         <Text fw={700} size="lg" ta="center">
           Nuncio
         </Text>
+        <StorageBanner />
         <Paper withBorder p="lg">
           <Stack gap="md">
             <div>

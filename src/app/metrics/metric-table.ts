@@ -235,6 +235,12 @@ export const METRICS = {
     row: 'Storage',
     title: 'Sharing a commit',
   }),
+  nuncio_storage_unavailable: gauge('count', {
+    help: '1 while a process can write nothing: its disk is full, or the database is away.',
+    together: 'max',
+    row: 'Storage',
+    title: 'Nothing can be written',
+  }),
   nuncio_database_bytes: gauge('bytes', {
     help: 'Size of the database.',
     together: 'max',

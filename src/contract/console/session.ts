@@ -96,6 +96,13 @@ export const sessionRoutes = {
     access: 'anybody',
     reply: z.object({ isSignedIn: z.boolean() }),
   }),
+  /** For the banner of every page, also where the database cannot be asked who is there: why nothing can be written. */
+  readStorage: consoleRoute({
+    method: 'GET',
+    path: '/storage',
+    access: 'anybody',
+    reply: z.object({ trouble: z.object({ since: instant.nullable(), cause: z.string() }).nullable() }),
+  }),
   whoAmI: consoleRoute({ method: 'GET', path: '/me', access: 'person', reply: whoAmI }),
 
   stepUp: consoleRoute({

@@ -183,6 +183,21 @@ export interface Lanes {
   applyReceipt(receipt: Receipt): Promise<ReceiptEnd>
 }
 
+/** Why nothing can be written at present, as the process knows that says so. */
+export interface StorageTrouble {
+  /** Null: it is only known that it is so now. */
+  readonly since: Instant | null
+  /** A sentence for people, without addresses and paths. */
+  readonly cause: string
+}
+
+/** A time in which a process could write nothing, and that is over. */
+export interface Outage {
+  readonly since: Instant
+  readonly until: Instant
+  readonly cause: string
+}
+
 /** Thrown when storage could not commit. `unknown` when it may have committed after all. */
 export class StorageUnavailable extends Error {
   readonly unknown: boolean

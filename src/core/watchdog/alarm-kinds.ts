@@ -37,6 +37,16 @@ export const ALARM_KINDS = {
     raisedAfterMs: 60 * SECOND_MS,
     clearedAfterMs: SOON_MS,
   },
+  storage_unavailable: {
+    of: 'installation',
+    severity: 'warning',
+    means:
+      'A process could write nothing for half a minute, or requests were refused for it: a full disk, or a database that was away. It is raised when that is over, and kept for an hour. As long as it lasts, every page of the console and nuncio attention say so.',
+    nextStep:
+      'Find out why, so that it does not come again. What was refused with 503 must be sent again by its senders: the API log shows whose it was.',
+    raisedAfterMs: 0,
+    clearedAfterMs: 3_600 * SECOND_MS,
+  },
   disk_filling: {
     of: 'installation',
     severity: 'warning',

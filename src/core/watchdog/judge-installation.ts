@@ -1,4 +1,5 @@
 import type { Instant } from '../ids.ts'
+import type { Outage } from '../ports/lanes.ts'
 import type { FullLane, InstallationFacts, Unconfirmed } from '../ports/watch.ts'
 import type { Finding } from './alarm.ts'
 import { ALARM_KINDS } from './alarm-kinds.ts'
@@ -17,6 +18,24 @@ export function judgeInstallation(facts: InstallationFacts, now: Instant): reado
       facts: { lastAt: facts.dispatchesUntil },
     })
   return found
+}
+
+const OUTAGE_TOLD_FROM_MS = 30_000
+
+/** Of one process. What was short and cost nobody a request is not told. */
+export function judgeOutage(
+  { since, until, cause, refused }: Outage & { readonly refused: number },
+  { host, pid }: { readonly host: string; readonly pid: number },
+): Finding {
+  return {
+    kind: 'storage_unavailable',
+    accountId: null,
+    object: `${host}:${pid}`,
+    severity: ALARM_KINDS.storage_unavailable.severity,
+    since,
+    facts: { host, pid, until, lastedMs: until - since, cause, refused },
+    raises: refused > 0 || until - since >= OUTAGE_TOLD_FROM_MS,
+  }
 }
 
 export function judgeUnconfirmed({ accountId, count, oldestAt }: Unconfirmed): Finding {

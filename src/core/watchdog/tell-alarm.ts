@@ -75,6 +75,8 @@ const CAUSES: Readonly<Record<AlarmKind, (facts: Facts) => string>> = {
     facts.has('lastAt')
       ? `No process dispatches: the last that did was heard of ${facts.age('lastAt')} ago. Nothing is sent.`
       : 'No process dispatches, so nothing is sent.',
+  storage_unavailable: (facts) =>
+    `Nothing could be written for ${spanText(Number(facts.text('lastedMs')))}, until ${facts.age('until')} ago (${facts.text('host')}, process ${facts.text('pid')}): ${facts.text('cause')} ${facts.text('refused') === '0' ? 'No request was refused for it.' : `${requests(facts, 'refused')} refused with 503 for it.`}`,
   disk_filling: (facts) =>
     `The disk under ${facts.text('folder')} on ${facts.text('host')} has ${facts.gigabytes('freeBytes')} of ${facts.gigabytes('totalBytes')} left.`,
   lane_stalled: (facts) =>
@@ -132,6 +134,10 @@ function waiting(facts: Facts): string {
 
 function messages(facts: Facts, name: string): string {
   return Number(facts.text(name)) === 1 ? '1 message' : `${facts.count(name)} messages`
+}
+
+function requests(facts: Facts, name: string): string {
+  return Number(facts.text(name)) === 1 ? '1 request was' : `${facts.count(name)} requests were`
 }
 
 /** The network's own words may name what must not leave the house: they stay on the page of the connection. */

@@ -162,6 +162,8 @@ function watching({
     forgetAlarms: async () => {},
   }
   const watchdog = new Watchdog({
+    pid: 7,
+    takeOutage: () => null,
     watch,
     watcher: 'worker-1' as WorkerId,
     host: 'here',

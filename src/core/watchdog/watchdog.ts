@@ -1,12 +1,13 @@
 import type { Instant, WorkerId } from '../ids.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Journal } from '../ports/journal.ts'
+import type { Outage } from '../ports/lanes.ts'
 import type { LaneMeasure, Watch, WatchedLane } from '../ports/watch.ts'
 import { Rest } from '../rest.ts'
 import type { Finding, OpenAlarm } from './alarm.ts'
 import { followLanes, type LaneMarks } from './follow-lanes.ts'
 import { type DiskRoom, judgeDisk } from './judge-disk.ts'
-import { judgeFull, judgeInstallation, judgeUnconfirmed, KEPT_NEAR_LIMIT_SHARE } from './judge-installation.ts'
+import { judgeFull, judgeInstallation, judgeOutage, judgeUnconfirmed, KEPT_NEAR_LIMIT_SHARE } from './judge-installation.ts'
 import { judgeLane } from './judge-lane.ts'
 import { EXPIRED_WATCHED_MS, judgeTokens, TOKEN_WARNED_MS } from './judge-tokens.ts'
 import { LaneMeasures } from './lane-measures.ts'
@@ -51,10 +52,13 @@ export interface WatchdogParts {
   readonly watch: Watch
   readonly watcher: WorkerId
   readonly host: string
+  readonly pid: number
   readonly clock: Clock
   readonly journal: Journal
   readonly limits: WatchLimits
   readonly readDisks: () => Promise<readonly DiskRoom[]>
+  /** When this process could write nothing, and how many requests were refused for it; null when nothing is new. Each is told once. */
+  readonly takeOutage: () => (Outage & { readonly refused: number }) | null
   /** How long a call to the channel of this name may take. */
   readonly callBudgetMs: (channel: string) => number
   /** Tells people of what was raised and cleared. */
@@ -82,6 +86,8 @@ export class Watchdog {
   /** How much longer this look may give way to others. */
   #givesWayMs = 0
   #forgetAt: Instant = 0
+  /** Kept until it has been written. */
+  #outage: ReturnType<WatchdogParts['takeOutage']> = null
 
   constructor(parts: WatchdogParts) {
     this.#parts = parts
@@ -112,13 +118,15 @@ export class Watchdog {
 
   /** One look. Rejects with `StorageUnavailable`; then all is as it was. */
   async look(): Promise<void> {
-    const { watch, watcher, clock, readDisks, onLooked, tell } = this.#parts
+    const { watch, watcher, clock, readDisks, takeOutage, onLooked, tell } = this.#parts
     const isOurs = await watch.takeTurn(watcher, TURN_LASTS_MS)
     const disks = await readDisks()
     const before = await watch.readOpenAlarms()
     const seen = isOurs ? await this.#lookAtAll(before) : { findings: [], oldestAt: null, isFullKnown: true }
     const now = clock.now()
-    const findings = [...seen.findings, ...this.#judgeDisks(disks, now)]
+    this.#outage ??= takeOutage()
+    const outage = this.#outage ? [judgeOutage(this.#outage, this.#parts)] : []
+    const findings = [...seen.findings, ...this.#judgeDisks(disks, now), ...outage]
     await this.#settle(
       findings,
       before.filter(
@@ -126,6 +134,7 @@ export class Watchdog {
           (isOurs || this.#isOfThisMachine(alarm)) && (seen.isFullKnown || alarm.kind !== 'backlog_near_limit'),
       ),
     )
+    this.#outage = null
     await tell(clock.now())
     if (isOurs) await this.#forget(now)
     else this.#marks = new Map()
@@ -141,7 +150,11 @@ export class Watchdog {
     if (!this.#isRunning) return
     this.#cancel = this.#parts.clock.after(delayMs, () => {
       this.#looking = this.look()
-        .catch((error: unknown) => this.#parts.journal.record({ event: 'storage.unavailable', error }))
+        .catch((error: unknown) => {
+          // Nothing was seen meanwhile: a lane that stands as it stood before has not been seen to stand still.
+          this.#marks = new Map()
+          this.#parts.journal.record({ event: 'storage.unavailable', error })
+        })
         .finally(() => this.#plan(LOOK_EVERY_MS * (0.9 + this.#parts.clock.random() / 5)))
     })
   }

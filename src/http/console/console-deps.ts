@@ -4,12 +4,15 @@ import type { Clock } from '../../core/ports/clock.ts'
 import type { Connecting } from '../../core/ports/connecting.ts'
 import type { ConsoleStore } from '../../core/ports/console/console-store.ts'
 import type { SandboxShow } from '../../core/ports/console/sandbox.ts'
+import type { StorageTrouble } from '../../core/ports/lanes.ts'
 import type { Secrets } from '../../core/ports/secrets.ts'
 import type { HttpLog } from '../server-state.ts'
 
 /** What the handlers of the console are given. `app` hands most of it over; `console-routes.ts` adds the rest. */
 export interface ConsoleDeps {
   readonly store: ConsoleStore
+  /** Why the service can write nothing at present; asks nobody. */
+  readonly findStorageTrouble: () => StorageTrouble | null
   /** Time as all processes on this database agree on it. */
   readonly clock: Clock
   readonly log: HttpLog

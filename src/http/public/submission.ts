@@ -59,6 +59,7 @@ interface Exceeded {
  *      └─────────────┴────────────┴───────────────┴──▶ refused: into the API log, then answered
  *
  * - An account that is refused too much is no longer written to the API log one by one: it is counted, and answered at once.
+ * - What storage fails to write is counted as well, and comes into the API log once it can be written.
  * - The order of the checks is part of the contract: 401, 403, 429, 400, 403 for the connection, 404.
  * - Nothing of the body is read before the token, its events and the limits have been judged.
  * - A repeat under a known idempotency key is answered before 429. Storage is asked about a key only when a limit would
@@ -107,21 +108,19 @@ export class Submission implements ExchangeOwner, Waiting {
     this.#isRefused = true
     const { watch, budget, sums, intake } = this.#desk
     const refused = this.#tellRefused(problems)
+    const sumUp = () => sums.add(refused, problems[0]?.code ?? 'internal_error')
+    const waiting = { giveUp: () => this.#exchange.refuse(problems) }
     if (!budget.take(refused)) {
-      sums.add(refused, problems[0]?.code ?? 'internal_error')
-      this.#exchange.refuse(problems)
+      sumUp()
+      waiting.giveUp()
       return
     }
-    const answer = (isLogged: boolean) => {
-      if (!isLogged) this.#exchange.server.observer.refusalNotLogged(1)
-      this.#exchange.refuse(problems)
-    }
-    const waiting = { giveUp: () => answer(false) }
     const ticket = watch.begin(waiting)
-    intake.logRefused(refused).then(
-      (isLogged) => watch.end(ticket, waiting) && answer(isLogged),
-      () => watch.end(ticket, waiting) && answer(false),
-    )
+    const answer = (isLogged: boolean) => {
+      if (!isLogged) sumUp()
+      if (watch.end(ticket, waiting)) waiting.giveUp()
+    }
+    intake.logRefused(refused).then(answer, () => answer(false))
   }
 
   /** Storage has not answered in time. What it was given may still be committed. */
@@ -212,7 +211,11 @@ export class Submission implements ExchangeOwner, Waiting {
         idempotency: key === null ? null : { key, fingerprint: fingerprint(from, to, content) },
       })
       .then(
-        (result) => watch.end(ticket, this) && this.#guard(() => this.#answer(result, content.type)),
+        (result) => {
+          if (watch.end(ticket, this)) this.#guard(() => this.#answer(result, content.type))
+          // Its caller has an answer, and the API log has nothing of it.
+          else if (result.kind === 'unavailable') this.#sumUp(problem('commit_unknown'))
+        },
         (error: unknown) => watch.end(ticket, this) && this.#exchange.fail(error),
       )
   }
@@ -257,9 +260,15 @@ export class Submission implements ExchangeOwner, Waiting {
     })
   }
 
-  /** Storage has just failed, so it is not asked to write a log row about it. */
+  /** Storage has just failed, so it is not asked to write a log row about it: it is counted, and told once it can be. */
   #refuseUnlogged(cause: Problem): void {
-    if (!this.#isRefused) this.#exchange.refuse([cause])
+    if (this.#isRefused) return
+    this.#sumUp(cause)
+    this.#exchange.refuse([cause])
+  }
+
+  #sumUp(cause: Problem): void {
+    this.#desk.sums.add(this.#tellRefused([cause]), cause.code)
   }
 
   #tellRefused(problems: readonly Problem[]): RefusedRequest {

@@ -122,6 +122,7 @@ function openIntake(world: PostgresWorld): Pick<Accepting, 'intake' | 'link'> {
   }
   const link = newLink()
   const intake = new PostgresIntake({
+    health: { failed: () => {} },
     slots: [new Slot(ANNA, { number: 100, link })],
     lookUps: newLink(),
     background: newLink(),

@@ -50,7 +50,7 @@ export interface AcceptQueueParts {
   /** Writes all of them or none. One verdict for each, in the same order. */
   readonly run: (candidates: readonly Candidate[], how: How) => Promise<readonly Verdict[]>
   /** Something was turned away, and not because somebody holds its lane or its token: it would be so for all. */
-  readonly onTrouble: () => void
+  readonly onTrouble: (error: StorageUnavailable) => void
 }
 
 /**
@@ -255,7 +255,8 @@ export class AcceptQueue {
     if (jobs.every((job) => job.since > overdueBefore)) return jobs
     for (const job of jobs) {
       if (job.since > overdueBefore) continue
-      if (!this.#taken.hinder(job.candidate, performance.now())) this.#parts.onTrouble()
+      if (!this.#taken.hinder(job.candidate, performance.now()))
+        this.#parts.onTrouble(new StorageUnavailable('the database does not answer in time', false))
       job.resolve({ kind: 'unavailable', code: 'not_accepted' })
     }
     return jobs.filter((job) => job.since > overdueBefore)
@@ -266,7 +267,7 @@ export class AcceptQueue {
       for (const job of jobs) job.reject(error)
       return
     }
-    this.#parts.onTrouble()
+    this.#parts.onTrouble(error)
     for (const job of jobs)
       job.resolve({ kind: 'unavailable', code: error.unknown ? 'commit_unknown' : 'not_accepted' })
   }

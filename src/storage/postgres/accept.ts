@@ -3,6 +3,7 @@ import { IDEMPOTENCY_KEPT_MS } from '../../core/message/idempotency.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import type { AcceptResult, Candidate, Intake, RefusedRequest, SummedRefusals } from '../../core/ports/intake.ts'
 import type { Token } from '../../core/token/token.ts'
+import type { StorageHealth } from '../shared/storage-health.ts'
 import { acceptBatch, KnownChannels, type RefusedByChannel, type Verdict } from './accept-batch.ts'
 import { AcceptQueue, type AcceptQueueParts } from './accept-queue.ts'
 import { AcceptanceNotes } from './acceptance-notes.ts'
@@ -25,6 +26,8 @@ export interface PostgresIntakeParts {
   /** For the API log, and for what nobody waits for. */
   readonly background: Link
   readonly clock: Clock
+  /** What one lane or token lacks because somebody holds its lock is not told to it. */
+  readonly health: Pick<StorageHealth, 'failed'>
   readonly limits: IntakeLimits
   /** What a channel can never send; null when it can. Asked once for each channel and type. */
   readonly refusedByChannel: RefusedByChannel
@@ -48,7 +51,6 @@ export class PostgresIntake implements Intake {
   readonly #notes: AcceptanceNotes
   readonly #channels: KnownChannels
   readonly #rights: KnownRights
-  #troubledAt = Number.NEGATIVE_INFINITY
 
   constructor(parts: PostgresIntakeParts) {
     const { slots, lookUps, background, clock } = parts
@@ -59,20 +61,12 @@ export class PostgresIntake implements Intake {
     this.#queue = new AcceptQueue({
       slots,
       run: (candidates, how) => this.#acceptBatch(candidates, how),
-      onTrouble: () => this.#noteTrouble(),
+      onTrouble: (error) => parts.health.failed(error),
     })
-    this.#log = new RequestLog({ clock, link: background, onTrouble: () => this.#noteTrouble() })
+    this.#log = new RequestLog({ clock, link: background, onTrouble: (error) => parts.health.failed(error) })
     this.#notes = new AcceptanceNotes(background)
     this.#channels = new KnownChannels(parts.refusedByChannel)
     this.#rights = new KnownRights(clock)
-  }
-
-  /**
-   * Milliseconds since something could last not be stored; infinite if that never happened. What one lane or token lacks
-   * because somebody holds its lock is not meant.
-   */
-  get msSinceRefusal(): number {
-    return performance.now() - this.#troubledAt
   }
 
   findToken(tokenSha256: Buffer): Token | Promise<Token | null> {
@@ -115,10 +109,6 @@ export class PostgresIntake implements Intake {
   async close(): Promise<void> {
     await this.#queue.idle()
     await this.#notes.close()
-  }
-
-  #noteTrouble(): void {
-    this.#troubledAt = performance.now()
   }
 
   async #acceptBatch(...[candidates, how]: Parameters<AcceptQueueParts['run']>): Promise<readonly Verdict[]> {

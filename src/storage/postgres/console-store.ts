@@ -1,6 +1,7 @@
 import { Kysely, sql } from 'kysely'
 import type { Instant } from '../../core/ids.ts'
 import type { ConsoleStore } from '../../core/ports/console/console-store.ts'
+import type { StorageTrouble } from '../../core/ports/lanes.ts'
 import { createConsoleStore } from '../shared/console-store.ts'
 import type { RemembranceFile } from '../shared/remembrance.ts'
 import type { Tables } from '../shared/tables.ts'
@@ -13,6 +14,8 @@ export interface ConsoleStoreOptions {
   readonly file: RemembranceFile
   /** Time as all processes on this database agree on it. */
   readonly now: () => Instant
+  /** Why the service itself can write nothing at present. */
+  readonly findTrouble: () => StorageTrouble | null
   /** What went wrong in the background; it goes on by itself. */
   readonly onTrouble: (error: unknown) => void
 }
@@ -27,11 +30,11 @@ export class ConsoleConnections {
   readonly #start: () => void
   readonly #stop: () => Promise<void>
 
-  constructor({ url, file, now, onTrouble }: ConsoleStoreOptions) {
+  constructor({ url, file, now, findTrouble, onTrouble }: ConsoleStoreOptions) {
     this.#pool = openPool(url, { user: 'console', file })
     const database = new Kysely<Tables>({ dialect: createPostgresDialect(this.#pool, url) })
     const { store, start, stop } = createConsoleStore(
-      { database, engine: postgresEngine, now },
+      { database, engine: postgresEngine, now, findStorageTrouble: async () => findTrouble() },
       { look: () => lookAt(database), onTrouble },
     )
     this.store = store

@@ -10,6 +10,7 @@ import type { Watch } from '../../core/ports/watch.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { RemembranceFile } from '../shared/remembrance.ts'
 import { KEY_FACTS, toKeyFacts } from '../shared/secrets/key-facts.ts'
+import { StorageHealth } from '../shared/storage-health.ts'
 import { createWatch } from '../shared/watch/create-watch.ts'
 import type { WorkerFacts } from '../shared/workers.ts'
 import { type IntakeLimits, PostgresIntake } from './accept.ts'
@@ -40,7 +41,6 @@ const COUNT_EVERY_MS = 15_000
 const KEEP_HOUSE_EVERY_MS = 60_000
 // Longer than any statement of ours takes on a server that is well, shorter than a claim.
 const ANSWER_WITHIN_MS = 8_000
-const TROUBLE_REMEMBERED_MS = 3_000
 
 export interface PostgresStorageOptions {
   readonly url: string
@@ -97,6 +97,7 @@ export class PostgresStorage {
   readonly retention: PostgresRetention
   readonly clock: DatabaseClock
   readonly pollEveryMs = POLL_EVERY_MS
+  readonly health: StorageHealth
   readonly #options: PostgresStorageOptions
   readonly #memory: DatabaseMemory
   readonly #channels: PostgresChannelMemory
@@ -114,7 +115,6 @@ export class PostgresStorage {
   #waiting = 0
   #figures = { databaseBytes: 0, spoolBytes: 0, pausedConnections: 0 }
   #connectionsMade = 0
-  #troubledAt = Number.NEGATIVE_INFINITY
   #closed: Promise<void> | null = null
 
   constructor(options: PostgresStorageOptions) {
@@ -128,6 +128,7 @@ export class PostgresStorage {
     this.#plain = this.#newLink('rest')
     this.notices = new PostgresNotices(this.#ask)
     this.clock = new DatabaseClock(options.clock)
+    this.health = new StorageHealth(this.clock)
     this.#wakes = new Wakes(this.#newLink('wakes'))
     this.#looks = this.#newLink('channels')
     this.#again = new SendAgainConnection({ url: options.url, file, now: () => this.clock.now() })
@@ -140,6 +141,7 @@ export class PostgresStorage {
       lookUps: this.#newLink('look-ups'),
       background: this.#newLink('background'),
       clock: this.clock,
+      health: this.health,
       limits: options.limits,
       refusedByChannel: options.refusedByChannel,
       acceptingProcesses: () => this.#accepting,
@@ -152,6 +154,7 @@ export class PostgresStorage {
       worker: options.worker,
       spool: options.spool,
       clock: this.clock,
+      health: this.health,
     })
     this.blocked = new PostgresBlockedRecipients({
       clock: this.clock,
@@ -241,9 +244,10 @@ export class PostgresStorage {
   async isWritable(): Promise<boolean> {
     try {
       await this.#ask(`select make_durable(1000), note_progress($1, -1, 0)`, [this.#options.worker.id])
-      return Math.min(this.intake.msSinceRefusal, performance.now() - this.#troubledAt) > TROUBLE_REMEMBERED_MS
-    } catch {
-      this.#troubledAt = performance.now()
+      this.health.wrote()
+      return this.health.trouble === null
+    } catch (error) {
+      if (error instanceof StorageUnavailable) this.health.failed(error)
       return false
     }
   }
@@ -318,7 +322,11 @@ export class PostgresStorage {
     const slot = new Slot(worker.id, {
       number: this.#slots,
       link: this.#newLink(what === 'step' ? 'steps' : what),
-      onCommit: onCommit ? (rows, tookMs) => onCommit({ what, rows, tookMs }) : null,
+      onCommit: (rows, tookMs) => {
+        this.health.wrote()
+        onCommit?.({ what, rows, tookMs })
+      },
+      onTrouble: (error) => this.health.failed(error),
     })
     this.#slots += 1
     this.#memory.watch(slot)

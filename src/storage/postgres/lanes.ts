@@ -2,7 +2,8 @@ import { CLAIM_LASTS_MS } from '../../core/dispatch/worker-claim.ts'
 import type { ConnectionId, SpoolId, WorkerId } from '../../core/ids.ts'
 import type { QueuedMessage } from '../../core/message/message.ts'
 import type { Receipt } from '../../core/ports/channel.ts'
-import type { ClaimedLane, Lanes, Step, StepResult } from '../../core/ports/lanes.ts'
+import { type ClaimedLane, type Lanes, type Step, type StepResult, StorageUnavailable } from '../../core/ports/lanes.ts'
+import type { StorageHealth } from '../shared/storage-health.ts'
 import { toWorkerRow, type WorkerFacts } from '../shared/workers.ts'
 import { LaneClaims } from './claim-lanes.ts'
 import type { DatabaseClock } from './database-clock.ts'
@@ -24,6 +25,7 @@ interface LanesParts {
   readonly claims: Link
   /** For nothing but the heartbeat: behind something slow it would come too late, and the worker would lose its lanes. */
   readonly beats: Link
+  readonly health: StorageHealth
   readonly worker: WorkerFacts
   /** Where the files lie that this process can read. */
   readonly spool: SpoolId
@@ -53,11 +55,23 @@ export class PostgresLanes implements Lanes {
     const { beats: link, clock, worker: facts, spool } = this.#parts
     const { host, pid, roles, version } = toWorkerRow(facts)
     const asked = clock.monotonic()
-    const [row] = await insist(() =>
-      link.ask('select * from beat($1, $2, $3, $4, $5, $6, $7)', [worker, lastsMs, host, pid, roles, version, spool]),
-    )
+    const values = [worker, lastsMs, host, pid, roles, version, spool]
+    const [row] = await this.#written(() => link.ask('select * from beat($1, $2, $3, $4, $5, $6, $7)', values))
     clock.learn(row?.['now'] as number, asked)
     return row?.['living'] as WorkerId[]
+  }
+
+  /** It is a write that every process makes every few seconds, so it shows whether any can be made. */
+  async #written<Result>(write: () => Promise<Result>): Promise<Result> {
+    const { health } = this.#parts
+    try {
+      const result = await insist(write)
+      health.wrote()
+      return result
+    } catch (error) {
+      if (error instanceof StorageUnavailable) health.failed(error)
+      throw error
+    }
   }
 
   /** The heartbeat of a process whose dispatcher, if it has one, does not beat for it. */

@@ -27,10 +27,18 @@ export interface LinkOptions {
 const NAMES_REFUSED = ['26000', '42P05', '0A000']
 
 const WHY_NOTHING_WAS_WRITTEN: Readonly<Partial<Record<Kind, string>>> = {
-  full: 'the database has no room',
+  full: 'the database server has no memory or connection left',
+  'read-only': 'the database takes no writes: it is a standby, or was set to read only',
   'used-up': 'the database has used up its transactions and must be vacuumed',
   denied: 'the database denies its user a right',
   'not-there': 'the tables of the database have changed',
+}
+
+/** What a statement that failed says of the whole database, for people, in half a sentence. */
+export function whyNotWritten(error: unknown, kind = classify(error)): string {
+  const isDiskFull = error instanceof DatabaseError && error.code === '53100'
+  if (isDiskFull) return 'the disk of the database server is full'
+  return WHY_NOTHING_WAS_WRITTEN[kind] ?? 'the database cannot be written'
 }
 
 /** `prepared`: it is asked so often that each session of the server should take it apart only once. */
@@ -219,15 +227,13 @@ export class Link {
         return new StorageUnavailable('the connection to the database broke', true, { cause: error })
       case 'read-only':
         this.#drop(client)
-        return new StorageUnavailable('the database takes no writes: it is a standby', false, { cause: error })
+        return new StorageUnavailable(whyNotWritten(error, kind), false, { cause: error })
       case 'unjudged':
         // The next connection is greeted, and so is the server.
         this.#drop(client)
         return new StorageUnavailable('the database is on another server now', false, { cause: error })
       default:
-        return new StorageUnavailable(WHY_NOTHING_WAS_WRITTEN[kind] ?? 'the database cannot be written', false, {
-          cause: error,
-        })
+        return new StorageUnavailable(whyNotWritten(error, kind), false, { cause: error })
     }
   }
 

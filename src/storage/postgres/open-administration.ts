@@ -1,18 +1,20 @@
 import { Kysely } from 'kysely'
 import type { Instant } from '../../core/ids.ts'
 import type { Administration } from '../../core/ports/administration.ts'
+import type { StorageTrouble } from '../../core/ports/lanes.ts'
 import type { SecretStore } from '../../core/ports/secrets.ts'
 import { createAdministration } from '../shared/administration.ts'
 import { listChannelMemory, type RememberedEntry, type WantedMemory } from '../shared/list-channel-memory.ts'
 import { createSecretStore } from '../shared/secrets/secret-store.ts'
+import { toStorageTrouble } from '../shared/storage-health.ts'
 import type { Store } from '../shared/store.ts'
 import type { Tables } from '../shared/tables.ts'
 import { postgresEngine } from './administration-engine.ts'
 import { createPostgresDialect, openPool } from './kysely-dialect.ts'
-import type { Ask } from './link.ts'
+import { type Ask, whyNotWritten } from './link.ts'
 import { checkMigrations, readVersion } from './migrate.ts'
 import { type DatabaseUrls, migrateDatabase, withConnection } from './open-database.ts'
-import { describeServer, translateConnectError, translateStatementError } from './postgres-errors.ts'
+import { classify, describeServer, type Kind, translateConnectError, translateStatementError } from './postgres-errors.ts'
 
 export interface OpenAdministration {
   readonly administration: Administration
@@ -42,7 +44,12 @@ export async function openAdministration(urls: DatabaseUrls, options: OpenOption
   try {
     const databaseNow = await look(pool, url)
     const database = new Kysely<Tables>({ dialect: createPostgresDialect(pool, url) })
-    const store = { database, engine: postgresEngine, now: options.now ?? databaseNow }
+    const store: Store = {
+      database,
+      engine: postgresEngine,
+      now: options.now ?? databaseNow,
+      findStorageTrouble: () => tryToWrite(pool),
+    }
     return {
       administration: createAdministration(store),
       store,
@@ -73,6 +80,31 @@ async function look(pool: ReturnType<typeof openPool>, url: string): Promise<() 
     throw translateStatementError(error, url)
   } finally {
     client.release()
+    client.off('error', listener)
+  }
+}
+
+// What this role may not do, or is kept from at the moment, says nothing of the services.
+const NO_TROUBLE: ReadonlySet<Kind> = new Set<Kind>(['denied', 'contended', 'connect', 'unknown', 'data', 'not-there'])
+
+/**
+ * Services that cannot write cannot leave word of it either, so a visitor tries by itself: with a table that takes new room on
+ * the disk of the server, and is never committed.
+ */
+async function tryToWrite(pool: ReturnType<typeof openPool>): Promise<StorageTrouble | null> {
+  const client = await pool.connect().catch(() => null)
+  if (!client) return null
+  const listener = () => {}
+  client.on('error', listener)
+  try {
+    await client.query(`begin; create temp table tried on commit drop as select repeat('x', 1000) as x; rollback`)
+    client.release()
+    return null
+  } catch (error) {
+    client.release(true)
+    const kind = classify(error)
+    return NO_TROUBLE.has(kind) ? null : toStorageTrouble(whyNotWritten(error, kind), null)
+  } finally {
     client.off('error', listener)
   }
 }

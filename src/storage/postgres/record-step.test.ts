@@ -20,12 +20,14 @@ import {
   stateOf,
   step,
 } from '../../../test/conformance/storage-world.ts'
+import { systemClock } from '../../app/system-clock.ts'
 import { LaneStorage } from '../../core/dispatch/lane-storage.ts'
 import type { SpoolId } from '../../core/ids.ts'
 import type { QueuedMessage } from '../../core/message/message.ts'
 import { type ClaimedLane, type Step, type StepResult, StorageUnavailable } from '../../core/ports/lanes.ts'
 import { Rest } from '../../core/rest.ts'
 import { PostgresLanes } from './lanes.ts'
+import { StorageHealth } from '../shared/storage-health.ts'
 import { Link } from './link.ts'
 import { ONE_STEP, STEPS } from './record-step.ts'
 import { Slot } from './slot.ts'
@@ -257,6 +259,7 @@ function storageOver(line: BreakableLine, world: PostgresWorld) {
   const link = () => new Link({ url: line.url, applicationName: 'test', answerWithinMs: 5_000, greet: async () => {} })
   const direct = new Link({ url: world.url, applicationName: 'test', answerWithinMs: 5_000, greet: async () => {} })
   const lanes = new PostgresLanes({
+    health: new StorageHealth(systemClock),
     slots: [new Slot(ANNA, { number: 7, link: link() })],
     runs: [direct],
     claims: direct,

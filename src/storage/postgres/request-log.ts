@@ -16,7 +16,7 @@ export interface RequestLogParts {
   readonly clock: Clock
   readonly link: Link
   /** Something was not kept, and others would not be either. */
-  readonly onTrouble: () => void
+  readonly onTrouble: (error: StorageUnavailable) => void
 }
 
 /** Keeps refused requests in the API log. */
@@ -54,7 +54,7 @@ export class RequestLog {
       return await written
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error
-      if (!(error instanceof StorageDamaged)) this.#parts.onTrouble()
+      if (!(error instanceof StorageDamaged)) this.#parts.onTrouble(error)
       return false
     }
   }

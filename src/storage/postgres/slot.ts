@@ -1,7 +1,7 @@
 import { DatabaseError } from 'pg'
 import type { WorkerId } from '../../core/ids.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
-import { type Link, StatementRefused } from './link.ts'
+import { type Link, StatementRefused, StorageDamaged } from './link.ts'
 
 // Nothing was written then.
 const CANCELLED = '57014'
@@ -11,6 +11,8 @@ interface SlotParts {
   readonly link: Link
   /** After each commit; must be quick. */
   readonly onCommit?: ((rows: number, tookMs: number) => void) | null
+  /** A batch could not be written, and others would not be either. */
+  readonly onTrouble?: (error: StorageUnavailable) => void
 }
 
 /**
@@ -22,16 +24,18 @@ export class Slot {
   readonly number: number
   readonly link: Link
   readonly #onCommit: ((rows: number, tookMs: number) => void) | null
+  readonly #onTrouble: (error: StorageUnavailable) => void
   #begun = 0
   #confirmed = 0
   /** A count past that of a batch whose fate nobody knows, until it or a later one is written; null when there is none. */
   #past: number | null = null
 
-  constructor(worker: WorkerId, { number, link, onCommit = null }: SlotParts) {
+  constructor(worker: WorkerId, { number, link, onCommit = null, onTrouble = () => {} }: SlotParts) {
     this.worker = worker
     this.number = number
     this.link = link
     this.#onCommit = onCommit
+    this.#onTrouble = onTrouble
   }
 
   /** The largest count whose commit the database has confirmed. */
@@ -60,7 +64,9 @@ export class Slot {
         this.#begun += 1
         this.#past = this.#begun
       }
-      throw isCancelled(error) ? new StatementRefused('contended', error) : error
+      if (isCancelled(error)) throw new StatementRefused('contended', error)
+      if (error instanceof StorageUnavailable && !(error instanceof StorageDamaged)) this.#onTrouble(error)
+      throw error
     }
   }
 

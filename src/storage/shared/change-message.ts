@@ -171,7 +171,7 @@ async function finish(
 }
 
 async function view(making: Change, id: MessageId): Promise<MessageView> {
-  const [message] = await toMessageViews(making, [await find(making, id)], making.at)
+  const [message] = await toMessageViews(making, [await find(making, id)], { now: making.at, trouble: null })
   if (!message) throw new Error('A message that was just changed has gone')
   return message
 }

@@ -10,7 +10,7 @@ import type {
 } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { LANE_FACTS } from './lane-facts.ts'
-import { whyStandsStill } from './lane-reason.ts'
+import { type Moment, momentOf, whyStandsStill } from './lane-reason.ts'
 import { newConnectionId } from './new-id.ts'
 import {
   type Change,
@@ -70,8 +70,8 @@ export async function listConnections(store: Store, accountId: AccountId | null)
     .orderBy('c.created_at')
     .orderBy('c.number')
     .execute()
-  const now = store.now()
-  return rows.map((row) => toConnectionView(row, now))
+  const moment = await momentOf(store)
+  return rows.map((row) => toConnectionView(row, moment))
 }
 
 export async function findConnection(
@@ -89,7 +89,7 @@ export async function findConnection(
       `Several accounts have a connection ${number}: say which one with --account.`,
     )
   if (!rows[0]) throw new Refusal('connection_unknown', `There is no connection with the number ${number}.`)
-  return toConnectionView(rows[0], store.now())
+  return toConnectionView(rows[0], await momentOf(store))
 }
 
 export function setConnectionState(
@@ -281,15 +281,16 @@ type ConnectionRow = Awaited<ReturnType<ReturnType<typeof selectConnections>['ex
 async function view(reading: Reading, id: ConnectionId, now: Instant): Promise<ConnectionView> {
   const row = await selectConnections(reading).where('c.id', '=', id).executeTakeFirst()
   if (!row) throw removedMeanwhile()
-  return toConnectionView(row, now)
+  // What was read is what was just written.
+  return toConnectionView(row, { now, trouble: null })
 }
 
 function removedMeanwhile(): Refusal {
   return new Refusal('connection_unknown', 'This connection was removed in the meantime.')
 }
 
-function toConnectionView(row: ConnectionRow, now: Instant): ConnectionView {
-  const still = whyStandsStill(row, row.waiting, now)
+function toConnectionView(row: ConnectionRow, moment: Moment): ConnectionView {
+  const still = whyStandsStill(row, row.waiting, moment)
   return {
     id: row.id,
     number: row.number,

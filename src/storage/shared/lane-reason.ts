@@ -1,6 +1,8 @@
 import type { Instant } from '../../core/ids.ts'
 import type { ConnectionState } from '../../core/ports/administration.ts'
+import type { StorageTrouble } from '../../core/ports/lanes.ts'
 import type { ReasonCode } from '../../core/reasons.ts'
+import type { Store } from './store.ts'
 
 /** What the rows around a lane say about why it stands still. */
 export interface LaneFacts {
@@ -29,8 +31,20 @@ export interface LaneReason {
   readonly until: Instant | null
 }
 
+/** As of when lanes are explained. */
+export interface Moment {
+  readonly now: Instant
+  /** While nothing can be written, heartbeats run out and say nothing: this is why every lane stands still. */
+  readonly trouble: StorageTrouble | null
+}
+
+export async function momentOf(store: Store): Promise<Moment> {
+  return { now: store.now(), trouble: (await store.findStorageTrouble?.()) ?? null }
+}
+
 /** Why the head of a lane that has something to do is where it is. `due` and `sending` mean that the lane moves. */
-export function explainLane(lane: LaneFacts, now: Instant): LaneReason {
+export function explainLane(lane: LaneFacts, { now, trouble }: Moment): LaneReason {
+  if (trouble) return unavailable(trouble)
   if (lane.open_sequence !== null) {
     if (lane.evidence_until !== null)
       return { reason: 'awaiting_evidence', words: lane.open_words, until: lane.evidence_until }
@@ -47,16 +61,21 @@ export function explainLane(lane: LaneFacts, now: Instant): LaneReason {
 }
 
 /** The same for what stands behind the head: even while that is being sent, nothing may be going to follow it. */
-export function explainBehind(lane: LaneFacts, now: Instant): LaneReason {
+export function explainBehind(lane: LaneFacts, moment: Moment): LaneReason {
+  if (moment.trouble) return unavailable(moment.trouble)
   if (lane.connection_state === 'paused') return plain('paused')
-  return held(lane) ?? explainLane(lane, now)
+  return held(lane) ?? explainLane(lane, moment)
 }
 
-/** As `explainBehind`, but null while the lane moves or has nothing to do. */
-export function whyStandsStill(lane: LaneFacts, waiting: number, now: Instant): LaneReason | null {
+/**
+ * As `explainBehind`, but null while the lane moves or has nothing to do. A lane with nothing to do stands still, too, while
+ * nothing can be written: nothing could be accepted for it.
+ */
+export function whyStandsStill(lane: LaneFacts, waiting: number, moment: Moment): LaneReason | null {
+  if (moment.trouble) return unavailable(moment.trouble)
   if (lane.connection_state === 'paused') return plain('paused')
   if (waiting === 0 && lane.open_sequence === null) return null
-  const reason = explainBehind(lane, now)
+  const reason = explainBehind(lane, moment)
   return reason.reason === 'due' || reason.reason === 'sending' ? null : reason
 }
 
@@ -69,6 +88,10 @@ function withoutWorker(lane: LaneFacts, now: Instant): LaneReason | null {
   if (lane.workers_until === null || lane.workers_until <= now) return plain('service_stopped')
   const isOwnerGone = lane.owner !== null && (lane.owner_until === null || lane.owner_until <= now)
   return isOwnerGone ? plain('worker_gone') : null
+}
+
+function unavailable({ cause }: StorageTrouble): LaneReason {
+  return { reason: 'storage_unavailable', words: cause, until: null }
 }
 
 function plain(reason: ReasonCode): LaneReason {

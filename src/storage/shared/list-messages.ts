@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { AccountId, ConnectionId } from '../../core/ids.ts'
 import type { MessageFilter, MessageView } from '../../core/ports/administration.ts'
+import { momentOf } from './lane-reason.ts'
 import { type MessageRow, selectMessages, selectRows, toMessageViews } from './message-view.ts'
 import { widening } from './newest-first.ts'
 import { type Reader, readingOf, type Store } from './store.ts'
@@ -12,9 +13,10 @@ export async function* listMessages(store: Store, filter: MessageFilter): AsyncI
   const pages = filter.state === 'SENDING' ? sendingPages(store, filter) : pagesOf(store, filter)
   let left = filter.limit ?? Number.POSITIVE_INFINITY
   if (left <= 0) return
+  const moment = await momentOf(store)
   for await (const rows of pages) {
     const wanted = rows.slice(0, left)
-    yield* await toMessageViews(readingOf(store), wanted, store.now())
+    yield* await toMessageViews(readingOf(store), wanted, moment)
     left -= wanted.length
     if (left <= 0) return
   }
@@ -85,5 +87,5 @@ export async function listUnresolved(store: Store, accountId: AccountId | null):
     .where('resolved_at', 'is', null)
   if (accountId !== null) unresolved = unresolved.where('account_id', '=', accountId)
   const rows = await selectMessages(store.database, unresolved).orderBy('m.sequence').execute()
-  return toMessageViews(readingOf(store), rows, store.now())
+  return toMessageViews(readingOf(store), rows, await momentOf(store))
 }

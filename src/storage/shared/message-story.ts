@@ -4,14 +4,15 @@ import type { MessageState } from '../../core/message/message.ts'
 import type { MessageStory } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { findHeads, selectUnfinished } from './lane-order.ts'
-import { explainBehind, explainLane, type LaneReason } from './lane-reason.ts'
+import { explainBehind, explainLane, type LaneReason, momentOf } from './lane-reason.ts'
 import { type MessageDetails, selectDetails } from './message-details.ts'
 import { type MessageRow, selectMessages, toMessageView } from './message-view.ts'
 import { type Reader, type Reading, type Store, snapshot } from './store.ts'
 import { readTimeline } from './timeline.ts'
 
 /** A message with all that is known of it, as it stood at one moment. */
-export function explainMessage(store: Store, id: MessageId): Promise<MessageStory> {
+export async function explainMessage(store: Store, id: MessageId): Promise<MessageStory> {
+  const moment = await momentOf(store)
   return snapshot(store, async (tables) => {
     const sequence = await store.engine.locate(tables, id)
     const row = sequence === null ? null : await selectDetails(tables, sequence)
@@ -20,14 +21,13 @@ export function explainMessage(store: Store, id: MessageId): Promise<MessageStor
         'message_unknown',
         `There is no message with the id ${id}. One whose time was over has been deleted (nuncio retention).`,
       )
-    const now = store.now()
     const isWaiting = row.state === 'QUEUED'
     const head = isWaiting ? await findHead({ tables, engine: store.engine }, row) : null
     const isHead = head?.sequence === row.sequence
     const repeated = await findRepeated(tables, row.resend_of)
-    const lane = head && standing(isHead ? explainLane(head, now) : explainBehind(head, now))
+    const lane = head && standing(isHead ? explainLane(head, moment) : explainBehind(head, moment))
     return {
-      message: toMessageView(row, isHead, now),
+      message: toMessageView(row, isHead, moment),
       reasonWords: isWaiting ? (isHead ? (lane?.words ?? null) : null) : row.message_words,
       requestId: row.request_id,
       tokenName: row.token_name,

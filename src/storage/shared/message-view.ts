@@ -1,10 +1,9 @@
 import { sql } from 'kysely'
-import type { Instant } from '../../core/ids.ts'
 import type { MessageState } from '../../core/message/message.ts'
 import type { MessageView } from '../../core/ports/administration.ts'
 import { LANE_FACTS } from './lane-facts.ts'
 import { findHeads } from './lane-order.ts'
-import { explainLane, type LaneFacts } from './lane-reason.ts'
+import { explainLane, type LaneFacts, type Moment } from './lane-reason.ts'
 import type { Reader, Reading } from './store.ts'
 
 /**
@@ -91,14 +90,14 @@ export type MessageRow = Awaited<ReturnType<ReturnType<typeof selectMessages>['e
 export async function toMessageViews(
   reading: Reading,
   rows: readonly MessageRow[],
-  now: Instant,
+  moment: Moment,
 ): Promise<MessageView[]> {
   const waiting = rows.filter(({ state }) => state === 'QUEUED').map((row) => row.connection_id)
   const heads = await findHeads(reading, [...new Set(waiting)])
-  return rows.map((row) => toMessageView(row, row.sequence === heads.get(row.connection_id), now))
+  return rows.map((row) => toMessageView(row, row.sequence === heads.get(row.connection_id), moment))
 }
 
-export function toMessageView(row: MessageRow, isHead: boolean, now: Instant): MessageView {
+export function toMessageView(row: MessageRow, isHead: boolean, moment: Moment): MessageView {
   return {
     id: row.id,
     account: row.account_name,
@@ -106,7 +105,7 @@ export function toMessageView(row: MessageRow, isHead: boolean, now: Instant): M
     to: row.recipient,
     type: row.type,
     state: shownState(row),
-    reason: reasonOf(row, isHead, now),
+    reason: reasonOf(row, isHead, moment),
     // The open attempt is counted whether or not its row in `message` has been written yet.
     attempts: Math.max(row.attempts, row.open_number ?? 0),
     acceptedAt: row.accepted_at,
@@ -119,9 +118,10 @@ export function shownState(row: Pick<MessageRow, 'state' | 'open_sequence'>): Me
   return row.state === 'QUEUED' && row.open_sequence !== null ? 'SENDING' : row.state
 }
 
-function reasonOf(row: MessageRow, isHead: boolean, now: Instant): string | null {
+function reasonOf(row: MessageRow, isHead: boolean, moment: Moment): string | null {
   if (row.state !== 'QUEUED') return row.reason
-  if (row.open_sequence === null && row.connection_state === 'active' && !isHead) return 'behind_others'
+  const isBehind = !isHead && row.open_sequence === null && row.connection_state === 'active'
+  if (isBehind && moment.trouble === null) return 'behind_others'
   const lane: LaneFacts = row
-  return explainLane(lane, now).reason
+  return explainLane(lane, moment).reason
 }

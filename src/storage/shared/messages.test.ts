@@ -6,6 +6,7 @@ import {
   type EngineName,
   NOON,
 } from '../../../test/support/administration-world/open-administration-world.ts'
+import { createLaneViews } from './lane-views/lane-views.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../core/ids.ts'
 import type { MessageFilter, MessageView } from '../../core/ports/administration.ts'
 
@@ -115,6 +116,42 @@ describe.each(ENGINES)('G10: every message that waits says why, on %s', (engine)
     await world.stopService()
 
     assert.deepEqual(await reasons(), ['service_stopped'])
+  })
+
+  it('all say so while nothing can be written, whatever heartbeats and the lane say', async () => {
+    const { id } = await world.accept({ connectionId })
+    await world.accept({ connectionId })
+    await world.lane(connectionId, { reason: 'rate_limited', until: NOON + 1 })
+    const otherId = await world.connection(acme, '15550001001')
+    await world.stopService()
+
+    world.trouble = { since: NOON, cause: 'The disk is full.' }
+
+    const said = { reason: 'storage_unavailable', words: 'The disk is full.', until: null }
+    assert.deepEqual(await reasons(), ['storage_unavailable', 'storage_unavailable'])
+    const story = await world.administration.explainMessage(id)
+    assert.deepEqual([story.laneWait, story.reasonWords], [said, said.words])
+    const connections = await world.administration.listConnections(acme)
+    assert.deepEqual(
+      connections.map(({ reason, reasonWords }) => [reason, reasonWords]),
+      [1, 2].map(() => [said.reason, said.words]),
+    )
+    const lanes = createLaneViews(world.store)
+    const seen = await Promise.all([connectionId, otherId].map((one) => lanes.readLane({ accountId: acme, id: one })))
+    assert.deepEqual(
+      seen.map(({ standsStill }) => standsStill),
+      [1, 2].map(() => ({ ...said, canBeEnded: false })),
+    )
+  })
+
+  it('one that is being sent says so while nothing can be written', async () => {
+    const { sequence } = await world.accept({ connectionId })
+    await world.openAttempt(connectionId, sequence)
+
+    world.trouble = { since: NOON, cause: 'The disk is full.' }
+
+    const [message] = await list()
+    assert.deepEqual([message?.state, message?.reason], ['SENDING', 'storage_unavailable'])
   })
 
   it('one whose worker died says so', async () => {

@@ -4,6 +4,7 @@ import type { Sequence } from '../../core/message/message.ts'
 import type { TimelineKind } from '../../core/message/timeline.ts'
 import { isAtLeast } from '../../core/people/role.ts'
 import type { Actor, PersonActor, PersonRight } from '../../core/ports/administration.ts'
+import type { StorageTrouble } from '../../core/ports/lanes.ts'
 import type { ReasonCode } from '../../core/reasons.ts'
 import { Refusal } from '../../core/refusals.ts'
 import type { Engine } from './engine.ts'
@@ -17,6 +18,8 @@ export interface Store {
   readonly database: Kysely<Tables>
   readonly engine: Engine
   readonly now: () => Instant
+  /** Why nothing can be written at present. Left out where nobody asks why lanes stand still. */
+  readonly findStorageTrouble?: () => Promise<StorageTrouble | null>
 }
 
 /** An open transaction of one change, and who makes it. */

@@ -1,4 +1,5 @@
 import type { ConsoleArea } from '../../core/ports/console/console-areas.ts'
+import type { StorageTrouble } from '../../core/ports/lanes.ts'
 import { Refusal, type RefusalCode } from '../../core/refusals.ts'
 
 /** What the thread of the console is told. */
@@ -9,6 +10,8 @@ export type ToThread =
       readonly area: ConsoleArea
       readonly verb: string
       readonly args: readonly unknown[]
+      /** Why the service can write nothing, at the time of the call. */
+      readonly trouble: StorageTrouble | null
     }
   /** End once all calls before this one are answered. */
   | { readonly kind: 'close' }

@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { beforeEach, describe, it } from 'vitest'
+import { DEFAULT_LANE_POLICY } from '../../core/connection/lane-policy.ts'
+import type { StorageTrouble } from '../../core/ports/lanes.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { packError, unpackError, withBuffers } from './console-messages.ts'
 import { ConsoleThread } from './console-store.ts'
@@ -15,13 +17,15 @@ let folder: string
 let path: string
 let troubles: unknown[]
 let thread: ConsoleThread
+let trouble: StorageTrouble | null
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'nuncio-console-'))
   path = join(folder, 'nuncio.db')
   troubles = []
   openAdministration(path, { create: true, now: () => 1 }).close()
-  thread = new ConsoleThread({ path, onTrouble: (error) => troubles.push(error) })
+  trouble = null
+  thread = new ConsoleThread({ path, findTrouble: () => trouble, onTrouble: (error) => troubles.push(error) })
   return async () => {
     await thread.close()
     await rm(folder, { recursive: true })
@@ -50,6 +54,20 @@ describe('the thread of the console', () => {
       assert.match(String(error), /knows no people.gone/)
       return true
     })
+  })
+
+  it('G10: explains lanes by what the service itself says of its storage', async () => {
+    const { administration, lanes } = thread.store
+    const { id: accountId } = await administration.createAccount('Acme', 'test')
+    const wanted = { accountId, number: '15550001000', channel: 'sandbox', policy: DEFAULT_LANE_POLICY, channelSettings: {} }
+    const { id } = await administration.addConnection(wanted, 'test')
+    const before = await lanes.readLane({ accountId, id })
+
+    trouble = { since: 1, cause: 'The disk is full.' }
+    const after = await lanes.readLane({ accountId, id })
+
+    assert.equal(before.standsStill, null)
+    assert.deepEqual([after.standsStill?.reason, after.standsStill?.words], ['storage_unavailable', 'The disk is full.'])
   })
 
   it('takes and gives bytes as Buffers', async () => {
@@ -94,7 +112,7 @@ describe('the thread of the console', () => {
   })
 
   it('ends when nobody asks for a while, and begins again with the next call', async () => {
-    const brief = new ConsoleThread({ path, onTrouble: (error) => troubles.push(error), endsAfterIdleMs: 50 })
+    const brief = new ConsoleThread({ path, findTrouble: () => null, onTrouble: (error) => troubles.push(error), endsAfterIdleMs: 50 })
     await brief.store.administration.createAccount('Acme', 'test')
     await pause(300)
 
@@ -108,7 +126,7 @@ describe('the thread of the console', () => {
 
   it('says why it cannot begin, and begins when it can', async () => {
     const elsewhere = join(folder, 'later.db')
-    const early = new ConsoleThread({ path: elsewhere, onTrouble: (error) => troubles.push(error) })
+    const early = new ConsoleThread({ path: elsewhere, findTrouble: () => null, onTrouble: (error) => troubles.push(error) })
 
     await assert.rejects(early.store.administration.listAccounts(), (error) => {
       assert.ok(error instanceof Refusal)
@@ -133,7 +151,7 @@ describe('the thread of the console', () => {
   it('is waited for after it was let go of, by a process that has nothing else to do', async () => {
     const script = `
       import { ConsoleThread } from ${JSON.stringify(new URL('console-store.ts', import.meta.url).href)}
-      const thread = new ConsoleThread({ path: process.argv[2], onTrouble: () => {} })
+      const thread = new ConsoleThread({ path: process.argv[2], findTrouble: () => null, onTrouble: () => {} })
       await thread.store.administration.listAccounts()
       thread.rest()
       await thread.close()
@@ -146,7 +164,7 @@ describe('the thread of the console', () => {
   })
 
   it('can be closed before it has begun', async () => {
-    await new ConsoleThread({ path, onTrouble: () => {} }).close()
+    await new ConsoleThread({ path, findTrouble: () => null, onTrouble: () => {} }).close()
   })
 })
 

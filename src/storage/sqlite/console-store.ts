@@ -1,10 +1,13 @@
 import { Worker } from 'node:worker_threads'
 import { CONSOLE_AREAS, type ConsoleArea } from '../../core/ports/console/console-areas.ts'
 import type { ConsoleStore } from '../../core/ports/console/console-store.ts'
+import type { StorageTrouble } from '../../core/ports/lanes.ts'
 import { type FromThread, type ToThread, unpackError, withBuffers } from './console-messages.ts'
 
 export interface ConsoleThreadOptions {
   readonly path: string
+  /** Why the service itself can write nothing at present. */
+  readonly findTrouble: () => StorageTrouble | null
   /** What went wrong in the background, or with the thread itself; it goes on by itself. */
   readonly onTrouble: (error: unknown) => void
   /** Five minutes when left out; for tests. */
@@ -107,7 +110,7 @@ export class ConsoleThread {
       this.#open.set(call, { resolve, reject })
       this.#worker?.ref()
       try {
-        this.#post({ kind: 'call', call, area, verb, args })
+        this.#post({ kind: 'call', call, area, verb, args, trouble: this.#options.findTrouble() })
       } catch (error) {
         // What cannot be cloned cannot be said.
         this.#open.delete(call)

@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
+import type { StorageTrouble } from '../../core/ports/lanes.ts'
 import { type FromThread, packError, type ToThread, withBuffers } from './console-messages.ts'
 import { openConsoleDatabase } from './open-console-database.ts'
 
@@ -16,7 +17,8 @@ function tell(message: FromThread): void {
 try {
   const { path } = workerData as { readonly path: string }
   const onTrouble = (error: unknown) => tell({ kind: 'trouble', thrown: packError(error) })
-  const { store, close } = openConsoleDatabase(path, onTrouble)
+  let trouble: StorageTrouble | null = null
+  const { store, close } = openConsoleDatabase(path, { findTrouble: () => trouble, onTrouble })
   const open = new Set<Promise<void>>()
 
   port.on('message', (message: ToThread) => {
@@ -26,6 +28,7 @@ try {
         .finally(() => port.close())
       return
     }
+    trouble = message.trouble
     const answered = answer(message).finally(() => open.delete(answered))
     open.add(answered)
   })

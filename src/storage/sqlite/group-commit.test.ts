@@ -5,8 +5,10 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, describe, it } from 'vitest'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
+import { StorageHealth } from '../shared/storage-health.ts'
 import { GroupCommit, type Participant } from './group-commit.ts'
 
+const NOW = Date.UTC(2026, 0, 1)
 const folders: string[] = []
 
 afterEach(() => {
@@ -106,18 +108,20 @@ describe('the group commit', () => {
 })
 
 describe('the group commit in trouble', () => {
-  it('G11: refuses on a full disk as certainly not written, and goes on once there is room', async () => {
-    const { commits, database, count, broken } = createCommits()
+  it('G11: refuses on a full disk as certainly not written, says why, and goes on once there is room', async () => {
+    const { commits, database, count, broken, health } = createCommits()
     const { page_count: pages } = database.prepare('pragma page_count').get() as { page_count: number }
     database.exec(`pragma max_page_count = ${pages}`)
     const insertLong = database.prepare('insert into entry (id, text) values (?, ?)')
     const long = () => insertLong.run(1, 'x'.repeat(100_000))
 
     const refusal = await commits.submit(long).catch((error: unknown) => error)
+    const trouble = health.trouble
     database.exec('pragma max_page_count = 100000')
     await commits.submit(long)
 
     assert.ok(refusal instanceof StorageUnavailable && !refusal.unknown)
+    assert.deepEqual(trouble, { since: NOW, cause: 'The disk is full.' })
     assert.deepEqual([broken, count()], [[], 1])
   })
 
@@ -146,16 +150,6 @@ describe('the group commit in trouble', () => {
 
     assert.ok(refusal instanceof StorageUnavailable && !refusal.unknown)
   })
-
-  it('tells since when something was last refused', async () => {
-    const { commits, database, insert } = createCommits()
-    const before = commits.msSinceRefusal
-    database.close()
-    await commits.submit(() => insert(1)).catch(() => {})
-
-    assert.equal(before, Number.POSITIVE_INFINITY)
-    assert.ok(commits.msSinceRefusal < 5_000)
-  })
 })
 
 function createCommits() {
@@ -166,7 +160,8 @@ function createCommits() {
   database.exec('pragma journal_mode = wal; create table entry (id integer primary key, text text) strict')
   const other = new DatabaseSync(path, { timeout: 0 })
   const broken: unknown[] = []
-  const commits = new GroupCommit(database, (error) => broken.push(error))
+  const health = new StorageHealth({ now: () => NOW, monotonic: () => 0 })
+  const commits = new GroupCommit(database, health, (error) => broken.push(error))
   const told: string[] = []
   const participant: Participant = {
     begin: () => told.push('begin'),
@@ -181,5 +176,5 @@ function createCommits() {
   }
   const counting = other.prepare('select count(*) as entries from entry')
   const count = () => (counting.get() as { entries: number }).entries
-  return { commits, database, other, broken, told, insert, count }
+  return { commits, health, database, other, broken, told, insert, count }
 }

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
-import { type StorageTrouble, storageTrouble } from './sqlite-errors.ts'
+import type { StorageHealth } from '../shared/storage-health.ts'
+import { storageTrouble, whyNotWritten } from './sqlite-errors.ts'
 
 // A commit costs one flush of the disk whatever it holds, so more per commit is cheaper for all; but everybody in it
 // waits for its last row. At a few microseconds a row this bounds that wait to a few milliseconds.
@@ -42,23 +43,19 @@ export class GroupCommit {
   readonly #database: DatabaseSync
   readonly #participants: Participant[] = []
   readonly #onBroken: (error: unknown) => void
+  readonly #health: StorageHealth
   #queue: Job[] = []
   #scheduled = false
   #busySince: number | null = null
   #broken: Error | null = null
-  #refusedMonotonic = Number.NEGATIVE_INFINITY
 
-  constructor(database: DatabaseSync, onBroken: (error: unknown) => void) {
+  constructor(database: DatabaseSync, health: StorageHealth, onBroken: (error: unknown) => void) {
     this.#database = database
+    this.#health = health
     this.#begin = database.prepare('begin immediate')
     this.#commit = database.prepare('commit')
     this.#rollback = database.prepare('rollback')
     this.#onBroken = onBroken
-  }
-
-  /** Milliseconds since something could last not be committed; infinite if that never happened. */
-  get msSinceRefusal(): number {
-    return performance.now() - this.#refusedMonotonic
   }
 
   join(participant: Participant): void {
@@ -120,6 +117,7 @@ export class GroupCommit {
       return true
     }
     const tookMs = performance.now() - started
+    this.#health.wrote()
     for (const participant of this.#participants) participant.committed(tookMs, jobs.length)
     for (let i = 0; i < jobs.length; i++) jobs[i]?.resolve(results[i] as never)
     return true
@@ -172,18 +170,12 @@ export class GroupCommit {
 
   /** `unknown`: the commit itself failed, and what was written may yet be found after a restart. */
   #refuse(jobs: readonly Job[], error: unknown, unknown: boolean): void {
-    const trouble: StorageTrouble | null = storageTrouble(error)
-    if (trouble === 'broken' || unknown) this.#break(error)
-    this.#reject(
-      jobs,
-      new StorageUnavailable(trouble === 'full' ? 'the disk is full' : 'the database cannot be written', unknown, {
-        cause: error,
-      }),
-    )
+    if (storageTrouble(error) === 'broken' || unknown) this.#break(error)
+    this.#reject(jobs, new StorageUnavailable(whyNotWritten(error), unknown, { cause: error }))
   }
 
-  #reject(jobs: readonly Job[], error: unknown): void {
-    this.#refusedMonotonic = performance.now()
+  #reject(jobs: readonly Job[], error: StorageUnavailable): void {
+    this.#health.failed(error)
     for (const job of jobs) job.reject(error)
   }
 

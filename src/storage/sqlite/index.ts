@@ -11,6 +11,7 @@ import type { KeyFacts } from '../../core/ports/secrets.ts'
 import type { Watch } from '../../core/ports/watch.ts'
 import { RemembranceFile } from '../shared/remembrance.ts'
 import { KEY_FACTS, toKeyFacts } from '../shared/secrets/key-facts.ts'
+import { StorageHealth } from '../shared/storage-health.ts'
 import { createWatch } from '../shared/watch/create-watch.ts'
 import { toWorkerRow, type WorkerFacts } from '../shared/workers.ts'
 import { type IntakeLimits, SqliteIntake } from './accept.ts'
@@ -46,7 +47,6 @@ const SWEEP_EVERY_MS = 60_000
 const REMEMBER_EVERY_MS = 5_000
 // Time enough for a person to see in `nuncio workers` who is gone.
 const DEAD_WORKERS_KEPT_MS = 3_600_000
-const TROUBLE_REMEMBERED_MS = 3_000
 const PROBE = 'probe'
 const COUNT_PAUSED = `select count(*) as paused from connection where state = 'paused'`
 
@@ -92,6 +92,7 @@ export class SqliteStorage {
   readonly retention: SqliteRetention
   readonly clock: Clock
   readonly pollEveryMs = POLL_EVERY_MS
+  readonly health: StorageHealth
   readonly #counts: WaitingCounts
   readonly #onTrouble: (error: unknown) => void
   readonly #worker: WorkerFacts | null
@@ -119,7 +120,10 @@ export class SqliteStorage {
     this.clock = options.clock
     this.#onTrouble = options.onTrouble
     this.#worker = options.worker ?? null
-    this.#commits = new GroupCommit(database, (error) => options.onBroken(translateOpenError(error, options.path)))
+    this.health = new StorageHealth(options.clock)
+    this.#commits = new GroupCommit(database, this.health, (error) =>
+      options.onBroken(translateOpenError(error, options.path)),
+    )
     if (options.path !== ':memory:')
       this.#memory = new DatabaseMemory(database, RemembranceFile.in(dirname(options.path)))
     const { onCommit } = options
@@ -261,7 +265,7 @@ export class SqliteStorage {
         this.database.prepare('insert into worker (id, heartbeat_until) values (?, 0)').run(PROBE)
         this.database.prepare('delete from worker where id = ?').run(PROBE)
       })
-      return this.#commits.msSinceRefusal > TROUBLE_REMEMBERED_MS
+      return this.health.trouble === null
     } catch (error) {
       if (error instanceof StorageUnavailable) return false
       throw error

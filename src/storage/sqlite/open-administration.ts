@@ -1,16 +1,21 @@
+import { closeSync, fsyncSync, openSync, unlinkSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { Kysely } from 'kysely'
 import type { Instant } from '../../core/ids.ts'
 import type { Administration } from '../../core/ports/administration.ts'
+import type { StorageTrouble } from '../../core/ports/lanes.ts'
 import type { SecretStore } from '../../core/ports/secrets.ts'
 import { createAdministration } from '../shared/administration.ts'
 import { listChannelMemory, type RememberedEntry, type WantedMemory } from '../shared/list-channel-memory.ts'
 import { createSecretStore } from '../shared/secrets/secret-store.ts'
+import { toStorageTrouble } from '../shared/storage-health.ts'
 import type { Store } from '../shared/store.ts'
 import type { Tables } from '../shared/tables.ts'
 import { sqliteEngine } from './administration-engine.ts'
 import { createSqliteDialect } from './kysely-dialect.ts'
 import { noteStates } from './notice-trigger.ts'
 import { type OpenOptions, openDatabase, versionOf } from './open-database.ts'
+import { whyNotWritten } from './sqlite-errors.ts'
 
 export interface OpenAdministration {
   readonly administration: Administration
@@ -35,7 +40,12 @@ export function openAdministration(
   const database = openDatabase(path, { ...options, create })
   noteStates(database, now)
   const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(database) })
-  const store = { database: kysely, engine: sqliteEngine, now }
+  const store: Store = {
+    database: kysely,
+    engine: sqliteEngine,
+    now,
+    findStorageTrouble: async () => tryToWrite(dirname(path)),
+  }
   return {
     administration: createAdministration(store),
     store,
@@ -48,5 +58,31 @@ export function openAdministration(
     close() {
       if (database.isOpen) database.close()
     },
+  }
+}
+
+// As much as the largest message.
+const TRIED = Buffer.alloc(64 * 1_024)
+const TROUBLES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'])
+
+/**
+ * A service that cannot write cannot leave word of it either, so a visitor tries by itself: beside the database, where no
+ * lock is in the way. What this user may not do says nothing of the service.
+ */
+function tryToWrite(folder: string): StorageTrouble | null {
+  try {
+    const path = join(folder, `.tried-${process.pid}`)
+    const file = openSync(path, 'wx', 0o600)
+    try {
+      unlinkSync(path)
+      writeSync(file, TRIED)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+    return null
+  } catch (error) {
+    const isTrouble = error instanceof Error && 'code' in error && TROUBLES.has(error.code)
+    return isTrouble ? toStorageTrouble(whyNotWritten(error), null) : null
   }
 }

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
 import type { ConsoleStore } from '../../core/ports/console/console-store.ts'
+import type { StorageTrouble } from '../../core/ports/lanes.ts'
 import { createConsoleStore } from '../shared/console-store.ts'
 import type { Tables } from '../shared/tables.ts'
 import { sqliteEngine } from './administration-engine.ts'
@@ -15,14 +16,22 @@ const CACHE_KB = 16_384
 /** Opens the database beside a running service, for as long as the console is served. */
 export function openConsoleDatabase(
   path: string,
-  onTrouble: (error: unknown) => void,
+  {
+    findTrouble,
+    onTrouble,
+  }: { readonly findTrouble: () => StorageTrouble | null; readonly onTrouble: (error: unknown) => void },
 ): { readonly store: ConsoleStore; readonly close: () => Promise<void> } {
   const database = openDatabase(path, { create: false })
   database.exec(`pragma cache_size = -${CACHE_KB}`)
   noteStates(database, () => Date.now())
   const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(database) })
   const { store, start, stop } = createConsoleStore(
-    { database: kysely, engine: sqliteEngine, now: () => Date.now() },
+    {
+      database: kysely,
+      engine: sqliteEngine,
+      now: () => Date.now(),
+      findStorageTrouble: async () => findTrouble(),
+    },
     { look: async () => lookAt(database), onTrouble },
   )
   start()

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'vitest'
+import { systemClock } from '../../app/system-clock.ts'
 import { runSweep } from '../../core/retention/run-sweep.ts'
+import { StorageHealth } from '../shared/storage-health.ts'
 import { GroupCommit } from './group-commit.ts'
 import { openDatabase } from './open-database.ts'
 import { SqliteRetention } from './retention.ts'
@@ -26,7 +28,7 @@ beforeEach(() => {
   database = openDatabase(':memory:', { create: true })
   fill()
   transactions = []
-  commits = new GroupCommit(database, () => {})
+  commits = new GroupCommit(database, new StorageHealth(systemClock), () => {})
   commits.join({
     begin: () => void transactions.push({ steps: 0, rows: 0, writers: 0 }),
     committed: () => {},

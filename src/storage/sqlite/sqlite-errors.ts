@@ -52,6 +52,19 @@ export function storageTrouble(error: unknown): StorageTrouble | null {
   }
 }
 
+/** The same for people, in half a sentence. */
+export function whyNotWritten(error: unknown): string {
+  const code = (resultCode(error) ?? 0) & 0xff
+  const systemCode = systemCodeOf(error)
+  if (storageTrouble(error) === 'full' || (systemCode !== null && NO_ROOM.includes(systemCode)))
+    return 'the disk is full'
+  if (storageTrouble(error) === 'busy') return 'another program holds the database'
+  if (code === CODES.readOnly || systemCode === 'EROFS') return 'the disk is mounted read-only'
+  if (code === CODES.ioError || systemCode === 'EIO') return 'the disk reported an error'
+  if (code === CODES.corrupt || code === CODES.notADatabase) return 'the database is damaged'
+  return 'the database cannot be written'
+}
+
 /** Whether it is about what was being written, where one file is read into another: no room, or no right. */
 export function isOfWriting(error: unknown): boolean {
   const code = resultCode(error)

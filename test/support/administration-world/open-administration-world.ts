@@ -2,6 +2,8 @@ import { crc32 } from 'node:zlib'
 import { DEFAULT_LANE_POLICY } from '../../../src/core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../../src/core/ids.ts'
 import type { Administration } from '../../../src/core/ports/administration.ts'
+import type { StorageTrouble } from '../../../src/core/ports/lanes.ts'
+import { createAdministration } from '../../../src/storage/shared/administration.ts'
 import type { Store } from '../../../src/storage/shared/store.ts'
 import { openPostgresWorldDatabase } from './postgres-world-database.ts'
 import { openSqliteWorldDatabase } from './sqlite-world-database.ts'
@@ -27,6 +29,8 @@ export interface AcceptedMessage {
 /** Administration over a database of its own, with what the service would have written beside it. */
 export class AdministrationWorld {
   now = NOON
+  /** Why nothing can be written. */
+  trouble: StorageTrouble | null = null
   #database: WorldDatabase | null = null
   #made = 0
 
@@ -47,11 +51,11 @@ export class AdministrationWorld {
   }
 
   get administration(): Administration {
-    return this.database.administration
+    return createAdministration(this.store)
   }
 
   get store(): Store {
-    return this.database.store
+    return { ...this.database.store, findStorageTrouble: async () => this.trouble }
   }
 
   /** As after the service has ended in order. */

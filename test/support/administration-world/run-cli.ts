@@ -119,6 +119,7 @@ export class CliWorld extends AdministrationWorld {
       lanes: createLaneViews(this.store),
       blockLists,
       alarms: createAlarms(this.store),
+      findStorageTrouble: async () => this.trouble,
       recipientEntries,
       recipientData: createRecipientData({
         store: this.store,

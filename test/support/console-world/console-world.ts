@@ -177,6 +177,7 @@ export class ConsoleWorld extends AdministrationWorld {
       intake: null,
       console: {
         store,
+        findStorageTrouble: () => null,
         randomBytes,
         secrets: testSecrets(),
         channels: CHANNELS,

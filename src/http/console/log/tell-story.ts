@@ -80,14 +80,16 @@ function copiedText({ message }: LogStory): string {
 
 function refusedSentence({ entry }: LogStory): string {
   const [first, ...others] = entry.errors
-  if (entry.summed) return `${summedText(entry.summed)} ${first?.message ?? ''}`.trim()
+  if (entry.summed) return `${summedText(entry.status, entry.summed)} ${first?.message ?? ''}`.trim()
   const more = others.length === 0 ? '' : ` And ${others.length} more.`
   return `Refused, so no message was made. ${first?.message ?? ''}${more}`.trim()
 }
 
-function summedText({ requests }: NonNullable<LogStory['entry']['summed']>): string {
+function summedText(status: number | null, { requests }: NonNullable<LogStory['entry']['summed']>): string {
   const which = requests === 1 ? '1 request was' : `${requests.toLocaleString('en')} requests were`
-  return `${which} refused like this, and not listed one by one: the account was refused more within an hour than is kept. What was wrong first:`
+  const why =
+    status === 503 ? 'nothing could be written at that time' : 'the account was refused more within an hour than is kept'
+  return `${which} refused like this, and not listed one by one: ${why}. What was wrong first:`
 }
 
 /** Why it stands so, is said beside it. */
@@ -102,7 +104,9 @@ function becameSentence({ message, timeline, position }: NonNullable<LogStory['m
     case 'QUEUED':
       return position !== null && position > 1 ? `It waits at position ${position} of its lane.` : 'It waits.'
     case 'SENDING':
-      return 'It is being handed over right now.'
+      return message.reason === 'storage_unavailable'
+        ? 'It was being handed over. What became of it can be stored only when there is room again.'
+        : 'It is being handed over right now.'
     case 'PUBLISHED':
       return message.reason === 'says_arrived' ? 'A person said that it arrived.' : `${taken}.`
     case 'DELIVERED':

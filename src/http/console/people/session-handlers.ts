@@ -26,6 +26,9 @@ function ownSessionHandlers(parts: PeopleParts): OwnSessionHandlers {
       takeSessionCookie(visit.reply, parts)
       return DONE
     },
+    async readStorage() {
+      return { trouble: parts.findStorageTrouble() }
+    },
     async sessionState(_, { request }) {
       const sha256 = sessionHashOf(request, parts)
       return { isSignedIn: sha256 !== null && (await sessions.find(sha256)) !== null }

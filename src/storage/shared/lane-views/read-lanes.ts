@@ -7,7 +7,7 @@ import { Refusal } from '../../../core/refusals.ts'
 import { toLink } from '../connections.ts'
 import type { Standing } from '../engine.ts'
 import { LANE_FACTS } from '../lane-facts.ts'
-import { whyStandsStill } from '../lane-reason.ts'
+import { type Moment, momentOf, whyStandsStill } from '../lane-reason.ts'
 import { type Reader, type Reading, type Store, snapshot } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import { mayBeEnded } from './endable-waits.ts'
@@ -24,10 +24,11 @@ interface Effort {
 const IN_LIST: Effort = { counted: 1_000, rowsBack: 300 }
 const ALONE: Effort = { counted: 10_000, rowsBack: 3_000 }
 
-export function listLanes(
+export async function listLanes(
   store: Store,
   { accountId, find, after }: Parameters<LaneViews['listLanes']>[0],
 ): ReturnType<LaneViews['listLanes']> {
+  const moment = await momentOf(store)
   return snapshot(store, async (tables) => {
     const rows = await selectLanes(tables, accountId)
       .where('c.number', '>', after ?? '')
@@ -36,16 +37,17 @@ export function listLanes(
       .limit(PAGE + 1)
       .execute()
     const page = rows.slice(0, PAGE)
-    const items = await toOverviews({ tables, engine: store.engine }, page, { now: store.now(), ...IN_LIST })
+    const items = await toOverviews({ tables, engine: store.engine }, page, { ...moment, ...IN_LIST })
     return { items, next: rows.length > PAGE ? (page.at(-1)?.number ?? null) : null }
   })
 }
 
-export function readLane(store: Store, { accountId, id }: OfConnection): Promise<LaneOverview> {
+export async function readLane(store: Store, { accountId, id }: OfConnection): Promise<LaneOverview> {
+  const moment = await momentOf(store)
   return snapshot(store, async (tables) => {
     const rows = await selectLanes(tables, accountId).where('c.id', '=', id).execute()
     const reading = { tables, engine: store.engine }
-    const [lane] = await toOverviews(reading, rows, { now: store.now(), ...ALONE })
+    const [lane] = await toOverviews(reading, rows, { ...moment, ...ALONE })
     if (!lane) throw connectionUnknown()
     return lane
   })
@@ -92,7 +94,7 @@ interface Head {
 async function toOverviews(
   reading: Reading,
   rows: readonly LaneRow[],
-  { now, counted, rowsBack }: Effort & { readonly now: Instant },
+  { now, trouble, counted, rowsBack }: Effort & Moment,
 ): Promise<LaneOverview[]> {
   const [first] = rows
   if (!first) return []
@@ -108,7 +110,7 @@ async function toOverviews(
   return rows.map((row) => {
     const standing = standings.get(row.id) ?? { waiting: 0, head: null }
     const head = heads.get(standing.head ?? -1)
-    const still = whyStandsStill({ ...row, head_media: head?.media ?? null }, standing.waiting, now)
+    const still = whyStandsStill({ ...row, head_media: head?.media ?? null }, standing.waiting, { now, trouble })
     return {
       id: row.id,
       number: row.number,

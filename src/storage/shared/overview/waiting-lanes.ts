@@ -3,7 +3,7 @@ import type { AccountId, Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { OverviewView, WaitingLane } from '../../../core/ports/console/overview.ts'
 import { LANE_FACTS } from '../lane-facts.ts'
-import { whyStandsStill } from '../lane-reason.ts'
+import { momentOf, whyStandsStill } from '../lane-reason.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import { ALL_CONNECTIONS } from './hour-tally.ts'
@@ -24,6 +24,7 @@ type Waiting = Pick<OverviewView, 'waiting' | 'lanes' | 'furtherLanes'> & {
  */
 export async function readWaiting(store: Store, accountId: AccountId, now: Instant): Promise<Waiting> {
   const aside = await store.engine.overview.findNotEntered(store.database, accountId)
+  const moment = { ...(await momentOf(store)), now }
   const newest = new Map(aside.map((lane) => [lane.connectionId, lane]))
   const lanes: WaitingLane[] = []
   let head: Sequence | null = null
@@ -32,7 +33,7 @@ export async function readWaiting(store: Store, accountId: AccountId, now: Insta
     const oldestAt = row.oldest_entered_at ?? behind?.oldestAt ?? null
     if (oldestAt === null) continue
     head = Math.max(head ?? 0, row.entered_head ?? behind?.head ?? 0)
-    const still = whyStandsStill(row, behind?.count ?? 1, now)
+    const still = whyStandsStill(row, behind?.count ?? 1, moment)
     lanes.push({
       connectionId: row.id,
       number: row.number,

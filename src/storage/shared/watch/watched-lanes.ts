@@ -66,7 +66,8 @@ function selectLanes({ headOfC, unfinished }: WatchDatabase): string {
 }
 
 function toLane(row: LaneRow, now: Instant): WatchedLane {
-  const explained = explainLane(row, now)
+  // While nothing can be written, what is found cannot be kept either.
+  const explained = explainLane(row, { now, trouble: null })
   return {
     connectionId: row.id,
     accountId: row.account_id,

@@ -1,0 +1,28 @@
+import { Alert, Text } from '@mantine/core'
+import { TriangleAlert } from 'lucide-react'
+import { useAsk } from '../api/queries.ts'
+import { TimeAgo } from './time-ago.tsx'
+
+const ASK_EVERY_MS = 5_000
+
+/** On every page while the service can write nothing. The service answers this without its database. */
+export function StorageBanner() {
+  const { data } = useAsk('readStorage', {}, { everyMs: ASK_EVERY_MS })
+  if (!data?.trouble) return null
+  const { cause, since } = data.trouble
+  return (
+    <Alert
+      color="red"
+      variant="filled"
+      icon={<TriangleAlert aria-hidden />}
+      title="Nothing can be accepted or sent"
+      role="alert"
+      data-storage-banner
+    >
+      <Text size="sm" component="div">
+        {cause} {since === null ? null : <>It has been so since <TimeAgo at={since} />. </>}
+        Ask the person who runs Nuncio to make room on the disk or to repair the database. Sending goes on by itself.
+      </Text>
+    </Alert>
+  )
+}
