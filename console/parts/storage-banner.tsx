@@ -20,7 +20,12 @@ export function StorageBanner() {
       data-storage-banner
     >
       <Text size="sm" component="div">
-        {cause} {since === null ? null : <>It has been so since <TimeAgo at={since} />. </>}
+        {cause}{' '}
+        {since === null ? null : (
+          <>
+            It has been so since <TimeAgo at={since} />.{' '}
+          </>
+        )}
         Ask the person who runs Nuncio to make room on the disk or to repair the database. Sending goes on by itself.
       </Text>
     </Alert>

@@ -35,7 +35,9 @@ export async function createNotifying({
 }: NotifyingParts): Promise<Notifying> {
   const { createGuardedPost } = await import('../media/create-guarded-post.ts')
   const { Deliverer } = await import('../notify/deliverer.ts')
-  const opened = console ?? (await openConsoleStore(settings, {
+  const opened =
+    console ??
+    (await openConsoleStore(settings, {
       now: () => storage.clock.now(),
       findTrouble: () => storage.health.trouble,
       onTrouble,

@@ -23,7 +23,15 @@ export interface WatchingParts {
 }
 
 /** The watchdog of one process. Each has one, whatever its roles: of all of them one watches the database. */
-export function createWatchdog({ settings, worker, storage, channels, journal, countRefused, onLooked }: WatchingParts): Watchdog {
+export function createWatchdog({
+  settings,
+  worker,
+  storage,
+  channels,
+  journal,
+  countRefused,
+  onLooked,
+}: WatchingParts): Watchdog {
   const { watch, clock, health } = storage
   let refusedBefore = 0
   return new Watchdog({

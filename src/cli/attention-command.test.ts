@@ -65,7 +65,10 @@ describe.each(ENGINES)('the alarms in attention, on %s', (engine) => {
     assert.deepEqual([healthy['storage'], healthy['running']], [null, true])
     assert.deepEqual([fresh['storage'], fresh['running']], [{ cause: 'The disk is full.' }, true])
     assert.deepEqual([silent['storage'], silent['running']], [{ cause: 'The disk is full.' }, null])
-    assert.match(stdout, /^The disk is full. Nothing can be accepted or sent, because nothing can be written. Make room/)
+    assert.match(
+      stdout,
+      /^The disk is full. Nothing can be accepted or sent, because nothing can be written. Make room/,
+    )
     assert.match(stdout, /15550001000 \(Acme\): 1 waiting.*nothing can be written. \(“The disk is full.”\) → Make room/)
     assert.doesNotMatch(stdout, /No service|npm start|Nothing wants/)
     assert.equal(check.code, 1)

@@ -26,7 +26,10 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
     .description(
       'show everything that wants a person: that nothing can be written, that no service is running, alarms of the watchdog, that all lanes are held, unconfirmed messages, lanes that stand still and why, tokens about to expire, webhooks that were disabled by themselves',
     )
-    .option('--check', 'exit with 1 when nothing can be written, no service is running or a critical alarm is open, for a scheduled job')
+    .option(
+      '--check',
+      'exit with 1 when nothing can be written, no service is running or a critical alarm is open, for a scheduled job',
+    )
     .withAccount('only what concerns this account')
     .withJson('{storage, running, alarms, hold, unconfirmed, lanes, tokens, webhooks}')
     .withExamples('nuncio attention', 'nuncio attention --json', 'nuncio attention --check')
@@ -59,7 +62,9 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
           })
         }
         const retention = waitInWords(await administration.readSweep(), now)
-        await cli.say(inWords({ storage, isRunning, alarms, hold, retention, unconfirmed, lanes, tokens, disabled }, now))
+        await cli.say(
+          inWords({ storage, isRunning, alarms, hold, retention, unconfirmed, lanes, tokens, disabled }, now),
+        )
       }),
     )
 }

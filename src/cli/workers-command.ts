@@ -17,8 +17,7 @@ export function addWorkersCommand(program: NuncioCommand, cli: Cli): void {
     .action((options: CommonOptions & { readonly lanes?: boolean }) =>
       cli.withAdministration(async ({ administration, findStorageTrouble }) => {
         const trouble = await findStorageTrouble()
-        if (trouble)
-          cli.warn(`${trouble.cause} So nobody can write a heartbeat: who is shown as gone may be alive.`)
+        if (trouble) cli.warn(`${trouble.cause} So nobody can write a heartbeat: who is shown as gone may be alive.`)
         if (options.lanes) await showLanes(cli, await administration.listHeldLanes(), options.json ?? false)
         else await showWorkers(cli, await administration.listWorkers(), options.json ?? false)
       }),

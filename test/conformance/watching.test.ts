@@ -9,7 +9,7 @@ import type { OpenAlarm } from '../../src/core/watchdog/alarm.ts'
 import { announceAlarms } from '../../src/core/watchdog/announce-alarms.ts'
 import type { DiskRoom } from '../../src/core/watchdog/judge-disk.ts'
 import { tellAlarm } from '../../src/core/watchdog/tell-alarm.ts'
-import { Watchdog, type WatchState } from '../../src/core/watchdog/watchdog.ts'
+import { Watchdog, type WatchdogParts, type WatchState } from '../../src/core/watchdog/watchdog.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
 import { newPostgresWorld } from './postgres-world.ts'
 import { newSqliteWorld } from './sqlite-world.ts'
@@ -45,6 +45,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
   let told: JournalEvent[]
   let state: WatchState | null
   let disks: DiskRoom[]
+  let outages: ReturnType<WatchdogParts['takeOutage']>[]
   let watchdog: Watchdog
 
   beforeEach(async () => {
@@ -52,6 +53,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     told = []
     state = null
     disks = []
+    outages = []
     watchdog = newWatchdog()
     return () => world.close()
   })
@@ -59,7 +61,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
   function newWatchdog(watch: Watch = world.watch, watcher: WorkerId = ANNA): Watchdog {
     return new Watchdog({
       pid: 7,
-      takeOutage: () => null,
+      takeOutage: () => outages.shift() ?? null,
       watch,
       watcher,
       host: 'here',
@@ -366,6 +368,44 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
       '',
     ])
     assert.deepEqual(said(), ['alarm.raised disk_filling', 'alarm.raised disk_filling', 'alarm.cleared disk_filling'])
+  })
+
+  it('G11: tells for an hour of a time in which nothing could be written, if it was long or cost anybody a request', async () => {
+    const ended = (lastedMs: number, refused: number) => {
+      const until = world.clock.now()
+      return { since: until - lastedMs, until, cause: 'The disk is full.', refused }
+    }
+    const short = ended(SECOND_MS, 0)
+    outages = [short, ended(MINUTE_MS, 17)]
+    const afterShort = await watchFor(15 * SECOND_MS)
+
+    const [alarm, ...others] = await watchFor(50 * MINUTE_MS)
+    const sentence = alarm && tellAlarm(alarm, world.clock.now()).cause
+    const later = await watchFor(20 * MINUTE_MS)
+
+    assert.deepEqual(afterShort, [])
+    assert.deepEqual([alarm?.kind, alarm?.object, others], ['storage_unavailable', 'here:7', []])
+    assert.match(
+      sentence ?? '',
+      /^Nothing could be written for 1 min, until 50 min ago .here, process 7.: The disk is full. 17 requests were refused/,
+    )
+    assert.deepEqual(later, [])
+  })
+
+  it('tells of that once it can be written', async () => {
+    outages = [{ since: 0, until: 1, cause: 'The disk is full.', refused: 1 }]
+    let isFull = true
+    const failing: Watch = {
+      ...world.watch,
+      raiseAlarms: (...given) => (isFull ? Promise.reject(new Error('full')) : world.watch.raiseAlarms(...given)),
+    }
+    watchdog = newWatchdog(failing)
+    await assert.rejects(watchdog.look())
+
+    isFull = false
+    const found = await watchFor(15 * SECOND_MS)
+
+    assert.deepEqual(kinds(found), ['storage_unavailable'])
   })
 
   it('tells that a limit is near before anything is refused', async () => {

@@ -91,6 +91,32 @@ describe('a look that counts all that waits', () => {
   })
 })
 
+describe('a look after a time in which none was possible', () => {
+  it('blames no lane that stands as it stood before', async () => {
+    const { watch, watchdog, clock, raised } = watching({ lanes: 0 })
+    watch.readLanes = async () => [
+      { ...pausedLane('con_1' as ConnectionId, clock.now()), state: 'active', reason: 'due' },
+    ]
+    let isFull = false
+    watch.readInstallation = async () => {
+      if (isFull) throw new Error('The disk is full')
+      return { hold: null, dispatchesUntil: null, hasConnections: false }
+    }
+    watchdog.start()
+    await clock.pass(1)
+
+    isFull = true
+    await clock.pass(300_000)
+    isFull = false
+    await clock.pass(30_000)
+    const soon = [...raised]
+    await clock.pass(60_000)
+
+    assert.deepEqual([soon, raised[0]], [[], 'lane_stalled'])
+    await watchdog.stop()
+  })
+})
+
 /** More waits than can be counted in one look, and each part takes so long. */
 function counting({ partTakesMs }: { partTakesMs: number }) {
   const world = watching({ lanes: 0 })
@@ -132,6 +158,7 @@ function watching({
   const counted: ConnectionId[] = []
   const looks: unknown[] = []
   const cleared: string[] = []
+  const raised: string[] = []
   let alarms = open
   const lanes = Array.from({ length: laneCount }, (_, at) => pausedLane(`con_${at}` as ConnectionId, clock.now()))
   const watch: Watch = {
@@ -150,7 +177,7 @@ function watching({
     readExpiredUse: async () => [],
     readFullLanes: async () => [],
     readOpenAlarms: async () => alarms,
-    raiseAlarms: async () => {},
+    raiseAlarms: async (found) => void raised.push(...found.map(({ kind }) => kind)),
     changeAlarms: async () => {},
     clearAlarms: async (gone) => {
       cleared.push(...gone.map(({ kind }) => kind))
@@ -181,7 +208,7 @@ function watching({
     tell: async () => {},
     onLooked: (state) => void looks.push(state),
   })
-  return { watch, watchdog, clock, counted, looks, cleared }
+  return { watch, watchdog, clock, counted, looks, cleared, raised }
 }
 
 function pausedLane(connectionId: ConnectionId, acceptedAt: number): WatchedLane {

@@ -7,7 +7,13 @@ import { Rest } from '../rest.ts'
 import type { Finding, OpenAlarm } from './alarm.ts'
 import { followLanes, type LaneMarks } from './follow-lanes.ts'
 import { type DiskRoom, judgeDisk } from './judge-disk.ts'
-import { judgeFull, judgeInstallation, judgeOutage, judgeUnconfirmed, KEPT_NEAR_LIMIT_SHARE } from './judge-installation.ts'
+import {
+  judgeFull,
+  judgeInstallation,
+  judgeOutage,
+  judgeUnconfirmed,
+  KEPT_NEAR_LIMIT_SHARE,
+} from './judge-installation.ts'
 import { judgeLane } from './judge-lane.ts'
 import { EXPIRED_WATCHED_MS, judgeTokens, TOKEN_WARNED_MS } from './judge-tokens.ts'
 import { LaneMeasures } from './lane-measures.ts'

@@ -6,20 +6,36 @@ import { ConsoleWorld, type Visitor } from '../../../test/support/console-world/
 import { CONSOLE_ROUTES } from '../../contract/console/routes.ts'
 import type { ConsoleProblem } from '../../contract/console/shapes.ts'
 import type { AccountId } from '../../core/ids.ts'
+import type { StorageTrouble } from '../../core/ports/lanes.ts'
 
 let world: ConsoleWorld
 let account: AccountId
 let owner: Visitor
+let trouble: StorageTrouble | null
 
 beforeEach(async () => {
   world = new ConsoleWorld()
-  const close = await world.openConsole('SQLite')
+  trouble = null
+  const close = await world.openConsole('SQLite', { console: { findStorageTrouble: () => trouble } })
   account = await world.account('Acme')
   owner = await world.visitor(account)
   return close
 })
 
 const MINUTE_MS = 60_000
+
+describe('the banner', () => {
+  it('G10: tells anybody why nothing can be written, without asking the database', async () => {
+    const healthy = await world.ask('readStorage', {})
+    await world.close()
+    trouble = { since: world.now, cause: 'The disk is full.' }
+
+    const { status, body } = await world.ask('readStorage', {})
+
+    assert.deepEqual(healthy.body, { trouble: null })
+    assert.deepEqual([status, body], [200, { trouble }])
+  })
+})
 
 describe('who may ask', () => {
   it('answers whoever is signed in and has the role', async () => {

@@ -109,16 +109,22 @@ export class Submission implements ExchangeOwner, Waiting {
     const { watch, budget, sums, intake } = this.#desk
     const refused = this.#tellRefused(problems)
     const sumUp = () => sums.add(refused, problems[0]?.code ?? 'internal_error')
-    const waiting = { giveUp: () => this.#exchange.refuse(problems) }
     if (!budget.take(refused)) {
       sumUp()
-      waiting.giveUp()
+      this.#exchange.refuse(problems)
       return
+    }
+    const waiting = {
+      giveUp: () => {
+        this.#exchange.server.observer.refusalNotLogged(1)
+        this.#exchange.refuse(problems)
+      },
     }
     const ticket = watch.begin(waiting)
     const answer = (isLogged: boolean) => {
+      if (!watch.end(ticket, waiting)) return
       if (!isLogged) sumUp()
-      if (watch.end(ticket, waiting)) waiting.giveUp()
+      this.#exchange.refuse(problems)
     }
     intake.logRefused(refused).then(answer, () => answer(false))
   }

@@ -26,7 +26,13 @@ beforeEach(async () => {
 
 function open(to: string): ConsoleConnections {
   const file = RemembranceFile.in(folder)
-  return new ConsoleConnections({ url: to, file, now: () => Date.now(), findTrouble: () => null, onTrouble: (error) => troubles.push(error) })
+  return new ConsoleConnections({
+    url: to,
+    file,
+    now: () => Date.now(),
+    findTrouble: () => null,
+    onTrouble: (error) => troubles.push(error),
+  })
 }
 
 describe('the connections of the console', () => {

@@ -14,7 +14,13 @@ import { createPostgresDialect, openPool } from './kysely-dialect.ts'
 import { type Ask, whyNotWritten } from './link.ts'
 import { checkMigrations, readVersion } from './migrate.ts'
 import { type DatabaseUrls, migrateDatabase, withConnection } from './open-database.ts'
-import { classify, describeServer, type Kind, translateConnectError, translateStatementError } from './postgres-errors.ts'
+import {
+  classify,
+  describeServer,
+  type Kind,
+  translateConnectError,
+  translateStatementError,
+} from './postgres-errors.ts'
 
 export interface OpenAdministration {
   readonly administration: Administration

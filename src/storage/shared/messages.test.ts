@@ -6,9 +6,9 @@ import {
   type EngineName,
   NOON,
 } from '../../../test/support/administration-world/open-administration-world.ts'
-import { createLaneViews } from './lane-views/lane-views.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../core/ids.ts'
 import type { MessageFilter, MessageView } from '../../core/ports/administration.ts'
+import { createLaneViews } from './lane-views/lane-views.ts'
 
 let world: AdministrationWorld
 let acme: AccountId

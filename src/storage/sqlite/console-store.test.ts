@@ -59,7 +59,13 @@ describe('the thread of the console', () => {
   it('G10: explains lanes by what the service itself says of its storage', async () => {
     const { administration, lanes } = thread.store
     const { id: accountId } = await administration.createAccount('Acme', 'test')
-    const wanted = { accountId, number: '15550001000', channel: 'sandbox', policy: DEFAULT_LANE_POLICY, channelSettings: {} }
+    const wanted = {
+      accountId,
+      number: '15550001000',
+      channel: 'sandbox',
+      policy: DEFAULT_LANE_POLICY,
+      channelSettings: {},
+    }
     const { id } = await administration.addConnection(wanted, 'test')
     const before = await lanes.readLane({ accountId, id })
 
@@ -67,7 +73,10 @@ describe('the thread of the console', () => {
     const after = await lanes.readLane({ accountId, id })
 
     assert.equal(before.standsStill, null)
-    assert.deepEqual([after.standsStill?.reason, after.standsStill?.words], ['storage_unavailable', 'The disk is full.'])
+    assert.deepEqual(
+      [after.standsStill?.reason, after.standsStill?.words],
+      ['storage_unavailable', 'The disk is full.'],
+    )
   })
 
   it('takes and gives bytes as Buffers', async () => {
@@ -112,7 +121,12 @@ describe('the thread of the console', () => {
   })
 
   it('ends when nobody asks for a while, and begins again with the next call', async () => {
-    const brief = new ConsoleThread({ path, findTrouble: () => null, onTrouble: (error) => troubles.push(error), endsAfterIdleMs: 50 })
+    const brief = new ConsoleThread({
+      path,
+      findTrouble: () => null,
+      onTrouble: (error) => troubles.push(error),
+      endsAfterIdleMs: 50,
+    })
     await brief.store.administration.createAccount('Acme', 'test')
     await pause(300)
 
@@ -126,7 +140,11 @@ describe('the thread of the console', () => {
 
   it('says why it cannot begin, and begins when it can', async () => {
     const elsewhere = join(folder, 'later.db')
-    const early = new ConsoleThread({ path: elsewhere, findTrouble: () => null, onTrouble: (error) => troubles.push(error) })
+    const early = new ConsoleThread({
+      path: elsewhere,
+      findTrouble: () => null,
+      onTrouble: (error) => troubles.push(error),
+    })
 
     await assert.rejects(early.store.administration.listAccounts(), (error) => {
       assert.ok(error instanceof Refusal)

@@ -231,20 +231,6 @@ describe('a refusal', () => {
       assert.deepEqual(server.counted, ['401 unauthorized', '400 text_empty', '400 body_not_utf8', '401 unauthorized'])
     })
   })
-
-  it('is answered all the same when it cannot be logged, or logging never ends', async () => {
-    await withServer({ limits: { storageWaitMs: 100 } }, async (server) => {
-      server.intake.canLog = false
-      const unlogged = await server.ask({ body: '{}' })
-      server.intake.logRefused = () => new Promise(() => {})
-      const endless = await server.ask({ body: '{}' })
-      server.intake.logRefused = () => Promise.reject(new Error('no'))
-      const failed = await server.ask({ body: '{}' })
-
-      assert.deepEqual([unlogged?.status, endless?.status, failed?.status], [400, 400, 400])
-      assert.equal(server.notLogged, 3)
-    })
-  })
 })
 
 describe('a refusal of an account that is refused too much', () => {

@@ -9,6 +9,7 @@ import { openWorld } from '../../support/black-box/world.ts'
 import type { SentRequest } from '../../support/ledger/ledger-input.ts'
 import { SlowFileHost } from './slow-file-host.ts'
 import { SmallDisk } from './small-disk.ts'
+import { assertCauseIsSaid, readBanner } from './what-is-said.ts'
 
 export interface DiskFullReport {
   readonly acked: number
@@ -17,6 +18,8 @@ export interface DiskFullReport {
   /** How long after room was made the next message was accepted, per round. */
   readonly resumedAfterMs: readonly number[]
   readonly mediaRequests: number
+  /** How many of the refused requests were found in the API log afterwards. */
+  readonly refusedInLog: number
 }
 
 const DISK_MB = 48
@@ -32,7 +35,7 @@ const world = await openWorld({
   environment: { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.1/32' },
   place: { workDir, dataDir: join(disk.path, 'data') },
 })
-const { service, client, connections } = world
+const { service, client, cli, connections } = world
 const { pid } = service
 const [from = '', ...others] = connections
 const load = new Load({ client, connections: others, pauseMs: 20, keyedShare: 0.3, seed, textLength: 2_000 })
@@ -46,6 +49,10 @@ await waitUntil('the file is being fetched', async () => host.isHolding, { deadl
 const resumedAfterMs: number[] = []
 for (let round = 0; round < rounds; round += 1) resumedAfterMs.push(await fillAndMakeRoom(round))
 await load.stop()
+await waitUntil('an alarm tells of it', isInAttention, { deadlineMs: 60_000 })
+await waitUntil('all that was refused is in the API log', async () => (await refusedInLog()) >= notAccepted(), {
+  deadlineMs: 150_000,
+})
 const { counts, states } = await judgeRun(world, [...load.requests, media])
 assert.equal(service.pid, pid)
 assert.ok(service.isRunning)
@@ -55,6 +62,7 @@ reportAndExit({
   states,
   resumedAfterMs,
   mediaRequests: host.requests,
+  refusedInLog: await refusedInLog(),
 } satisfies DiskFullReport)
 
 async function fillAndMakeRoom(round: number): Promise<number> {
@@ -67,6 +75,7 @@ async function fillAndMakeRoom(round: number): Promise<number> {
     return notAccepted() > before
   }
   await waitUntil('503 not_accepted comes', isNoticed, { deadlineMs: NOTICED_WITHIN_MS })
+  if (round === 0) await assertEverythingSaysWhy()
   await setTimeout(FULL_FOR_MS)
   assert.ok(await service.isAlive(), `The service died of a full disk:\n${service.log}`)
 
@@ -78,6 +87,31 @@ async function fillAndMakeRoom(round: number): Promise<number> {
     everyMs: 10,
   })
   return Math.round(performance.now() - roomAt)
+}
+
+/** At once, and when the last heartbeat has run out: then the service looks as if it were gone. */
+async function assertEverythingSaysWhy(): Promise<void> {
+  assert.equal((await readBanner(service.url))?.cause, 'The disk is full.')
+  await assertCauseIsSaid(cli, /^The disk is full/)
+  const isSilent = async () => {
+    disk.fill()
+    return (await cli.json<{ state: string }[]>('workers')).every(({ state }) => state === 'gone')
+  }
+  await waitUntil('the heartbeat has run out', isSilent, { deadlineMs: 40_000 })
+  await assertCauseIsSaid(cli, /^The disk is full/)
+  assert.equal((await readBanner(service.url))?.cause, 'The disk is full.')
+}
+
+async function isInAttention(): Promise<boolean> {
+  const { alarms } = await cli.json<{ alarms: { kind: string; cause: string }[] }>('attention')
+  return alarms.some(
+    ({ kind, cause }) => kind === 'storage_unavailable' && /The disk is full.*refused with 503/.test(cause),
+  )
+}
+
+async function refusedInLog(): Promise<number> {
+  const entries = await cli.json<{ summed: { requests: number } | null }[]>('log', 'list', '--status', '503')
+  return entries.reduce((sum, { summed }) => sum + (summed?.requests ?? 0), 0)
 }
 
 function notAccepted(): number {

@@ -13,7 +13,7 @@ const obstacle = whyNoOwnMounts()
 
 describe('a full disk under PostgreSQL', () => {
   it.skipIf(obstacle !== null)(
-    `G1 G11: refuses with 503, loses nothing, and resumes by itself once the server has room${skipNote(obstacle)}`,
+    `G1 G10 G11: refuses with 503, says why, loses nothing, and resumes by itself once the server has room${skipNote(obstacle)}`,
     async () => {
       const script = new URL('disk-full/fill-server-disk.ts', import.meta.url)
 

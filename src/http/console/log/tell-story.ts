@@ -88,7 +88,9 @@ function refusedSentence({ entry }: LogStory): string {
 function summedText(status: number | null, { requests }: NonNullable<LogStory['entry']['summed']>): string {
   const which = requests === 1 ? '1 request was' : `${requests.toLocaleString('en')} requests were`
   const why =
-    status === 503 ? 'nothing could be written at that time' : 'the account was refused more within an hour than is kept'
+    status === 503
+      ? 'nothing could be written at that time'
+      : 'the account was refused more within an hour than is kept'
   return `${which} refused like this, and not listed one by one: ${why}. What was wrong first:`
 }
 

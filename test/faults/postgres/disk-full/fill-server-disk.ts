@@ -8,6 +8,7 @@ import { readRunArguments, reportAndExit } from '../../../support/black-box/own-
 import { waitUntil } from '../../../support/black-box/wait-until.ts'
 import { PostgresServer } from '../../../support/postgres/postgres-server.ts'
 import { SmallDisk } from '../../disk-full/small-disk.ts'
+import { assertCauseIsSaid, readBanner } from '../../disk-full/what-is-said.ts'
 
 export interface ServerDiskFullReport {
   readonly acked: number
@@ -66,6 +67,10 @@ async function fillAndMakeRoom(): Promise<number> {
     return refused() > before
   }
   await waitUntil('503 comes', isNoticed, { deadlineMs: NOTICED_WITHIN_MS })
+  for (const { url } of services)
+    await waitUntil('the service says why', async () => (await readBanner(url)) !== null, { deadlineMs: 20_000 })
+  // A server that cannot write its log ends itself, and then nobody can be asked about lanes.
+  if (server.isRunning) await assertCauseIsSaid(cluster.cli, /disk of the database server is full/)
   await setTimeout(FULL_FOR_MS)
   for (const service of services) assert.ok(await service.isAlive(), `A worker died of it:\n${service.log}`)
 

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import type { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
+
+interface SaidByService {
+  readonly trouble: { readonly since: number; readonly cause: string } | null
+}
+
+/** As the banner of the console has it. */
+export async function readBanner(url: string): Promise<SaidByService['trouble']> {
+  const response = await fetch(`${url}/console/api/storage`)
+  assert.equal(response.status, 200)
+  return ((await response.json()) as SaidByService).trouble
+}
+
+interface Attention {
+  readonly storage: { readonly cause: string } | null
+  readonly running: boolean | null
+  readonly lanes: readonly { readonly reason: string; readonly words: string | null }[]
+}
+
+/** What a visitor is told while the disk is full: the cause on every lane, and nowhere that no service runs. */
+export async function assertCauseIsSaid(cli: Pick<NuncioCli, 'json'>, cause: RegExp): Promise<void> {
+  const connections = await cli.json<{ reason: string; reasonWords?: string }[]>('connection', 'list')
+  const { storage, running, lanes } = await cli.json<Attention>('attention')
+
+  const reasons = [...connections, ...lanes].map(({ reason }) => reason)
+  assert.deepEqual(new Set(reasons), new Set(['storage_unavailable']))
+  assert.match(storage?.cause ?? '', cause)
+  for (const { words } of lanes) assert.match(words ?? '', cause)
+  assert.notEqual(running, false)
+}
