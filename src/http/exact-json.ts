@@ -1,6 +1,12 @@
 export type ExactJson =
   | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly code: 'key_repeated' | 'key_escaped'; readonly field: string }
+  | {
+      readonly ok: false
+      readonly code: 'key_repeated' | 'key_escaped'
+      readonly field: string
+      /** Where the key begins. */
+      readonly index: number
+    }
 
 /**
  * Reads JSON key by key, where JSON.parse cannot be relied on: it hides repeated keys, and it misreads keys that are
@@ -22,6 +28,7 @@ class ExactReader {
   /** The first one found. */
   flaw: Extract<ExactJson, { ok: false }> | null = null
   readonly #tokens: Iterator<RegExpExecArray>
+  #index = 0
 
   constructor(text: string) {
     this.#tokens = text.matchAll(TOKEN)
@@ -29,7 +36,9 @@ class ExactReader {
 
   nextToken(): string {
     const next = this.#tokens.next()
-    return next.done ? '' : next.value[0]
+    if (next.done) return ''
+    this.#index = next.value.index
+    return next.value[0]
   }
 
   readValue(token: string, path: string): unknown {
@@ -44,9 +53,10 @@ class ExactReader {
     for (let token = this.nextToken(); token !== '}' && token !== ''; token = this.nextToken()) {
       if (token === ',') continue
       const key = String(JSON.parse(token))
+      const index = this.#index
       const field = join(path, key)
-      if (entries.has(key)) this.flaw ??= { ok: false, code: 'key_repeated', field }
-      if (escapesLetters(token)) this.flaw ??= { ok: false, code: 'key_escaped', field }
+      if (entries.has(key)) this.flaw ??= { ok: false, code: 'key_repeated', field, index }
+      if (escapesLetters(token)) this.flaw ??= { ok: false, code: 'key_escaped', field, index }
       // The colon.
       this.nextToken()
       entries.set(key, this.readValue(this.nextToken(), field))

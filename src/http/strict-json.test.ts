@@ -39,6 +39,48 @@ describe('the strict JSON reader', () => {
     )
   })
 
+  it('says where a text stops being JSON, without quoting it', () => {
+    fc.assert(
+      fc.property(
+        jsonValue(),
+        fc.nat(),
+        fc.constantFrom('', 'Anna', '"Anna', ',', ':', '}', ']', '{', '01', '\n', '\\'),
+        (value, where, piece) => {
+          const whole = JSON.stringify(value, null, 1)
+          const at = where % (whole.length + 1)
+          const text = whole.slice(0, at) + piece + whole.slice(piece === '' ? whole.length : at)
+          fc.pre(text !== '' && !canParse(text))
+
+          const read = parseStrictJson(Buffer.from(text))
+
+          assert.ok(!read.ok && read.code === 'body_not_json')
+          const [, line, character] = PLACE.exec(read.detail ?? '') ?? []
+          assert.ok(Number(line) <= text.split('\n').length && Number(character) > 0, read.detail ?? '')
+          const lines = text.split('\n').slice(0, Number(line))
+          const before = [
+            ...lines.slice(0, -1),
+            [...(lines.at(-1) ?? '')].slice(0, Number(character) - 1).join(''),
+          ].join('\n')
+          assert.ok(isBeginning(before), `${JSON.stringify(text)}: ${read.detail}`)
+        },
+      ),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it.each([
+    ['{"message":Dear Anna', 'what stands at line 1, character 12 cannot stand there'],
+    ['{"to":"1",\n "from":"2",}', 'what stands at line 2, character 13 cannot stand there'],
+    ['{"to":"1"', 'it ends too early, at line 1, character 10'],
+    ["{'to':'1'}", 'what stands at line 1, character 2 cannot stand there'],
+    ['{"to":"1"} Anna', 'what stands at line 1, character 12 cannot stand there'],
+    ['{"to":"\u{1f600}" 1}', 'what stands at line 1, character 11 cannot stand there'],
+  ])('tells of %j that %s', (text, why) => {
+    const read = parseStrictJson(Buffer.from(text))
+
+    assert.equal(!read.ok && read.detail, `The body is not valid JSON: ${why}.`)
+  })
+
   it('is not misled by what another caller sent before', () => {
     // JSON.parse is: nodejs/node issue 63785. This is what makes it remember.
     const poison = ['{"to":1,"\\\\":2}', '{"to":1,"\\\\u":2}', '{"to":1,"\\\\u00":2}']
@@ -195,4 +237,26 @@ function isHolderOf(item: unknown, path: readonly string[], root: unknown): item
 function escapeAll(text: string): string {
   const units = Array.from({ length: text.length }, (_, index) => text.charCodeAt(index))
   return `"${units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')}"`
+}
+
+const PLACE = /^The body is not valid JSON: (?:it ends too early, at|what stands at) line (\d+), character (\d+)/
+
+function canParse(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Whether the parser finds no fault in a text but that it ends. */
+function isBeginning(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch (error) {
+    const [, place] = /at position (\d+)/.exec(String(error)) ?? []
+    return /end of JSON input/.test(String(error)) || Number(place) >= text.trimEnd().length
+  }
 }

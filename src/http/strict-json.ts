@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer'
-import type { RefusalCode } from '../core/refusals.ts'
+import { REFUSALS, type RefusalCode } from '../core/refusals.ts'
 import { readJsonExactly } from './exact-json.ts'
 import { findFlawedText } from './json-flaws.ts'
+import { findSyntaxFault, placeInText } from './json-syntax.ts'
 
 export type JsonRefusalCode = Extract<
   RefusalCode,
@@ -52,14 +53,17 @@ export function parseStrictJson(bytes: Buffer): StrictJson {
   let value: unknown
   try {
     value = JSON.parse(text)
-  } catch (error) {
-    return { ok: false, code: 'body_not_json', field: null, detail: whyNotJson(text, error), text }
+  } catch {
+    return { ok: false, code: 'body_not_json', field: null, detail: whyNotJson(text), text }
   }
 
   // A key that stands twice was written twice and kept once.
   if (keysWritten === HAS_ESCAPED_KEY || keysWritten !== countKeysKept(value)) {
     const exact = readJsonExactly(text)
-    if (!exact.ok) return { ok: false, code: exact.code, field: exact.field, detail: null, text }
+    if (!exact.ok) {
+      const detail = `${REFUSALS[exact.code]} It stands at ${placeInText(text, exact.index)}.`
+      return { ok: false, code: exact.code, field: exact.field, detail, text }
+    }
     value = exact.value
   }
   // Valid UTF-8 holds no half characters, and JSON no raw U+0000: only an escape can bring them in.
@@ -139,8 +143,13 @@ function countKeysKept(value: unknown): number {
   return keys
 }
 
-function whyNotJson(text: string, error: unknown): string | null {
+/** Not in the parser's words, which quote the body: what is told of a request is kept longer and shown to more people. */
+function whyNotJson(text: string): string {
   if (text === '') return 'The body is empty. Send a JSON object.'
   if (text.startsWith('\ufeff')) return 'The body starts with a byte order mark. Send the JSON without it.'
-  return error instanceof SyntaxError ? `The body is not valid JSON: ${error.message}` : null
+  const fault = findSyntaxFault(text)
+  const place = placeInText(text, fault)
+  return fault < text.length
+    ? `The body is not valid JSON: what stands at ${place} cannot stand there.`
+    : `The body is not valid JSON: it ends too early, at ${place}.`
 }

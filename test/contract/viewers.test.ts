@@ -4,9 +4,10 @@ import { z } from 'zod'
 import { type ConsoleRoute, ROLES, type Role } from '../../src/contract/console/route.ts'
 import { CONSOLE_ROUTES, type ConsoleRouteName } from '../../src/contract/console/routes.ts'
 import type { AccountId, ConnectionId } from '../../src/core/ids.ts'
-import { ENGINES, type EngineName } from '../support/administration-world/open-administration-world.ts'
+import { ENGINES } from '../support/administration-world/open-administration-world.ts'
 import { ConsoleWorld, type Visitor } from '../support/console-world/console-world.ts'
 import { columns, numberIn, PLANTED, plantMarks, textIn } from '../support/console-world/plant-marks.ts'
+import { textColumns } from '../support/console-world/text-columns.ts'
 
 /** Columns that hold nothing of a message: ids, codes, states, times, and what people of the account call their things. */
 const OF_MESSAGES: Readonly<Record<string, readonly string[]>> = {
@@ -30,14 +31,6 @@ const NOT_OF_MESSAGES = new Set(
    retention_kept retention_mark retention_state rights session sign_in_throttle sign_in_ticket stray_file tally
    tally_reason token totp watch webhook worker`.split(/\s+/),
 )
-/** Tables of PostgreSQL that hold what one table of SQLite holds. */
-const SAME_AS: Readonly<Record<string, string>> = {
-  queued: 'message',
-  settled: 'message',
-  ended_attempt: 'attempt',
-  lane_attempt: 'open_attempt',
-}
-
 const SENDER = '15550001000'
 /** What somebody would ask for who sees only a part of it. */
 const SOUGHT = [
@@ -86,8 +79,7 @@ describe.each(ENGINES)('a viewer, on %s', (engine) => {
   })
 
   it('meets a mark for every column that can hold something of a message', async () => {
-    const unknown = (await textColumns(engine)).filter(([table, column]) => {
-      const known = SAME_AS[table] ?? table
+    const unknown = (await textColumns(world)).filter(([, column, known]) => {
       const isKnown = `${known}.${column}` in PLANTED || OF_MESSAGES[known]?.includes(column)
       return !isKnown && !NOT_OF_MESSAGES.has(known)
     })
@@ -231,17 +223,4 @@ function isText(schema: z.core.$ZodType): boolean {
 function optionsOf(schema: z.core.$ZodType): readonly string[] {
   const inner = innerOf(schema)
   return inner instanceof z.ZodEnum ? inner.options.map(String) : []
-}
-
-async function textColumns(engine: EngineName): Promise<(readonly [table: string, column: string])[]> {
-  const rows = await world.all(
-    engine === 'SQLite'
-      ? `select t.name as table_name, c.name as column_name from sqlite_schema t, pragma_table_info(t.name) c
-           where t.type = 'table' and t.name not like 'sqlite%' and c.type = 'TEXT'`
-      : `select table_name, column_name from information_schema.columns c
-           where table_schema = current_schema() and data_type = 'text'
-             and table_name in (select table_name from information_schema.tables where table_type = 'BASE TABLE')
-             and table_name not in (select inhrelid::regclass::text from pg_inherits)`,
-  )
-  return rows.map((row) => [String(row['table_name']), String(row['column_name'])])
 }

@@ -104,7 +104,7 @@ export function judgeMediaUrl(text: string, { allowed, refused } = NO_RANGES): J
   if (!isHostName(host)) return refuse('url_malformed', 'The host in the URL is not a valid name.')
   const isLocal = isLocalName(host)
   if (isLocal && allowed.length === 0) {
-    return refuse('url_not_public', `The host \`${host}\` is a local or reserved name, not a name on the internet.`)
+    return refuse('url_not_public', 'The host of the URL is a local or reserved name, not a name on the internet.')
   }
   if (!isLocal && !MEDIA_PORTS.includes(port)) return refusePort(port)
   // `example.com.` and `example.com` are the same host, but not to certificates and virtual hosts.

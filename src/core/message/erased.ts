@@ -21,3 +21,15 @@ export function namesNumber(number: string): RegExp {
   const written = spellingsOf(number).map((each) => [...each].join('[\\s()./\\-\\u2010-\\u2015]*'))
   return new RegExp(`(?<!\\d)(?:00)?(?:${written.join('|')})(?!\\d)`, 'g')
 }
+
+/**
+ * Whether a text names a number, also where its characters are escaped as in JSON, full-width, or have invisible ones
+ * between them.
+ */
+export function mentionsNumber(text: string, number: string): boolean {
+  const plain = text
+    .replace(/\\u([0-9a-f]{4})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+    .normalize('NFKC')
+    .replace(/\p{Cf}/gu, '')
+  return namesNumber(number).test(text) || namesNumber(number).test(plain)
+}

@@ -13,7 +13,6 @@ export interface WatchedLane {
   readonly policy: LanePolicy
   /** Why its head is where it is: a code of core/reasons.ts. `due` and `sending` mean that it moves. */
   readonly reason: string
-  readonly words: string | null
   readonly until: Instant | null
   /** What it said last that it waits for, also when that time is over. */
   readonly lastWait: string | null

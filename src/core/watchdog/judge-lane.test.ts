@@ -18,7 +18,6 @@ const LANE: WatchedLane = {
   state: 'active',
   policy: DEFAULT_LANE_POLICY,
   reason: 'due',
-  words: null,
   until: null,
   lastWait: null,
   troubleSince: null,

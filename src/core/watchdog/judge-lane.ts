@@ -117,7 +117,6 @@ function factsOf(lane: WatchedLane, measure: LaneMeasure | null): AlarmFacts {
     lastAttemptAt: lane.lastAttemptAt,
     state: lane.state,
     reason: lane.reason,
-    words: lane.words,
   }
 }
 

@@ -220,7 +220,6 @@ function pausedLane(connectionId: ConnectionId, acceptedAt: number): WatchedLane
     state: 'paused',
     policy: { ...DEFAULT_LANE_POLICY, timeToLiveMs: 60_000 },
     reason: 'paused',
-    words: null,
     until: null,
     lastWait: null,
     troubleSince: null,

@@ -8,7 +8,7 @@ const SHOWN_AT_START = 4
 const SHOWN_AT_END = 4
 const FEWEST_HIDDEN = 3
 // As numbers are written by people and by networks; shorter ones are codes.
-const NUMBER = /\+?\d(?:[ ().-]{0,2}\d){6,}/g
+export const NUMBER = /\+?\d(?:[ ().-]{0,2}\d){6,}/g
 const NUMBER_LIKE = /^[+\d\s().-]+$/
 const KNOWN_FIELDS = new Set(['from', 'to', 'message', 'type', 'media', 'name', 'url', 'caption'])
 

@@ -34,7 +34,7 @@ export function judgeBody(bytes: Buffer | null, mediaRanges: OperatorRanges): Ju
   const json = parseStrictJson(bytes)
   if (!json.ok) {
     const { code, field, detail, text } = json
-    return { ok: false, text, from: null, problems: [problem(code, field, detail)] }
+    return { ok: false, text, from: null, problems: [problem(code, knownPart(field), detail)] }
   }
 
   const parsed = parseSendMessage(json.value)
@@ -72,6 +72,19 @@ function refuseFields(
   const from = fieldAt(json.value, 'from')
   const isNumber = typeof from === 'string' && judgeNumber(from) === null
   return { ok: false, text: json.text, from: isNumber ? from : null, problems }
+}
+
+const IN_MESSAGE = ['type', 'message', 'media', 'media.name', 'media.url', 'media.caption']
+const FIELDS: ReadonlySet<string> = new Set(['from', 'to', 'message', ...IN_MESSAGE.map((name) => `message.${name}`)])
+
+/** Names of keys are the caller's own words, so an error names only fields that there are. */
+function knownPart(field: string | null): string | null {
+  let known = field
+  while (known !== null && !FIELDS.has(known)) {
+    const end = known.lastIndexOf('.')
+    known = end === -1 ? null : known.slice(0, end)
+  }
+  return known
 }
 
 /** Whether an error of `field` says already that there is no use in judging `target`. */

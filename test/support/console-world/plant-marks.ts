@@ -103,7 +103,10 @@ async function plantSettled(
     recipient: numberIn('message.recipient'),
     words: mark('message.words'),
   })
-  await world.database.rewriteMessage(published.sequence, { network_id: mark('message.network_id') })
+  await world.database.rewriteMessage(published.sequence, {
+    recipient: numberIn('message.recipient'),
+    network_id: mark('message.network_id'),
+  })
   await world.database.rewriteMessage(unconfirmed.sequence, {
     body: bodyWith('message.body'),
     recipient: numberIn('message.recipient'),

@@ -291,4 +291,13 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
     assert.equal(rejected.text.trimEnd().split('\n').length, 1)
     assert.deepEqual((await world.audit()).filter((action) => action === 'log.export').length, 2)
   })
+
+  it('notes of a recipient that a file was filtered by no more than the last two digits', async () => {
+    await take({ to: RECIPIENT })
+    await take({ text: `no account: +${RECIPIENT}` })
+
+    const audit = JSON.stringify(await world.all(`select detail from audit where action = 'log.export'`))
+    assert.match(audit, /recipient …00.*no account: recipient …00/)
+    assert.doesNotMatch(audit, /1555010/)
+  })
 })

@@ -1,6 +1,8 @@
-import type { logRoutes } from '../../../contract/console/log.ts'
+import type { LogFilterOutput, logRoutes } from '../../../contract/console/log.ts'
+import { hintOf } from '../../../core/ports/recipients.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import type { Handlers } from '../handling.ts'
+import { NUMBER } from '../mask.ts'
 import { readFilter } from './read-filter.ts'
 import { sendExport } from './send-export.ts'
 import { tellEntry } from './tell-entry.ts'
@@ -24,9 +26,18 @@ export function logHandlers({ store: { apiLog }, publicUrl }: Deps): Handlers<ty
       const { accountId, actor, role } = visit
       const filter = readFilter(given, role)
       // Before anything leaves, so that nothing leaves unnoticed.
-      await apiLog.noteExport(accountId, { format, filter: JSON.stringify(given) }, actor)
+      await apiLog.noteExport(accountId, { format, filter: JSON.stringify(hideNumbers(given)) }, actor)
       sendExport(apiLog, { filter, format }, visit)
       return undefined as never
     },
+  }
+}
+
+/** The audit log keeps at most the last two digits of a recipient: nothing in it is ever erased. */
+function hideNumbers({ to, text, ...filter }: LogFilterOutput) {
+  return {
+    ...filter,
+    ...(to === undefined ? {} : { to: hintOf(to) }),
+    ...(text === undefined ? {} : { text: text.replace(NUMBER, hintOf) }),
   }
 }

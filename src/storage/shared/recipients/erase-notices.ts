@@ -71,7 +71,7 @@ async function eraseSome({ tables, engine }: Change, recipient: string, position
       .execute()
     await tables
       .updateTable('delivery_try')
-      .set({ excerpt: null })
+      .set({ words: null, excerpt: null })
       .where('account_id', '=', row.account_id)
       .where('webhook_id', '=', row.webhook_id)
       .where('notice_position', '=', row.notice_position)

@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib'
-import { ERASED, erasedBody, namesNumber } from '../../../core/message/erased.ts'
+import { sql } from 'kysely'
+import { ERASED, erasedBody, mentionsNumber, namesNumber } from '../../../core/message/erased.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import { NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
 import type { Actor, TakenOut } from '../../../core/ports/administration.ts'
@@ -57,9 +58,11 @@ export async function eraseRecipient(
     await change(store, actor, (making) => eraseMessages(making, wanted, found.slice(at, at + AT_ONCE)))
   }
   await eraseNotices(store, wanted, actor)
+  await eraseKeys(store, wanted, actor)
   const erased = { messages: found.length, requests, memories, ...taken }
   await change(store, actor, async (making) => {
     await hideBlock(making, { ...wanted, entry: wanted.hashedEntry })
+    await eraseWaitWords(making, wanted)
     const { accountId, recipient } = wanted
     await writeAudit(making, { action: 'recipient.erase', object: hintOf(recipient), accountId, detail: { ...erased } })
   })
@@ -126,10 +129,14 @@ async function eraseRequests(
   let count = 0
   for await (const rows of requestsAbout(store, of)) {
     await change(store, actor, async ({ tables }) => {
-      for (const { sequence, errors } of rows) {
+      for (const { sequence, errors, user_agent: userAgent } of rows) {
         await tables
           .updateTable('request')
-          .set({ body: null, errors: errors?.replaceAll(pattern, ERASED) ?? null })
+          .set({
+            body: null,
+            errors: errors?.replaceAll(pattern, ERASED) ?? null,
+            user_agent: userAgent === null || mentionsNumber(userAgent, of.recipient) ? null : userAgent,
+          })
           .where('account_id', '=', of.accountId)
           .where('sequence', '=', sequence)
           .execute()
@@ -167,10 +174,40 @@ async function eraseMessages(
   }
   await tables
     .updateTable('media')
-    .set({ url: '', words: null })
+    .set({ url: '', words: null, sha256: null })
     .where('account_id', '=', accountId)
     .where('message_sequence', 'in', sequences)
     .execute()
+}
+
+/** Callers may put the number into their idempotency keys. Without its key a request that is repeated is a new one. */
+async function eraseKeys(store: Store, { accountId, recipient }: OfRecipient, actor: Actor): Promise<void> {
+  const plain = sql`replace(replace(replace(replace(key, ' ', ''), '-', ''), '.', ''), '/', '')`
+  const { rows } = await sql<{ key: string }>`
+    select key from idempotency where account_id = ${accountId} and ${plain} like ${`%${recipient}%`}`.execute(
+    store.database,
+  )
+  for (let at = 0; at < rows.length; at += AT_ONCE) {
+    const keys = rows.slice(at, at + AT_ONCE).map(({ key }) => key)
+    await change(store, actor, ({ tables }) =>
+      sql`delete from idempotency where account_id = ${accountId} and key in (${sql.join(keys)})`.execute(tables),
+    )
+    await letOthersWrite()
+  }
+}
+
+/** What the network said last of a lane may name the recipient of its head. */
+async function eraseWaitWords({ tables }: Change, { accountId, recipient }: OfRecipient): Promise<void> {
+  const lanes = await tables
+    .selectFrom('lane as l')
+    .innerJoin('connection as c', 'c.id', 'l.connection_id')
+    .select(['l.connection_id', 'l.wait_words'])
+    .where('c.account_id', '=', accountId)
+    .where('l.wait_words', 'is not', null)
+    .execute()
+  const about = lanes.filter(({ wait_words: words }) => words !== null && mentionsNumber(words, recipient))
+  for (const { connection_id: id } of about)
+    await tables.updateTable('lane').set({ wait_words: null }).where('connection_id', '=', id).execute()
 }
 
 async function refuseLeftovers(store: Store, of: OfRecipient): Promise<void> {

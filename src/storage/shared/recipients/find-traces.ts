@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { AccountId, ConnectionId } from '../../../core/ids.ts'
-import { namesNumber } from '../../../core/message/erased.ts'
+import { mentionsNumber } from '../../../core/message/erased.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import { letOthersWrite } from '../cancel-waiting.ts'
 import type { Store } from '../store.ts'
@@ -95,7 +95,6 @@ export async function* requestsAbout(
   store: Store,
   { accountId, recipient, messageIds }: OfRecipient & { readonly messageIds: ReadonlySet<string> },
 ): AsyncGenerator<readonly RequestRow[]> {
-  const pattern = namesNumber(recipient)
   const all = accepted(store, REQUESTS_AT_ONCE, ({ after, before }) =>
     store.database
       .selectFrom('request')
@@ -109,8 +108,9 @@ export async function* requestsAbout(
   )
   for await (const found of all) {
     const about = found.filter(
-      ({ body, errors, message_id: id }) =>
-        (id !== null && messageIds.has(id)) || `${body ?? ''}\n${errors ?? ''}`.search(pattern) >= 0,
+      ({ body, errors, user_agent: userAgent, message_id: id }) =>
+        (id !== null && messageIds.has(id)) ||
+        [body, errors, userAgent].some((text) => text !== null && mentionsNumber(text, recipient)),
     )
     if (about.length > 0) yield about
   }
@@ -123,7 +123,6 @@ export async function* memoriesAbout(
   { database }: Store,
   { accountId, recipient, known }: OfRecipient & { readonly known: ReadonlySet<string> },
 ): AsyncGenerator<readonly MemoryRow[]> {
-  const pattern = namesNumber(recipient)
   const connections = await database.selectFrom('connection').select('id').where('account_id', '=', accountId).execute()
   const own = new Set<ConnectionId>(connections.map(({ id }) => id))
   const all = someAtATime(0, MEMORIES_AT_ONCE, {
@@ -140,7 +139,7 @@ export async function* memoriesAbout(
   for await (const found of all) {
     const about = found.filter(
       ({ connection_id: id, key, value }) =>
-        own.has(id) && (isKnown(key, known) || known.has(value) || `${key}\n${value}`.search(pattern) >= 0),
+        own.has(id) && (isKnown(key, known) || known.has(value) || mentionsNumber(`${key}\n${value}`, recipient)),
     )
     if (about.length > 0) yield about
   }
