@@ -3,6 +3,7 @@ import type { Instant } from '../core/ids.ts'
 import type { ConsoleStore } from '../core/ports/console/console-store.ts'
 import type { StorageTrouble } from '../core/ports/lanes.ts'
 import { RemembranceFile } from '../storage/shared/remembrance.ts'
+import { FairShare } from './fair-share.ts'
 
 /** The console's store while it is open. */
 export interface ConsoleStorage {
@@ -27,10 +28,19 @@ export interface ConsoleStorageOptions {
 }
 
 /** Opens what the console reads and changes, beside the service's own storage. Only the engine that was chosen is loaded. */
-export async function openConsoleStore(
-  { database, dataDir }: Settings,
-  options: ConsoleStorageOptions,
-): Promise<ConsoleStorage> {
+export async function openConsoleStore(settings: Settings, options: ConsoleStorageOptions): Promise<ConsoleStorage> {
+  const storage = await openEngine(settings, options)
+  const fairly = new FairShare()
+  return {
+    store: fairly.share(storage.store),
+    start: () => storage.start(),
+    openLooks: () => storage.openLooks() + fairly.waiting,
+    rest: () => storage.rest(),
+    close: () => storage.close(),
+  }
+}
+
+async function openEngine({ database, dataDir }: Settings, options: ConsoleStorageOptions): Promise<ConsoleStorage> {
   if (database.engine === 'postgres') {
     const { ConsoleConnections } = await import('../storage/postgres/console-store.ts')
     const file = RemembranceFile.in(dataDir)

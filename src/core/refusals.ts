@@ -86,6 +86,9 @@ export const REFUSALS = {
   console_route_unknown: 'There is nothing at this path and method of the console.',
   input_invalid: 'Something in this request is not right. See its fields.',
   streams_exceeded: 'You have too many pages of the console open. Close some of them.',
+  exports_exceeded:
+    'At most 2 exports of one person and 4 of one account run at once. Wait until one has finished, or cancel one.',
+  previews_exceeded: 'Too many files of the sandbox are being loaded at once. Wait until some have arrived.',
 
   // Signing in, and who may what
   sign_in_failed: 'The e-mail or the password is wrong.',

@@ -84,6 +84,8 @@ const REPLY_OF: Record<RefusalCode, Reply | InConsole | null> = {
   console_route_unknown: inConsole(404),
   input_invalid: inConsole(400),
   streams_exceeded: inConsole(429),
+  exports_exceeded: inConsole(429),
+  previews_exceeded: inConsole(429),
 
   sign_in_failed: inConsole(401),
   sign_in_throttled: inConsole(429),

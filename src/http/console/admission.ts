@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ConsoleRoute, Role } from '../../contract/console/route.ts'
+import type { AccountId } from '../../core/ids.ts'
 import { isAtLeast } from '../../core/people/role.ts'
 import type { SessionPass } from '../../core/ports/console/sessions.ts'
 import { Refusal } from '../../core/refusals.ts'
@@ -51,7 +52,8 @@ export async function admit(
   const { accountId, role } = findMembership(route.access, request, pass)
   if (route.stepUp) requireFreshProof(person)
   const right = { sessionId, membership: { accountId, least: route.access } }
-  return { ...person, accountId, role, actor: { ...actor, right } }
+  const mayGoOn = (least: Role) => hasRight({ personId, sessionId, accountId, least }, parts)
+  return { ...person, accountId, role, actor: { ...actor, right }, mayGoOn }
 }
 
 /** Also for handlers whose route is sensitive only with some inputs. */
@@ -80,4 +82,21 @@ function findMembership(
   if (membership.requiresSecondFactor && !pass.hasSecondFactor) throw new Refusal('second_factor_required')
   if (!isAtLeast(membership.role, least)) throw new Refusal('role_too_low')
   return { accountId: membership.accountId, role: membership.role }
+}
+
+interface RightToGoOn {
+  readonly personId: string
+  readonly sessionId: string
+  readonly accountId: AccountId
+  readonly least: Role
+}
+
+async function hasRight(
+  { personId, sessionId, accountId, least }: RightToGoOn,
+  { store: { sessions, people } }: ConsoleParts,
+): Promise<boolean> {
+  const [living, person] = await Promise.all([sessions.list(personId), people.findPerson(personId)])
+  const account = person?.accounts.find(({ id }) => id === accountId)
+  if (!person || !account || !living.some(({ id }) => id === sessionId)) return false
+  return isAtLeast(account.role, least) && (person.hasSecondFactor || !account.requiresSecondFactor)
 }

@@ -28,6 +28,8 @@ export interface PersonVisit extends Visit {
 export interface AccountVisit extends PersonVisit {
   readonly accountId: AccountId
   readonly role: Role
+  /** For replies that last: whether the session lives and the role is still `least` or higher. It is no use of the session. */
+  readonly mayGoOn: (least: Role) => Promise<boolean>
 }
 
 type VisitFor<Wanted extends Access> = Wanted extends 'anybody'

@@ -98,7 +98,7 @@ export class PeopleWorld extends AdministrationWorld {
   }
 
   async accountVisit(browser: Browser, accountId: AccountId, role: Role = 'owner'): Promise<AccountVisit> {
-    return { ...(await this.personVisit(browser)), accountId, role }
+    return { ...(await this.personVisit(browser)), accountId, role, mayGoOn: async () => true }
   }
 
   signIn(browser: Browser, given: { email?: string; password?: string; keep?: boolean } = {}) {

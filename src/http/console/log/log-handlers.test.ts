@@ -7,6 +7,7 @@ import {
   type EngineName,
   NOON,
 } from '../../../../test/support/administration-world/open-administration-world.ts'
+import { HandMovedClock } from '../../../../test/support/console-world/hand-moved-clock.ts'
 import { logRoutes } from '../../../contract/console/log.ts'
 import type { Role } from '../../../contract/console/route.ts'
 import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
@@ -25,7 +26,8 @@ let handlers: ReturnType<typeof logHandlers>
 async function open(engine: EngineName) {
   world = new AdministrationWorld()
   const close = await world.open(engine)
-  handlers = logHandlers({ store: { apiLog: createApiLog(world.store) }, publicUrl: 'https://nuncio.example' })
+  const clock = new HandMovedClock()
+  handlers = logHandlers({ store: { apiLog: createApiLog(world.store) }, publicUrl: 'https://nuncio.example', clock })
   acme = await world.account()
   connectionId = await world.connection(acme)
   shop = await makeToken()
@@ -74,7 +76,17 @@ function visitAs(role: Role): AccountVisit & { taken: Taken } {
       return reply
     },
   }
-  return { accountId: acme, role, now: NOON, actor: 'anna@example.org', reply, taken } as never
+  const mayGoOn = async () => true
+  return {
+    personId: 'per_1',
+    accountId: acme,
+    role,
+    now: NOON,
+    actor: 'anna@example.org',
+    reply,
+    mayGoOn,
+    taken,
+  } as never
 }
 
 async function list(query: object, role: Role = 'developer') {

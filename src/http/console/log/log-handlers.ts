@@ -3,14 +3,16 @@ import { hintOf } from '../../../core/ports/recipients.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import type { Handlers } from '../handling.ts'
 import { NUMBER } from '../mask.ts'
+import { OpenReplies } from '../open-replies.ts'
 import { readFilter } from './read-filter.ts'
 import { sendExport } from './send-export.ts'
 import { tellEntry } from './tell-entry.ts'
 import { tellStory } from './tell-story.ts'
 
-type Deps = Pick<ConsoleDeps, 'publicUrl'> & { readonly store: Pick<ConsoleDeps['store'], 'apiLog'> }
+type Deps = Pick<ConsoleDeps, 'publicUrl' | 'clock'> & { readonly store: Pick<ConsoleDeps['store'], 'apiLog'> }
 
-export function logHandlers({ store: { apiLog }, publicUrl }: Deps): Handlers<typeof logRoutes> {
+export function logHandlers({ store: { apiLog }, publicUrl, clock }: Deps): Handlers<typeof logRoutes> {
+  const exports = new OpenReplies('export')
   return {
     async listLog({ query: { cursor = null, limit, ...filter } }, { accountId, role }) {
       const page = await apiLog.readPage(accountId, { filter: readFilter(filter, role), cursor, limit })
@@ -25,9 +27,15 @@ export function logHandlers({ store: { apiLog }, publicUrl }: Deps): Handlers<ty
     async exportLog({ query: { format, ...given } }, visit) {
       const { accountId, actor, role } = visit
       const filter = readFilter(given, role)
-      // Before anything leaves, so that nothing leaves unnoticed.
-      await apiLog.noteExport(accountId, { format, filter: JSON.stringify(hideNumbers(given)) }, actor)
-      sendExport(apiLog, { filter, format }, visit)
+      const onEnd = exports.open(visit)
+      try {
+        // Before anything leaves, so that nothing leaves unnoticed.
+        await apiLog.noteExport(accountId, { format, filter: JSON.stringify(hideNumbers(given)) }, actor)
+        sendExport({ apiLog, clock, onEnd }, { filter, format }, visit)
+      } catch (error) {
+        onEnd()
+        throw error
+      }
       return undefined as never
     },
   }

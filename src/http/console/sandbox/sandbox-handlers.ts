@@ -4,12 +4,14 @@ import type { OwnConnection } from '../../../core/ports/console/inbox.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import type { AccountVisit, Handlers } from '../handling.ts'
+import { OpenReplies } from '../open-replies.ts'
 import { sendCopy } from './send-copy.ts'
 
 const CHATS_PER_PAGE = 50
 const DELIVERIES_PER_PAGE = 50
 
 export function sandboxHandlers({ store, sandbox }: ConsoleDeps): Handlers<typeof sandboxRoutes> {
+  const previews = new OpenReplies('preview')
   return {
     async listSandboxes(_, visit) {
       const connections = await store.inbox.listSandboxes(visit.accountId)
@@ -36,9 +38,16 @@ export function sandboxHandlers({ store, sandbox }: ConsoleDeps): Handlers<typeo
       // First whose it is, and only then the disk: an id of another account is as good as none.
       const media = await store.inbox.findMedia(own(params, visit), messageId)
       if (!media) throw new Refusal('delivery_unknown')
-      const copy = await sandbox.openCopy(messageId)
-      if (!copy) throw new Refusal('copy_gone')
-      await sendCopy(copy, media.name, visit)
+      const letGo = previews.open(visit)
+      try {
+        const copy = await sandbox.openCopy(messageId)
+        if (!copy) throw new Refusal('copy_gone')
+        visit.reply.raw.once('close', letGo)
+        await sendCopy(copy, media.name, visit)
+      } catch (error) {
+        letGo()
+        throw error
+      }
       // The reply is the file itself.
       return undefined as never
     },

@@ -1,10 +1,9 @@
 import { PassThrough } from 'node:stream'
 import { CHANGED, SIGNED_OUT, type streamRoutes } from '../../../contract/console/stream.ts'
-import { Refusal } from '../../../core/refusals.ts'
 import type { ConsoleParts } from '../console-parts.ts'
 import type { AccountVisit, Handlers } from '../handling.ts'
+import { OpenReplies } from '../open-replies.ts'
 import { ChangeWatch } from './change-watch.ts'
-import { OpenStreams } from './open-streams.ts'
 
 // Shorter than proxies wait for the next byte (60 s), and so how late a session that has ended is noticed.
 const BEAT_EVERY_MS = 15_000
@@ -12,7 +11,7 @@ const BEAT_EVERY_MS = 15_000
 const RETRY_AFTER_MS = 2000
 
 export function streamHandlers(parts: ConsoleParts): Handlers<typeof streamRoutes> {
-  const streams = new OpenStreams()
+  const streams = new OpenReplies('stream')
   const watch = new ChangeWatch({
     changes: parts.store.changes,
     clock: parts.clock,
@@ -20,12 +19,12 @@ export function streamHandlers(parts: ConsoleParts): Handlers<typeof streamRoute
   })
   return {
     async watchAccount(_input, visit): Promise<never> {
-      if (!streams.take(visit.personId)) throw new Refusal('streams_exceeded')
+      const letGo = streams.open(visit)
       const stream = new EventStream(visit, parts)
       const ignore = watch.listen(visit.accountId, () => stream.tell(CHANGED))
       stream.onceEnded(() => {
         ignore()
-        streams.letGo(visit.personId)
+        letGo()
       })
       stream.open()
       // The reply is the stream itself.
@@ -106,14 +105,9 @@ class EventStream {
     this.#beatLater()
   }
 
-  /** Without noting that the session was used: a page that only lies open must not keep it alive. */
   async #mayGoOn(): Promise<boolean> {
-    const { personId, sessionId, accountId } = this.#visit
-    const { sessions, people } = this.#parts.store
     try {
-      const [living, person] = await Promise.all([sessions.list(personId), people.findPerson(personId)])
-      const isLiving = living.some(({ id }) => id === sessionId)
-      return isLiving && person?.accounts.some(({ id }) => id === accountId) === true
+      return await this.#visit.mayGoOn('viewer')
     } catch {
       // The database cannot be asked. What is told says nothing, and whoever asks for more is judged anew.
       return true
