@@ -115,10 +115,14 @@ export class Nuncio {
     return this.#stopped
   }
 
+  get isStopping(): boolean {
+    return this.#isStopping
+  }
+
   /** As long as there is no person: a link by which the first one comes in. Null when there is one, or no console. */
   async offerSetUp(): Promise<SetUpOffer | null> {
     const [started, console, storage] = [await this.#started, this.#console, this.#storage]
-    if (!started || !console || !storage) return null
+    if (!started || !console || !storage || this.#isStopping) return null
     const { offerSetUp, warnOfSetUp } = await import('./offer-set-up.ts')
     const people = {
       // At most starts there are people, and then the console's store need not begin to work.
@@ -130,7 +134,10 @@ export class Nuncio {
       dataDir: this.#settings.dataDir,
       url: started.url,
       isQuiet: this.#settings.quietFirstStart,
-      onTrouble: (error) => warnOfSetUp(this.#parts.logger, error),
+      onTrouble: (error) => {
+        // What is being closed cannot be asked, and the next start makes another.
+        if (!this.#isStopping) warnOfSetUp(this.#parts.logger, error)
+      },
     })
     console.rest()
     return offer
@@ -341,7 +348,8 @@ export class Nuncio {
 
   /** Loaded only when it is needed: what it brings along would stay in memory for good. */
   async #prepareFirst(storage: Storage): Promise<FirstStart | null> {
-    if (!this.#does('api') || this.#parts.makesFirst === false || !(await storage.isEmpty())) return null
+    const isWanted = this.#does('api') && this.#parts.makesFirst !== false && !this.#isStopping
+    if (!isWanted || !(await storage.isEmpty())) return null
     const { prepareFirstStart } = await import('./first-start.ts')
     return prepareFirstStart(this.#settings, storage.clock.now())
   }

@@ -48,6 +48,7 @@ export interface InboxFilter {
   readonly accountId: AccountId | null
   /** The sender number. */
   readonly number: string | null
+  /** Only so many, the newest. */
   readonly limit: number | null
 }
 
@@ -124,12 +125,9 @@ export async function openAdministration(
       publicUrl: settings.publicUrl,
     }),
     async *inbox({ accountId, number, limit }) {
-      let left = limit ?? Number.POSITIVE_INFINITY
-      for await (const entry of storage.listChannelMemory({ kind: 'sandbox.inbox', accountId, number })) {
+      for await (const entry of storage.listChannelMemory({ kind: 'sandbox.inbox', accountId, number, limit })) {
         const record = readInboxEntry(entry.value)
-        if (!record) continue
-        if (left-- <= 0) return
-        yield toInboxEntry(entry, record)
+        if (record) yield toInboxEntry(entry, record)
       }
     },
     async openKeyRing() {

@@ -14,7 +14,9 @@ export async function serveAlone(settings: Settings, logger: Logger): Promise<vo
   try {
     const started = await nuncio.start()
     await makeFilesPrivate(filesOfDatabase(settings), logger)
-    process.stdout.write(greeting({ ...started, setUp: await nuncio.offerSetUp() }, settings))
+    const setUp = await nuncio.offerSetUp()
+    // One that was told to stop meanwhile says nothing, but a token is shown only this once.
+    if (!nuncio.isStopping || started.first) process.stdout.write(greeting({ ...started, setUp }, settings))
     giveBackMemory()
   } catch (error) {
     await nuncio.stop()

@@ -16,7 +16,7 @@ export function addSandboxCommands(program: NuncioCommand, cli: Cli): void {
     .command('inbox')
     .description('show what was delivered, in order of delivery')
     .option('--connection <number>', 'only what this connection sent')
-    .option('--limit <count>', 'at most so many, from the first on')
+    .option('--limit <count>', 'only so many, the newest; still in order of delivery')
     .withAccount('only what this account sent')
     .withJson('an array of deliveries')
     .withExamples('nuncio sandbox inbox', 'nuncio sandbox inbox --connection 15550001000 --json')

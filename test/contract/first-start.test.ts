@@ -35,6 +35,30 @@ describe('the first start', () => {
     assert.equal((await journey.text('15551234567', 'Hello')).status, 200)
   })
 
+  it('ends without a word when it is told to stop meanwhile, and leaves token and link to the next one', async () => {
+    const dataDir = temporaryFolder()
+    const said: string[] = []
+    const stopped = open({ NUNCIO_DATA_DIR: dataDir, NUNCIO_PORT: '0' }, { said })
+
+    const starting = stopped.start()
+    await Promise.all([stopped.stop(), starting.then(() => stopped.offerSetUp())])
+    const { first } = await starting
+    const journey = await startNuncio({ dataDir })
+
+    assert.deepEqual([said, first], [[], null])
+    assert.notEqual(journey.token, '')
+  })
+
+  it('says nothing of a link that it could not make because it was told to stop', async () => {
+    const said: string[] = []
+    const stopped = open({ NUNCIO_DATA_DIR: temporaryFolder(), NUNCIO_PORT: '0' }, { said })
+
+    await stopped.start()
+    const [offer] = await Promise.all([stopped.offerSetUp(), stopped.stop()])
+
+    assert.deepEqual([said, offer?.url ?? null], [[], null])
+  })
+
   it('prints a token and a link, also where its output is no terminal', async () => {
     const { said } = await startProcess({})
 
@@ -86,8 +110,13 @@ async function startProcess(environment: Record<string, string>): Promise<{ said
   return { said: service.log, dataDir }
 }
 
-function open(environment: Record<string, string>, more: { makesFirst?: boolean } = {}): Nuncio {
+/** `said`: takes what is logged as a warning or worse. */
+function open(
+  environment: Record<string, string>,
+  { said = [], ...more }: { readonly makesFirst?: boolean; readonly said?: string[] } = {},
+): Nuncio {
   const { settings } = readSettings({ environment, envFile: {} })
   assert.ok(settings)
-  return new Nuncio({ settings, logger: pino({ level: 'silent' }), onBroken: () => {}, ...more })
+  const logger = pino({ level: 'warn' }, { write: (line) => void said.push(line) })
+  return new Nuncio({ settings, logger, onBroken: () => {}, ...more })
 }

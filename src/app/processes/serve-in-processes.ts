@@ -40,9 +40,14 @@ export async function runProcesses(
     logger,
   })
   const atOnce = () => void group.kill().then(() => process.exit(1))
-  const stopped = untilStopped({ inOrder: () => group.stop(), atOnce }, logger)
+  let isStopping = false
+  const inOrder = () => {
+    isStopping = true
+    return group.stop()
+  }
+  const stopped = untilStopped({ inOrder, atOnce }, logger)
   const url = await group.start()
-  if (url !== null) {
+  if (url !== null && !isStopping) {
     // By the parent, because all of its children find an empty database. Not before they serve: the token is printed once,
     // and a start that failed after it would have swallowed it.
     const first = await makeFirst().catch(async (error: unknown) => {
