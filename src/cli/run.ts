@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander'
 import { Refusal, type RefusalCode } from '../core/refusals.ts'
+import { refusalOfSystem } from '../core/system-errors.ts'
 import { Cli } from './cli.ts'
 import { printable } from './print/printable.ts'
 import { createProgram } from './program.ts'
@@ -26,7 +27,8 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
   }
 }
 
-function tell(error: unknown, surroundings: Surroundings): number {
+function tell(thrown: unknown, surroundings: Surroundings): number {
+  const error = thrown instanceof Refusal ? thrown : (refusalOfSystem(thrown) ?? thrown)
   if (error instanceof Refusal) {
     for (const sentence of error.message.split('\n'))
       surroundings.err(`nuncio: ${printable(sentence)} (${error.code})\n`)

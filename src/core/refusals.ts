@@ -185,6 +185,7 @@ export const REFUSALS = {
   program_failed: 'A program of PostgreSQL failed.',
   tls_unusable: 'The certificate or its key cannot be used.',
   address_in_use: 'The address is in use already.',
+  address_unusable: 'The address cannot be listened on.',
   service_unreachable: 'The service does not answer. Start it with npm start, or check the address.',
 } as const satisfies Record<string, string>
 

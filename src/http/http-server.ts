@@ -2,7 +2,7 @@ import type { Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import { Refusal } from '../core/refusals.ts'
+import { refusalOfListening } from '../core/system-errors.ts'
 import { createFrontDoor } from './front-door.ts'
 import { DEFAULT_HTTP_LIMITS } from './http-limits.ts'
 import type { HttpServerDeps } from './http-server-deps.ts'
@@ -51,7 +51,7 @@ export class HttpServer {
   async listen(at: ListenAt): Promise<AddressInfo> {
     await this.#routes.ready()
     await new Promise<void>((resolve, reject) => {
-      this.#door.once('error', (error: NodeJS.ErrnoException) => reject(explainListenError(error, at)))
+      this.#door.once('error', (error) => reject(refusalOfListening(error, at) ?? error))
       this.#door.listen(at, resolve)
     })
     return this.#door.address() as AddressInfo
@@ -85,16 +85,4 @@ export class HttpServer {
     stopWaiting()
     await this.#routes.close()
   }
-}
-
-function explainListenError(error: NodeJS.ErrnoException, { host, port }: ListenAt): Error {
-  if (error.code !== 'EADDRINUSE') return error
-  return new Refusal(
-    'address_in_use',
-    `Another program listens on ${host}:${port} already. Set NUNCIO_PORT to another port.`,
-    'NUNCIO_PORT',
-    {
-      cause: error,
-    },
-  )
 }

@@ -175,6 +175,7 @@ const REPLY_OF: Record<RefusalCode, Reply | InConsole | null> = {
   program_failed: null,
   tls_unusable: null,
   address_in_use: null,
+  address_unusable: null,
   service_unreachable: null,
 }
 

@@ -35,6 +35,19 @@ describe('the first start', () => {
     assert.equal((await journey.text('15551234567', 'Hello')).status, 200)
   })
 
+  it.each([
+    ['192.0.2.1', /This machine has no address 192\.0\.2\.1\. Set NUNCIO_HOST/],
+    ['nowhere.invalid', /The name nowhere\.invalid (is not known|could not be looked up)\. Set NUNCIO_HOST/],
+  ])('says what to do about a host that is not of this machine: %s', async (host, sentence) => {
+    const failing = open({ NUNCIO_DATA_DIR: temporaryFolder(), NUNCIO_PORT: '0', NUNCIO_HOST: host })
+
+    await assert.rejects(
+      failing.start(),
+      (error) => error instanceof Refusal && error.code === 'address_unusable' && sentence.test(error.message),
+    )
+    await failing.stop()
+  })
+
   it('ends without a word when it is told to stop meanwhile, and leaves token and link to the next one', async () => {
     const dataDir = temporaryFolder()
     const said: string[] = []

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type FileHandle, open, statfs } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { Refusal } from '../../core/refusals.ts'
+import { explainErrno } from '../../core/system-errors.ts'
 
 const PIECE_BYTES = 1024 * 1024
 
@@ -85,13 +85,8 @@ export function translateDiskError(error: unknown, what: string): unknown {
   const code = String(error.code)
   if (!/^E[A-Z]+$/.test(code)) return error
   const path = 'path' in error && typeof error.path === 'string' ? error.path : null
-  const where = path === null ? '' : ` at ${dirname(path)}`
-  return new Refusal(
-    'file_unusable',
-    code === 'ENOSPC' || code === 'EDQUOT'
-      ? `${what}: the disk${where} is full. Make room and try again.`
-      : `${what}: ${error.message.replace(/^E[A-Z]+: /, '')} (${code}). Look at the folder and its permissions.`,
-    null,
-    { cause: error },
-  )
+  const why =
+    explainErrno(code, path ?? 'the backup') ??
+    `${error.message.replace(/^E[A-Z]+: /, '')} (${code}). Look at the folder and its permissions.`
+  return new Refusal('file_unusable', `${what}: ${why}`, null, { cause: error })
 }

@@ -1,5 +1,6 @@
 import type { Settings } from '../../config/read-settings.ts'
 import { Refusal, type RefusalCode } from '../../core/refusals.ts'
+import { refusalOfSystem } from '../../core/system-errors.ts'
 import type { MetricsReport } from '../metrics.ts'
 
 /** What a child is to do, as its parent tells it first of all. It reads no settings itself: all must have the same. */
@@ -34,7 +35,8 @@ export type FromChild =
   | { readonly say: 'ask-metrics'; readonly question: number }
   | { readonly say: 'report-metrics'; readonly question: number; readonly report: MetricsReport }
 
-export function describeFailure(error: unknown): ChildFailed {
+export function describeFailure(thrown: unknown): ChildFailed {
+  const error = thrown instanceof Refusal ? thrown : (refusalOfSystem(thrown) ?? thrown)
   if (error instanceof Refusal) {
     const { code, message, field } = error
     return { say: 'failed', code, message, field, stack: null }

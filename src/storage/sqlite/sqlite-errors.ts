@@ -1,4 +1,5 @@
 import { Refusal } from '../../core/refusals.ts'
+import { explainErrno } from '../../core/system-errors.ts'
 import { whyNotOpened } from './why-not-opened.ts'
 
 /** Primary result codes of SQLite, and one extended one (https://sqlite.org/rescode.html). */
@@ -99,9 +100,10 @@ export function translateOpenError(error: unknown, path: string): unknown {
     case CODES.busy:
       return unavailable(`${path} is held by another program. Try again in a moment.`)
     default: {
+      const explained = systemCode === null ? null : explainErrno(systemCode, path)
       const named = systemCode ?? `SQLite code ${String(code)}`
       const vague = `${path} cannot be opened (${named}). Check the disk, the folder and its permissions.`
-      return unavailable(whyNotOpened(path) ?? vague)
+      return unavailable(whyNotOpened(path) ?? explained ?? vague)
     }
   }
 }
