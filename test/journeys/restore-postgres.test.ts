@@ -173,6 +173,47 @@ describe.skipIf(obstacle !== null)(`restoring on PostgreSQL${skipNote(obstacle)}
     assert.equal(entry?.text, text)
   })
 
+  it.each([
+    [
+      'a trigger',
+      'create trigger t after insert on audit for each row execute function tell_lane_change()',
+      /the trigger “t” of “audit”/,
+    ],
+    [
+      'a function',
+      `create function stranger() returns integer language sql as 'select 1'`,
+      /the function “stranger\(\)”/,
+    ],
+    ['a table', 'create table stranger (a integer)', /“stranger”/],
+    ['a rule', 'create rule r as on update to audit do also nothing', /the rule “r” of “audit”/],
+    ['a column', 'alter table audit add column more text', /the column “more” of “audit”/],
+  ])('refuses with one sentence a dump with %s of somebody else, and changes nothing', async (_, craft, sentence) => {
+    const { nuncio, cli, run } = await backUp()
+    await run(craft)
+    const { path } = await cli.json<{ path: string }>('backup', join(nuncio.dataDir, 'crafted'))
+
+    const { code, stderr } = await cli.run('restore', path, '--replace')
+
+    assert.equal(code, 1)
+    assert.match(
+      stderr,
+      /\nnuncio: The tables of this backup are not those of Nuncio: [^\n]+\(backup_unusable\)\n$|^nuncio: The tables/,
+    )
+    assert.match(stderr, sentence)
+    assert.deepEqual(await run(`select nspname from pg_namespace where nspname like 'nuncio_%'`), [])
+  })
+
+  it('brings our functions back in the place of others of the same name', async () => {
+    const { nuncio, cli, run } = await backUp()
+    await run('create or replace function now_ms() returns bigint language sql as $$ select 42::bigint $$')
+    const { path } = await cli.json<{ path: string }>('backup', join(nuncio.dataDir, 'crafted'))
+
+    await cli.json('restore', path, '--replace')
+
+    const [row] = await run('select now_ms() as now')
+    assert.ok(Number(row?.['now']) > 42)
+  })
+
   it('works with programs that are newer than the server', async () => {
     const { cli, path } = await backUp()
     standIn('pg_restore', `real "$@" | sed '0,/^SET lock_timeout/s//SET transaction_timeout = 0;\\nSET lock_timeout/'`)

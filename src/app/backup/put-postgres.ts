@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { postgresEnvironment } from '../../config/child-environment.ts'
 import { openSpoolId } from '../../media/spool-id.ts'
 import { restoreDump } from '../../storage/postgres/restore-dump.ts'
+import { newestOf } from '../../storage/shared/migrations.ts'
 import { checkFile } from './check-file.ts'
 import { POSTGRES_NAME } from './manifest.ts'
 import type { Put, Putting } from './restore-request.ts'
@@ -20,6 +21,7 @@ export async function putPostgres({ manifest, folder, request, hold, past, momen
     bytes: file.bytes,
     dumpedBy: server.dumpedBy,
     schema: server.schema,
+    appliedMigrations: newestOf(manifest.migrations),
     replace: request.replace,
     aside: `nuncio_replaced_${moment.replaceAll('-', '').toLowerCase()}`,
     hold,

@@ -17,6 +17,7 @@ import {
   withoutPassword,
   wordsOf,
 } from './programs.ts'
+import { CHANGED_SCHEMA, refuseChangedSchema } from './refuse-changed-schema.ts'
 
 const TABLE_LOCK_WITHIN_MS = 5_000
 
@@ -29,6 +30,8 @@ export interface DumpToRestore {
   readonly dumpedBy: string
   /** The schema that was dumped. It comes back under the same name. */
   readonly schema: string
+  /** How many of our migrations made its tables. */
+  readonly appliedMigrations: number
   readonly replace: boolean
   /** What the schema is called from then on that is there now. */
   readonly aside: string
@@ -156,11 +159,18 @@ async function readIn(request: DumpToRestore, aside: string | null, serverMajor:
     if (psql.exitCode === null && !psql.stdin.destroyed && (await isDone.reader) !== 0)
       throw new Refusal('backup_unusable', `${dump} cannot be read: ${words.reader()} Nothing was restored.`)
     psql.stdin.end(closing(request))
-    if ((await isDone.psql) !== 0) throw failed('psql', `${words.psql()} Nothing was restored.`)
+    if ((await isDone.psql) !== 0) throw explain(words.psql())
     onProgress({ doing: 'restoring', done: bytes, of: bytes })
   } finally {
     await stop([psql, reader], Object.values(isDone))
   }
+}
+
+function explain(words: string): Refusal {
+  const changed = words.indexOf(CHANGED_SCHEMA)
+  return changed < 0
+    ? failed('psql', `${words} Nothing was restored.`)
+    : new Refusal('backup_unusable', words.slice(changed))
 }
 
 /** Without a commit the server takes everything back. */
@@ -202,7 +212,7 @@ function keepingOthersOut(schema: string | null): string {
 }
 
 /** What the dump has set for itself is set anew: its search path is empty. */
-function closing({ schema, hold, spool }: DumpToRestore): string {
+function closing({ schema, hold, spool, appliedMigrations }: DumpToRestore): string {
   const reason = literal(hold.reason)
   const detail = literal(JSON.stringify({ reason: hold.reason }))
   const moved = hold.media && {
@@ -211,6 +221,8 @@ function closing({ schema, hold, spool }: DumpToRestore): string {
     spool: spool === null ? 'spool' : literal(spool),
   }
   return `
+set search_path = ${quoted(schema)}, pg_temp;
+${refuseChangedSchema(schema, appliedMigrations)}
 set search_path = ${quoted(schema)}, pg_temp;
 select hold_lanes(${reason}, (select holds from remembrance), ${hold.holdsRemembered});
 update hold set reason = ${reason}, since = ${hold.at};
