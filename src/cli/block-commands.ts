@@ -1,11 +1,12 @@
 import type { AdministrationSession } from '../app/open-administration.ts'
+import { BLOCK_REASON } from '../contract/console/recipients.ts'
 import type { AccountView } from '../core/ports/administration.ts'
 import type { Block } from '../core/ports/recipients.ts'
 import { Refusal } from '../core/refusals.ts'
 import { ACTOR, type Cli } from './cli.ts'
 import { blockJson } from './json-shapes.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
-import { parseNumber } from './parse/argument.ts'
+import { parseNumber, parseOneLine } from './parse/argument.ts'
 import { findAccount } from './parse/find-account.ts'
 import { parseNumberFile } from './parse/number-file.ts'
 import { csvLine } from './print/csv-line.ts'
@@ -14,7 +15,6 @@ import { isoTime, relativeTime } from './print/times.ts'
 
 const AT_ONCE = 1_000
 const PAGE = 1_000
-const LONGEST_REASON = 500
 const OF = 'the account; needed when there are several'
 
 type BlockOptions = CommonOptions & { readonly reason?: string; readonly file?: string }
@@ -173,8 +173,5 @@ async function readNumbers(cli: Cli, path: string | undefined): Promise<readonly
 }
 
 function parseReason(text: string | undefined): string | null {
-  const reason = text?.trim() ?? ''
-  if (reason.length > LONGEST_REASON)
-    throw new Refusal('argument_invalid', `--reason has at most ${LONGEST_REASON} characters.`, '--reason')
-  return reason === '' ? null : reason
+  return parseOneLine(text ?? '', BLOCK_REASON) || null
 }

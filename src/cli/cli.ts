@@ -1,6 +1,7 @@
 import type { AdministrationSession } from '../app/open-administration.ts'
 import { settingsOf } from '../config/load-settings.ts'
 import type { Settings } from '../config/read-settings.ts'
+import { escapeHidden } from './print/printable.ts'
 import { printTable, type Table } from './print/table.ts'
 import type { Surroundings } from './surroundings.ts'
 
@@ -44,15 +45,15 @@ export class Cli {
   }
 
   say(text: string): Promise<void> {
-    return this.surroundings.out(`${text}\n`)
+    return this.surroundings.out(`${escapeHidden(text)}\n`)
   }
 
   warn(sentence: string): void {
-    this.surroundings.err(`nuncio: warning: ${sentence}\n`)
+    this.surroundings.err(`nuncio: warning: ${escapeHidden(sentence)}\n`)
   }
 
   json(value: unknown): Promise<void> {
-    return this.surroundings.out(`${JSON.stringify(value)}\n`)
+    return this.surroundings.out(`${escapeHidden(JSON.stringify(value))}\n`)
   }
 
   /** An array, one entry in a line, written while it is read: it may be longer than memory. */
@@ -60,7 +61,7 @@ export class Cli {
     let text = ''
     let before = '[\n'
     for await (const entry of entries) {
-      text += before + JSON.stringify(entry)
+      text += before + escapeHidden(JSON.stringify(entry))
       before = ',\n'
       if (text.length < WRITTEN_AT_ONCE) continue
       await this.surroundings.out(text)

@@ -1,6 +1,7 @@
 import type { SettingReading } from '../config/read-settings.ts'
 import type { Cli } from './cli.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
+import { printable } from './print/printable.ts'
 
 export function addConfigCommand(program: NuncioCommand, cli: Cli): void {
   program
@@ -23,7 +24,7 @@ export function addConfigCommand(program: NuncioCommand, cli: Cli): void {
         ])
         await cli.table({ columns: ['SETTING', 'VALUE', 'SOURCE', ''], rows, whenEmpty: '' })
       }
-      for (const { sentence, code } of problems) cli.surroundings.err(`nuncio: ${sentence} (${code})\n`)
+      for (const { sentence, code } of problems) cli.surroundings.err(`nuncio: ${printable(sentence)} (${code})\n`)
       for (const sentence of [...unknown, ...warnings]) cli.warn(sentence)
     })
 }

@@ -71,7 +71,7 @@ describe.each(ENGINES)('nuncio hold, on %s', (engine) => {
       await world.cli('hold', '--because', 'why', '--release'),
     ]
 
-    assert.deepEqual([blank.code, blank.stderr], [2, 'nuncio: Say why, in 1 to 500 characters. (argument_invalid)\n'])
+    assert.deepEqual([blank.code, blank.stderr], [2, 'nuncio: The reason must not be empty. (argument_invalid)\n'])
     assert.equal(both.code, 2)
     assert.match(both.stderr, /cannot be used with option '--release'/)
     assert.deepEqual(await world.json('hold'), { held: false, since: null, reason: null })

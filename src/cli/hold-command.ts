@@ -1,12 +1,10 @@
 import { Option } from 'commander'
 import type { HoldView } from '../core/ports/administration.ts'
-import { Refusal } from '../core/refusals.ts'
 import { ACTOR, type Cli } from './cli.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
+import { parseOneLine } from './parse/argument.ts'
 import { printable } from './print/printable.ts'
 import { isoTime, plainTime, relativeTime } from './print/times.ts'
-
-const LONGEST_REASON = 500
 
 type HoldOptions = CommonOptions & { readonly because?: string; readonly release?: boolean }
 
@@ -36,18 +34,12 @@ export function addHoldCommand(program: NuncioCommand, cli: Cli): void {
         const hold =
           options.because === undefined
             ? await administration.readHold()
-            : await administration.holdLanes(parseReason(options.because), ACTOR)
+            : await administration.holdLanes(parseOneLine(options.because, { what: 'The reason', most: 500 }), ACTOR)
         if (options.json)
           return cli.json({ held: hold !== null, since: isoTime(hold?.since ?? null), reason: hold?.reason ?? null })
         await cli.say(hold ? holdInWords(hold, cli.surroundings.now()) : 'The lanes are not held.')
       }),
     )
-}
-
-function parseReason(text: string): string {
-  const reason = text.trim()
-  if (reason !== '' && reason.length <= LONGEST_REASON) return reason
-  throw new Refusal('argument_invalid', `Say why, in 1 to ${LONGEST_REASON} characters.`)
 }
 
 /** Also for those who look at what wants them. */

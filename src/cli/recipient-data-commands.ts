@@ -7,6 +7,7 @@ import { parseNumber } from './parse/argument.ts'
 import { findAccount } from './parse/find-account.ts'
 import { counted } from './print/counted.ts'
 import { forPeople } from './print/for-people.ts'
+import { escapeHidden } from './print/printable.ts'
 import { takenOutWords } from './print/taken-out-words.ts'
 import { isoTime } from './print/times.ts'
 
@@ -75,10 +76,10 @@ async function printExport({ cli, session, account, number }: Given): Promise<vo
     text += `${before}${JSON.stringify({ of, ...(forPeople(item) as object) })}`
     before = ',\n'
     if (text.length < 65_536) continue
-    await out(text)
+    await out(escapeHidden(text))
     text = ''
   }
-  await out(`${text}\n]}\n`)
+  await out(`${escapeHidden(text)}\n]}\n`)
 }
 
 async function erase({ cli, session, account, number, options }: Given & { options: EraseOptions }): Promise<void> {

@@ -35,6 +35,17 @@ describe.each(ENGINES)('nuncio user, on %s', (engine) => {
     assert.deepEqual([role, link?.email, link?.role, link?.account], ['owner', 'anna@example.org', 'owner', 'Acme'])
   })
 
+  it('asks for the id of an account when another has the same name', async () => {
+    const other = await world.account('Other')
+    await world.run('update account set name = ?', 'Acme')
+
+    const byName = await world.cli('user', 'add', 'anna@example.org', '--account', 'Acme')
+    const byId = await world.cli('user', 'add', 'anna@example.org', '--account', other)
+
+    assert.match(byName.stderr, /Several accounts are named “Acme”: name one by its id \(acc_.*acc_.*\)/)
+    assert.equal(byId.code, 0)
+  })
+
   it('add --password-stdin makes the person at once, and list shows them', async () => {
     world.input = `${PASSWORD}\n`
     const added = await world.cli('user', 'add', 'anna@example.org', '--password-stdin', '--name', 'Anna')

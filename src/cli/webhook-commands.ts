@@ -1,4 +1,5 @@
 import type { AdministrationSession } from '../app/open-administration.ts'
+import { WEBHOOK_DESCRIPTION } from '../contract/console/webhooks.ts'
 import type { AccountId } from '../core/ids.ts'
 import { drawWebhookId, drawWebhookSecret, webhookSecretPlace } from '../core/notices/draw-webhook.ts'
 import { WANTABLE_KINDS } from '../core/notices/notice-kinds.ts'
@@ -9,7 +10,7 @@ import { Refusal } from '../core/refusals.ts'
 import { ACTOR, type Cli } from './cli.ts'
 import { deliveryJson, webhookJson } from './json-shapes.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
-import { collect } from './parse/argument.ts'
+import { collect, parseOneLine } from './parse/argument.ts'
 import { findAccount, findAccountOrAll } from './parse/find-account.ts'
 import { relativeTime } from './print/times.ts'
 
@@ -51,6 +52,7 @@ function addAdd(group: NuncioCommand, cli: Cli): void {
 
 async function add(cli: Cli, text: string, options: AddOptions): Promise<void> {
   const kinds = readWebhookKinds(options.notice ?? WANTABLE_KINDS)
+  const description = parseOneLine(options.description ?? '', WEBHOOK_DESCRIPTION)
   await cli.withAdministration(async (session) => {
     const { id: accountId } = await findAccount(session.administration, options.account)
     const url = readWebhookUrl(text, session.webhookRanges)
@@ -58,7 +60,7 @@ async function add(cli: Cli, text: string, options: AddOptions): Promise<void> {
     const id = drawWebhookId(drawBytes)
     const secret = drawWebhookSecret(drawBytes)
     const sealed = (await session.openSecrets()).seal(secret, webhookSecretPlace(accountId, id))
-    const wanted = { accountId, id, url, description: options.description ?? '', kinds, secret: sealed }
+    const wanted = { accountId, id, url, description, kinds, secret: sealed }
     await session.webhooks.addWebhook(wanted, ACTOR)
     if (options.json) return cli.json({ id, url, notices: kinds, secret })
     await cli.say(`${secret}\n`)

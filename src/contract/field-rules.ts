@@ -1,3 +1,5 @@
+import { codePointOf, hasVisible, INVISIBLE } from './one-line.ts'
+
 // What a field of a request may hold. The messages go to the caller: they say what is wrong and how to mend it.
 
 export const NUMBER_PATTERN = '^[1-9][0-9]{6,14}$'
@@ -41,7 +43,7 @@ const WEB_ADDRESS = /^https?:\/\//i
 // surrogates), the field's description does.
 const CONTROLS = CONTROL.source.slice(1, -1)
 const UNFIT = UNFIT_FOR_NAME.source.slice(1, -1)
-const WORDS = `[^${CONTROLS}]*[^\\s${CONTROLS}][^${CONTROLS}]*`
+const WORDS = `[^${CONTROLS}]*[^${INVISIBLE}][^${CONTROLS}]*`
 export const TEXT_PATTERN = `^${WORDS}$`
 export const CAPTION_PATTERN = `^(?:${WORDS})?$`
 export const NAME_PATTERN = `^[^${UNFIT}]*[^.\\s${UNFIT}][^.${UNFIT}]*\\.[^.\\s${UNFIT}]+$`
@@ -50,10 +52,13 @@ export const URL_PATTERN = '^[Hh][Tt][Tt][Pp][Ss]?://'
 export function judgeNumber(text: string): Finding | null {
   if (NUMBER.test(text)) return null
   const corrected = correctedNumber(text)
+  // Pasted along with the number. It cannot be seen, or looks like a digit, so it is named.
+  const [pasted] = /(?!\s)[^\x20-\x7e\u2010-\u2015]|\ufeff/u.exec(text) ?? []
+  const named = pasted === undefined ? '' : `This number holds the character ${codePointOf(pasted)}. `
   return {
     code: 'number_malformed',
     message: corrected
-      ? `Write this number as ${corrected}: country code and digits only, without \`+\`, spaces or dashes.`
+      ? `${named}Write this number as ${corrected}: country code and digits only, without \`+\`, spaces or dashes.`
       : 'A number is its country code and digits only: 7 to 15 digits, no leading zero, no `+`, spaces or dashes. Example: 14155550100.',
   }
 }
@@ -63,6 +68,9 @@ function correctedNumber(text: string): string | null {
   // Longer than any number with all its decoration: not worth the work.
   if (text.length > 40) return null
   const digits = text
+    // Full-width digits become plain ones; invisible characters are left out.
+    .normalize('NFKC')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
     .trim()
     .replace(/^(\+|00)/, '')
     // `+44 (0)20 …`: the zero in brackets is dialled only inside the country.
@@ -81,8 +89,7 @@ export function judgeCaption(text: string): Finding | null {
 }
 
 function judgeWords(text: string, maxCharacters: number, whenEmpty: string): Finding | null {
-  if (!NOT_WHITE.test(text))
-    return { code: 'text_empty', message: `The text must hold more than white space. ${whenEmpty}` }
+  if (!hasVisible(text)) return { code: 'text_empty', message: `The text has no visible character. ${whenEmpty}` }
   // A text has at least as many UTF-16 units as characters, so most need no counting.
   if (text.length > maxCharacters) {
     const characters = countCharacters(text)
@@ -119,6 +126,7 @@ export function judgeName(name: string): Finding | null {
   }
   const unfit = UNFIT_FOR_NAME.exec(name)
   if (unfit) return badName(`holds ${nameOf(unfit[0])}, which is not allowed`)
+  if (/\s$/.test(name)) return badName('ends with a blank; take it out')
   if (!hasExtension(name)) return badName('has no extension; end it with one, such as .jpg or .pdf')
   return judgeUnicode(name)
 }
@@ -164,8 +172,4 @@ function countUtf8Bytes(text: string): number {
 
 function nameOf(character: string): string {
   return character === '/' ? 'a slash' : character === '\\' ? 'a backslash' : `the character ${codePointOf(character)}`
-}
-
-function codePointOf(character: string): string {
-  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
 }

@@ -91,6 +91,18 @@ describe('a request to send', () => {
     ['no text', text(undefined), [['message.message', 'field_required']]],
     ['an empty text', text(''), [['message.message', 'text_empty']]],
     ['white space only', text(' \t\n\u00a0\u3000'), [['message.message', 'text_empty']]],
+    ...['\u200b', '\u2060', '\ufeff', '\u00ad\u200e \u3164', '\u2800', '\ufe0f', '\u{e0001}\u{e007f}'].map(
+      (invisible): [string, unknown, [[string, string]]] => [
+        `a text of ${encodeURIComponent(invisible)} only`,
+        text(invisible),
+        [['message.message', 'text_empty']],
+      ],
+    ),
+    [
+      'a caption of invisible characters',
+      media({ caption: '\u200b\u2060' }),
+      [['message.media.caption', 'text_empty']],
+    ],
     ['4,097 characters', text('a'.repeat(4097)), [['message.message', 'text_too_long']]],
     ['a bell', text('a\u0007'), [['message.message', 'text_has_control']]],
     ['an escape sequence', text('\u001b[31m'), [['message.message', 'text_has_control']]],
@@ -173,6 +185,23 @@ describe('what the caller is told', () => {
     ['+49\u2013171\u00a05551234', '491715551234'],
   ])('about %j is the corrected form', (given, corrected) => {
     assert.match(messageOf({ ...text('a'), from: given }), new RegExp(`Write this number as ${corrected}:`))
+  })
+
+  it.each([
+    ['\u202a14155550100\u202c', 'U+202A', '14155550100'],
+    ['1415\u200b5550100', 'U+200B', '14155550100'],
+    ['\ufeff14155550100', 'U+FEFF', '14155550100'],
+    ['１４１５５５５０１００', 'U+FF11', '14155550100'],
+    ['＋1 415 555 0100', 'U+FF0B', '14155550100'],
+  ])('about %j names the character %s and the corrected form', (given, name, corrected) => {
+    assert.equal(
+      messageOf({ ...text('a'), to: given }),
+      `This number holds the character ${name}. Write this number as ${corrected}: country code and digits only, without \`+\`, spaces or dashes.`,
+    )
+  })
+
+  it.each(['a.png ', 'a.png\u00a0', 'a.png\ufeff'])('about the name %j is that it ends with a blank', (name) => {
+    assert.equal(messageOf(media({ name })), 'The file name ends with a blank; take it out.')
   })
 
   it.each(['0171 5551234', 'abc', '+', '1'.repeat(16), '+'.repeat(50_000)])('about %.20j is only the rule', (given) => {

@@ -48,7 +48,8 @@ const text = ruled(judgeText).meta({
   minLength: 1,
   maxLength: TEXT_MAX_CHARACTERS,
   pattern: TEXT_PATTERN,
-  description: 'What the recipient reads. Not only white space; no control characters but tab and line breaks.',
+  description:
+    'What the recipient reads. At least one visible character; no control characters but tab and line breaks.',
   examples: ['Your parcel arrives tomorrow between 9 and 11.'],
 })
 

@@ -56,7 +56,7 @@ export const REFUSALS = {
   number_malformed:
     'A number is its country code and digits only: 7 to 15 digits, no leading zero, no `+`, spaces or dashes.',
   type_unknown: 'The type must be one of: message, image, document, video, audio.',
-  text_empty: 'The text must hold more than white space.',
+  text_empty: 'The text has no visible character.',
   text_too_long: 'The text is too long.',
   text_has_control: 'The text holds a control character other than tab and line breaks.',
   name_malformed:

@@ -112,7 +112,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API tokens in the console, on 
     await expect(page.getByLabel('API key name')).toBeFocused()
     await page.getByLabel('API key name').fill(' ')
     await page.getByRole('button', { name: 'Create token' }).click()
-    await expect(page.getByText('Give the token a name')).toBeVisible()
+    await expect(page.getByText('The name of a token must not be empty.')).toBeVisible()
   })
 
   it('are rotated while both work', async () => {

@@ -24,7 +24,13 @@ export function AcceptInvitation() {
       )}
       otherwise="Ask whoever invited you for a new link. If you have used it already, just sign in."
     >
-      {(found) => (found.isKnown ? <Join link={link} /> : <AcceptForm link={link} email={found.email ?? ''} />)}
+      {(found) => (
+        <>
+          <Join link={link} />
+          <Text size="sm">New here? Choose a name and a password.</Text>
+          <AcceptForm link={link} email={found.email ?? ''} />
+        </>
+      )}
     </LinkGate>
   )
 }
@@ -51,7 +57,7 @@ function AcceptForm({ link, email }: { readonly link: string; readonly email: st
   )
 }
 
-/** Who is known already joins as themselves. */
+/** Who has a sign-in joins as themselves. Nobody is told whether there is one: it may be of other accounts. */
 function Join({ link }: { readonly link: string }) {
   const me = useAsk('sessionState', {}, { isLive: false })
   const join = useAct('joinAccount')
@@ -60,7 +66,7 @@ function Join({ link }: { readonly link: string }) {
   if (!me.data.isSignedIn)
     return (
       <>
-        <Text size="sm">You are known here already. Sign in, and you come back to this page.</Text>
+        <Text size="sm">If you have a sign-in here, use it: you come back to this page and join.</Text>
         <ButtonLink to="/sign-in" search={{ to: `/console/invitation/${link}` } as never}>
           Sign in
         </ButtonLink>
@@ -77,7 +83,7 @@ function Join({ link }: { readonly link: string }) {
     <>
       <SignInNote problem={join.error} />
       <Button loading={join.isPending} onClick={accept}>
-        Join
+        Join as you are signed in
       </Button>
     </>
   )

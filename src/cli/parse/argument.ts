@@ -1,5 +1,6 @@
 import { parseCidr } from '../../config/cidr.ts'
 import { judgeNumber } from '../../contract/field-rules.ts'
+import { findOneLineFault } from '../../contract/one-line.ts'
 import { MESSAGE_STATES, type MessageState } from '../../core/message/message.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { TOKEN_EVENT_NAMES, type TokenEvent } from '../../core/token/token.ts'
@@ -19,23 +20,16 @@ export function parseNumber(text: string): string {
   return text
 }
 
-const LONGEST_NAME = 60
+/** A name, a reason or a description, by the same rule as in the console. */
+export function parseOneLine(text: string, rule: Parameters<typeof findOneLineFault>[1]): string {
+  const line = text.trim()
+  const fault = findOneLineFault(line, rule)
+  if (fault !== null) throw new Refusal('argument_invalid', fault)
+  return line
+}
 
-/** A name of an account or a token: people see it in lists, so it must be readable there. */
 export function parseName(text: string, what: string): string {
-  const name = text.trim()
-  if (
-    name === '' ||
-    Array.from(name).length > LONGEST_NAME ||
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name) ||
-    !name.isWellFormed()
-  ) {
-    throw new Refusal(
-      'argument_invalid',
-      `The name of ${what} must have 1 to ${LONGEST_NAME} characters, and no control characters.`,
-    )
-  }
-  return name
+  return parseOneLine(text, { what: `The name of ${what}`, most: 60 })
 }
 
 export function parseEvents(given: readonly string[] | undefined): readonly TokenEvent[] {

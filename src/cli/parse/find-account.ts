@@ -6,7 +6,14 @@ export async function findAccount(administration: Administration, wanted: string
   const accounts = await administration.listAccounts()
   const names = accounts.map(({ name }) => name).join(', ')
   if (wanted !== undefined) {
-    const found = accounts.find(({ id }) => id === wanted) ?? accounts.find(({ name }) => name === wanted)
+    const named = accounts.filter(({ name }) => name === wanted)
+    const found = accounts.find(({ id }) => id === wanted) ?? named[0]
+    if (named.length > 1 && found?.id !== wanted)
+      throw new Refusal(
+        'account_ambiguous',
+        `Several accounts are named “${wanted}”: name one by its id (${named.map(({ id }) => id).join(', ')}).`,
+        '--account',
+      )
     if (found) return found
     const others = accounts.length > 0 ? `There are: ${names}.` : 'There is none yet.'
     throw new Refusal('account_unknown', `There is no account “${wanted}”. ${others}`, '--account')

@@ -127,7 +127,7 @@ describe('settings of a connection', () => {
 describe('arguments', () => {
   it('names are trimmed, readable and short', () => {
     assert.equal(parseName('  Büro 1 ', 'an account'), 'Büro 1')
-    for (const text of ['', '   ', 'x'.repeat(61), 'a\nb', 'a\u202eb', '\ud800']) {
+    for (const text of ['', '   ', '\u200b', 'x'.repeat(61), 'a\nb', 'a\u202eb', 'a\u200bb', '\ud800']) {
       assert.throws(() => parseName(text, 'an account'), { code: 'argument_invalid' })
     }
   })

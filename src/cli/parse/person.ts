@@ -1,13 +1,13 @@
+import { email } from '../../contract/console/session.ts'
 import type { Role } from '../../core/people/role.ts'
 import { Refusal } from '../../core/refusals.ts'
 
 const ROLES: readonly Role[] = ['viewer', 'developer', 'owner']
 
 export function parseEmail(text: string): string {
-  const email = text.trim()
-  if (email.length > 254 || !/^[^\s@]+@[^\s@]+$/.test(email))
-    throw new Refusal('argument_invalid', `“${text}” is no e-mail address: it needs a name, an @ and a domain.`)
-  return email
+  const parsed = email.safeParse(text)
+  if (parsed.success) return parsed.data
+  throw new Refusal('argument_invalid', `“${text}”: ${parsed.error.issues[0]?.message ?? ''}`)
 }
 
 export function parseRole(text: string): Role {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { printable, shorten } from './printable.ts'
+import { escapeHidden, printable, shorten } from './printable.ts'
 import { printTable } from './table.ts'
 import { plainTime, relativeTime } from './times.ts'
 
@@ -9,6 +9,14 @@ const NOON = Date.UTC(2026, 0, 15, 12)
 describe('text from outside', () => {
   it('cannot drive the terminal', () => {
     assert.equal(printable('a\u001b[31mb\tc\nd\u202ee'), 'a\\u001b[31mb c⏎d\\u202ee')
+    assert.equal(printable('a\u200bb\u2060\ufeff\u{e0041}'), 'a\\u200bb\\u2060\\ufeff\\udb40\\udc41')
+  })
+
+  it('means the same as JSON after it was written out', () => {
+    const json = JSON.stringify({ name: 'a\u200b\u202e\u0085\u{e0041}👍' }, null, 2)
+
+    assert.doesNotMatch(escapeHidden(json), /\p{Cf}/u)
+    assert.equal(JSON.stringify(JSON.parse(escapeHidden(json)), null, 2), json)
   })
 
   it('is cut by characters, not in the middle of one', () => {

@@ -3,11 +3,18 @@
  * override could make a line read as another one.
  */
 export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, (character) => {
-    if (character === '\n') return '⏎'
-    if (character === '\t') return ' '
-    return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`
-  })
+  return escapeHidden(text.replaceAll('\n', '⏎').replaceAll('\t', ' '))
+}
+
+/** Lines with every character written out that a terminal would not show, as JSON writes it: JSON means the same after it. */
+export function escapeHidden(lines: string): string {
+  return lines.replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
+    Array.from({ length: character.length }, (_, unit) => `\\u${hex(character.charCodeAt(unit))}`).join(''),
+  )
+}
+
+function hex(unit: number): string {
+  return unit.toString(16).padStart(4, '0')
 }
 
 /** At most this many characters, the cut shown. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { oneLine } from '../one-line.ts'
 import { consoleRoute, ROLES } from './route.ts'
 import { email } from './session.ts'
 import { done, inAccount, instant, ofAccount } from './shapes.ts'
@@ -7,12 +8,8 @@ import { plain } from './viewer-text.ts'
 /** The secret at the end of a link. */
 const link = z.string().max(100)
 const role = z.enum(ROLES)
-const personName = z.string().trim().min(1, 'Enter a name.').max(80, 'A name has at most 80 characters.')
-export const accountName = z
-  .string()
-  .trim()
-  .min(1, 'Enter a name.')
-  .max(60, 'The name of an account has at most 60 characters.')
+const personName = oneLine({ what: 'The name', most: 80 })
+export const accountName = oneLine({ what: 'The name of an account', most: 60 })
 /** The rules of a good password are the server's, because they depend on the person. */
 const newPassword = z.string().min(1, 'Choose a password.').max(1_024, 'A password has at most 256 bytes.')
 const code = z.string().trim().min(1, 'Enter the code.').max(64, 'This is no code.')
@@ -20,11 +17,7 @@ const passkeyJson = z.custom<Readonly<Record<string, unknown>>>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   'This is no answer of a passkey.',
 )
-const passkeyName = z
-  .string()
-  .trim()
-  .min(1, 'Enter a name, such as the device it is on.')
-  .max(60, 'The name of a passkey has at most 60 characters.')
+const passkeyName = oneLine({ what: 'The name of a passkey', most: 60 })
 const byId = z.object({ id: z.string() })
 /** Shown once; null when the person has some already. */
 const recoveryCodes = z.object({ recoveryCodes: z.array(z.string()).nullable() })
@@ -59,8 +52,6 @@ const linkRoutes = {
       email: z.string().nullable(),
       account: z.string().nullable(),
       role: role.nullable(),
-      /** Somebody with this e-mail is there already: they sign in and join. */
-      isKnown: z.boolean(),
       expiresAt: instant,
     }),
   }),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { judgeNumber } from '../field-rules.ts'
+import { oneLine } from '../one-line.ts'
 import { consoleRoute } from './route.ts'
 import { done, instant, ofAccount, page } from './shapes.ts'
 
@@ -20,7 +21,8 @@ export const recipientNumber = z.string().superRefine((value, context) => {
   if (finding) context.addIssue({ code: 'custom', message: finding.message })
 })
 
-export const blockReason = z.string().trim().max(500, 'At most 500 characters.')
+export const BLOCK_REASON = { what: 'The reason', most: 500, mayBeEmpty: true }
+export const blockReason = oneLine(BLOCK_REASON)
 
 export const recipientRoutes = {
   /** By number. `find`: the digits a number begins with. `total`: how many are blocked in all. */

@@ -7,7 +7,7 @@ export const email = z
   .string()
   .trim()
   .max(254, 'An e-mail address has at most 254 characters.')
-  .regex(/^[^\s@]+@[^\s@]+$/, 'This is no e-mail address: it needs a name, an @ and a domain.')
+  .regex(z.regexes.html5Email, 'This is no e-mail address: it needs a name, an @ and a domain, in plain letters.')
 const password = z.string().min(1, 'Enter your password.').max(1_024, 'This password is too long.')
 /** Six digits of an app, or a recovery code. Spaces and dashes are for reading. */
 const code = z.string().trim().min(1, 'Enter the code.').max(64, 'This is no code.')

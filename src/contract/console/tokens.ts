@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { oneLine } from '../one-line.ts'
 import { consoleRoute } from './route.ts'
 import { done, inAccount, instant, ofAccount, page } from './shapes.ts'
 import { plain } from './viewer-text.ts'
@@ -6,20 +7,11 @@ import { plain } from './viewer-text.ts'
 export const TOKEN_EXPIRATIONS = ['7d', '30d', '60d', '90d', '1y', 'date'] as const
 export type TokenExpiration = (typeof TOKEN_EXPIRATIONS)[number]
 export const TOKEN_TABS = ['active', 'expired', 'deleted'] as const
-const LONGEST_NAME = 60
 const MOST_RANGES = 50
 const MOST_CONNECTIONS = 200
 
 /** As at the command line: people see it in lists, so it must be readable there. */
-export const tokenName = z
-  .string()
-  .trim()
-  .min(1, 'Give the token a name, such as web-shop.')
-  .refine((name) => Array.from(name).length <= LONGEST_NAME, `A name has at most ${LONGEST_NAME} characters.`)
-  .refine(
-    (name) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name) && name.isWellFormed(),
-    'A name is one line of ordinary characters.',
-  )
+export const tokenName = oneLine({ what: 'The name of a token', most: 60 })
 
 /** When a token ends: `expiresAt` counts with `date` alone. */
 const ending = { expiration: z.enum(TOKEN_EXPIRATIONS), expiresAt: instant.nullable() }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { oneLine } from '../one-line.ts'
 import { consoleRoute } from './route.ts'
 import { done, inAccount, instant, ofAccount, page } from './shapes.ts'
 import { maskedWords, notForViewers, plain } from './viewer-text.ts'
@@ -6,21 +7,11 @@ import { maskedWords, notForViewers, plain } from './viewer-text.ts'
 export const WEBHOOK_STATES = ['enabled', 'disabled', 'failing'] as const
 export const DELIVERY_STATES = ['waiting', 'delivered', 'failed', 'dropped'] as const
 export type DeliveryState = (typeof DELIVERY_STATES)[number]
-const LONGEST_DESCRIPTION = 120
 const LONGEST_URL = 2048
 
 const url = z.string().trim().min(1, 'Give the address that notices are posted to.').max(LONGEST_URL)
-const description = z
-  .string()
-  .trim()
-  .refine(
-    (text) => Array.from(text).length <= LONGEST_DESCRIPTION,
-    `A description has at most ${LONGEST_DESCRIPTION} characters.`,
-  )
-  .refine(
-    (text) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text) && text.isWellFormed(),
-    'A description is one line of ordinary characters.',
-  )
+export const WEBHOOK_DESCRIPTION = { what: 'The description', most: 120, mayBeEmpty: true }
+const description = oneLine(WEBHOOK_DESCRIPTION)
 const kinds = z.array(z.string()).min(1, 'Choose at least one notice.').max(100)
 
 export const webhookForm = z.object({ url, description, kinds })

@@ -23,7 +23,7 @@ create table applied_functions (
 
 create table account (
   id text collate "C" primary key,
-  name text not null unique,
+  name text not null,
   created_at bigint not null,
   -- 1: members without a second factor may not see this account.
   requires_second_factor integer not null default 0

@@ -15,7 +15,7 @@ create table migration (
 
 create table account (
   id text primary key,
-  name text not null unique,
+  name text not null,
   created_at integer not null,
   -- 1: members without a second factor may not see this account.
   requires_second_factor integer not null default 0

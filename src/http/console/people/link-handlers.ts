@@ -18,8 +18,8 @@ export function linkHandlers(parts: PeopleParts): LinkHandlers {
   const { people } = parts.store
   return {
     async readLink({ body: { kind, link } }) {
-      const { email, account, role, personId, expiresAt } = await findLink(parts, kind, link)
-      return { email, account, role, isKnown: kind === 'invitation' && personId !== null, expiresAt }
+      const { email, account, role, expiresAt } = await findLink(parts, kind, link)
+      return { email, account, role, expiresAt }
     },
     async setUp({ body: { link, name, email, password } }, visit) {
       await findLink(parts, 'set-up', link)

@@ -120,10 +120,7 @@ describe.each(ENGINES)('people, on %s', (engine) => {
 
     await accept(ben, secret)
 
-    assert.deepEqual(
-      [seen.email, seen.account, seen.role, seen.isKnown],
-      ['ben@example.org', 'Acme', 'developer', false],
-    )
+    assert.deepEqual([seen.email, seen.account, seen.role], ['ben@example.org', 'Acme', 'developer'])
     const { accounts } = await world.handlers.whoAmI(nothing, await world.personVisit(ben))
     assert.deepEqual(
       accounts.map(({ id, role }) => [id, role]),
@@ -131,6 +128,23 @@ describe.each(ENGINES)('people, on %s', (engine) => {
     )
     await assert.rejects(accept(new Browser(), secret), { code: 'link_dead' })
     await assert.rejects(world.handlers.readLink(read, world.visit(ben)), { code: 'link_dead' })
+  })
+
+  it('G8: are not found out by an invitation or by a name: both read the same whether another account has them', async () => {
+    await world.person(await world.account('Other'), 'owner', 'ben@example.org')
+    const read = async (email: string) => {
+      const body = { kind: 'invitation', link: await invite(owner, email) } as const
+      const seen = await world.handlers.readLink({ params: {}, query: {}, body }, world.visit(new Browser()))
+      return { ...seen, email: 'somebody', expiresAt: 0 }
+    }
+    const rename = async (name: string) =>
+      world.handlers.renameAccount(
+        { params: { account }, query: {}, body: { name } },
+        await world.accountVisit(owner, account),
+      )
+
+    assert.deepEqual(await read('ben@example.org'), await read('nobody@example.org'))
+    assert.deepEqual(await rename('Other'), await rename('Another'))
   })
 
   it('who are known join by signing in, and nobody joins in their place', async () => {
