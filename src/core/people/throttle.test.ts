@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { judgeTry, type ThrottleRule, type Tries } from './throttle.ts'
+import { judgeTries, type ThrottleRule, type Tries } from './throttle.ts'
 
 const NOON = Date.UTC(2026, 0, 15, 12)
+
+function judgeTry(rule: ThrottleRule, tries: Tries | null, now: number) {
+  const verdict = judgeTries([{ key: 'one', rule, tries }], now)
+  if ('until' in verdict) return verdict
+  const [counted] = verdict.counted
+  assert.ok(counted)
+  const { key: _, ...rest } = counted
+  return { tries: rest }
+}
 
 /** How long each next try has to wait, when everybody tries as soon as they may. */
 function waits(rule: ThrottleRule, count: number): number[] {
@@ -23,7 +32,8 @@ describe('slowing guesses down', () => {
     assert.deepEqual(waits(rule, 17), [0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900])
   })
 
-  it('lets 30 an hour through by address, and five codes in five minutes', () => {
+  it('lets 30 an hour through by address, 60 a minute, and five codes in five minutes', () => {
+    assert.deepEqual(waits('minute', 61).slice(-2), [0, 60])
     assert.deepEqual(waits('address', 31).slice(-2), [0, 3_600])
     assert.deepEqual(waits('code', 6), [0, 0, 0, 0, 0, 300])
   })
@@ -41,5 +51,16 @@ describe('slowing guesses down', () => {
 
     assert.ok('tries' in judgeTry('account', tries, NOON - 86_400_000))
     assert.ok('tries' in judgeTry('address', tries, NOON - 86_400_000))
+  })
+
+  it('lets an account be tried three times from an address that has used up its tries, and no more', () => {
+    const address = { key: 'address', rule: 'address', tries: { count: 30, countedFrom: NOON, lastAt: NOON } } as const
+    const account = (count: number) => {
+      const tries = count === 0 ? null : { count, countedFrom: NOON, lastAt: NOON }
+      return { key: 'account', rule: 'account', tries } as const
+    }
+
+    for (const count of [0, 1, 2]) assert.ok('counted' in judgeTries([account(count), address], NOON + 1), `${count}`)
+    assert.deepEqual(judgeTries([account(3), address], NOON + 1), { until: NOON + 3_600_000 })
   })
 })

@@ -5,10 +5,14 @@ import type { Instant } from '../ids.ts'
  *
  * - `account`: five tries are free, then each waits 1, 2, 4 … 900 seconds after the one before. A browser that its person
  *   has signed in with before counts by itself (`device`), so others' guesses do not slow the person down.
- * - `address`: 30 tries an hour from one network address, over all accounts.
+ * - `address`: 30 tries an hour from one network address, over all accounts. Who shares the address is not locked out: an
+ *   account that was tried no more than three times (`account`) may still be tried, and browsers that count by themselves
+ *   do not count here.
+ * - `minute`: 60 tries a minute from one network address. This bounds the work that they make, not what can be guessed.
  * - `code`: 5 tries in 5 minutes at codes of six digits.
  */
-export type ThrottleRule = 'account' | 'device' | 'address' | 'code'
+export type ThrottleRule = 'account' | 'device' | WindowRule
+type WindowRule = 'address' | 'minute' | 'code'
 
 export interface ThrottledTry {
   /** What is counted by, such as `account:` and a hash of the e-mail. */
@@ -24,27 +28,51 @@ export interface Tries {
 }
 
 const FREE_TRIES = 5
+const TRIES_FROM_A_THROTTLED_ADDRESS = 3
 const LONGEST_WAIT_MS = 900_000
 /** A counter that nobody has touched for so long is as if it had never been. */
 export const TRIES_FORGOTTEN_AFTER_MS = 86_400_000
 
-const WINDOWS: Readonly<Record<'address' | 'code', { readonly most: number; readonly lastsMs: number }>> = {
+const WINDOWS: Readonly<Record<WindowRule, { readonly most: number; readonly lastsMs: number }>> = {
   address: { most: 30, lastsMs: 3_600_000 },
+  minute: { most: 60, lastsMs: 60_000 },
   code: { most: 5, lastsMs: 300_000 },
 }
 
-/** What the counter says after one more try; or when that try is welcome, if it is not now. */
-export function judgeTry(
-  rule: ThrottleRule,
-  tries: Tries | null,
+/** What each counter says after one more try; or when that try is welcome, if it is not now. Then none is counted. */
+export function judgeTries(
+  counters: readonly (ThrottledTry & { readonly tries: Tries | null })[],
   now: Instant,
-): { readonly tries: Tries } | { readonly until: Instant } {
+): { readonly counted: readonly (Tries & { readonly key: string })[] } | { readonly until: Instant } {
+  const isFreshAccount = counters.some(
+    ({ rule, tries }) =>
+      rule === 'account' && (!tries || isForgotten(tries, now) || tries.count < TRIES_FROM_A_THROTTLED_ADDRESS),
+  )
+  const counted: (Tries & { key: string })[] = []
+  let until: Instant | null = null
+  for (const { key, rule, tries } of counters) {
+    const verdict = judgeTry(rule, tries, now)
+    if ('tries' in verdict) counted.push({ ...verdict.tries, key })
+    else if (rule === 'address' && tries && isFreshAccount)
+      // Counted all the same, because a try that succeeds is taken off again.
+      counted.push({ ...tries, count: tries.count + 1, lastAt: now, key })
+    else until = Math.max(until ?? 0, verdict.until)
+  }
+  return until === null ? { counted } : { until }
+}
+
+type Verdict = { readonly tries: Tries } | { readonly until: Instant }
+
+function judgeTry(rule: ThrottleRule, tries: Tries | null, now: Instant): Verdict {
   return rule === 'account' || rule === 'device' ? judgeBySteps(tries, now) : judgeByWindow(rule, tries, now)
 }
 
-function judgeBySteps(tries: Tries | null, now: Instant): { readonly tries: Tries } | { readonly until: Instant } {
-  const isForgotten = !tries || now - tries.lastAt >= TRIES_FORGOTTEN_AFTER_MS
-  if (isForgotten) return { tries: { count: 1, countedFrom: now, lastAt: now } }
+function isForgotten(tries: Tries, now: Instant): boolean {
+  return now - tries.lastAt >= TRIES_FORGOTTEN_AFTER_MS
+}
+
+function judgeBySteps(tries: Tries | null, now: Instant): Verdict {
+  if (!tries || isForgotten(tries, now)) return { tries: { count: 1, countedFrom: now, lastAt: now } }
   const until = tries.lastAt + waitAfter(tries.count)
   // A clock that was set back must not make anybody wait longer than the longest wait.
   if (until > now && until - now <= LONGEST_WAIT_MS) return { until }
@@ -55,11 +83,7 @@ function waitAfter(count: number): number {
   return count < FREE_TRIES ? 0 : Math.min(LONGEST_WAIT_MS, 1_000 * 2 ** (count - FREE_TRIES))
 }
 
-function judgeByWindow(
-  rule: 'address' | 'code',
-  tries: Tries | null,
-  now: Instant,
-): { readonly tries: Tries } | { readonly until: Instant } {
+function judgeByWindow(rule: WindowRule, tries: Tries | null, now: Instant): Verdict {
   const { most, lastsMs } = WINDOWS[rule]
   const isOver = !tries || now >= tries.countedFrom + lastsMs || now < tries.countedFrom
   if (isOver) return { tries: { count: 1, countedFrom: now, lastAt: now } }

@@ -125,14 +125,49 @@ describe.each(ENGINES)('signing in, on %s', (engine) => {
     assert.equal(await tries(own, PASSWORD), 'done')
   })
 
-  it('lets one address try 30 times an hour, whoever it asks for', async () => {
+  it('does not lock out who shares an address with a guesser', async () => {
     world.hasher = new QuickHasher(CHEAP)
+    await world.person(account, 'viewer', 'ben@example.org')
+    const [known, guesser] = [new Browser(), new Browser()]
+    await world.signIn(known)
+    for (let guess = 0; guess < 32; guess += 1) {
+      world.now += MINUTE
+      await tries(guesser, 'wrong', `nobody-${guess}@example.org`)
+      await tries(guesser, 'wrong')
+    }
+
+    assert.equal(await tries(new Browser(), PASSWORD), 'sign_in_throttled')
+    assert.equal(await tries(known, PASSWORD), 'done')
+    assert.equal(await tries(new Browser(), PASSWORD, 'ben@example.org'), 'done')
+  })
+
+  it('lets an address with 30 wrong tries in an hour try each further account three times', async () => {
+    world.hasher = new QuickHasher(CHEAP)
+    await world.person(account, 'viewer', 'ben@example.org')
     const guesser = new Browser()
     for (let guess = 0; guess < 30; guess += 1)
       assert.equal(await tries(guesser, 'wrong', `nobody-${guess}@example.org`), 'sign_in_failed')
+    for (let guess = 0; guess < 3; guess += 1)
+      assert.equal(await tries(guesser, 'wrong', 'ben@example.org'), 'sign_in_failed')
+
+    assert.equal(await tries(guesser, PASSWORD, 'ben@example.org'), 'sign_in_throttled')
+    const elsewhere = new Browser()
+    elsewhere.remoteAddress = '203.0.113.99'
+    assert.equal(await tries(elsewhere, PASSWORD, 'ben@example.org'), 'done')
+    world.now += HOUR
+    assert.equal(await tries(guesser, PASSWORD, 'ben@example.org'), 'done')
+  })
+
+  it('lets one address make no more than 60 tries a minute, whoever it asks for', async () => {
+    world.hasher = new QuickHasher(CHEAP)
+    const [known, guesser] = [new Browser(), new Browser()]
+    await world.signIn(known)
+    for (let guess = 0; guess < 60; guess += 1)
+      assert.equal(await tries(guesser, 'wrong', `nobody-${guess}@example.org`), 'sign_in_failed')
 
     assert.equal(await tries(guesser, PASSWORD), 'sign_in_throttled')
-    world.now += HOUR
+    assert.equal(await tries(known, PASSWORD), 'done')
+    world.now += MINUTE
     assert.equal(await tries(guesser, PASSWORD), 'done')
   })
 

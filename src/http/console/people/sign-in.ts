@@ -31,14 +31,15 @@ export function signInHandlers(parts: PeopleParts): SignInHandlers {
     signIn: ({ body }, visit) => signIn(parts, body, visit),
     finishSignIn: ({ body }, visit) => finishSignIn(parts, body, visit),
     async askPasskeySignIn(_, visit) {
-      await countTry(parts, [{ key: `question:${networkOf(visit.remoteAddress)}`, rule: 'address' }])
+      await countTry(parts, [{ key: `question:${networkOf(visit.remoteAddress)}`, rule: 'minute' }])
       return askForPasskey(parts, 'passkey-sign-in', null)
     },
     async signInByPasskey({ body: { ticket, answer, keep } }, visit) {
-      const address = `address:${networkOf(visit.remoteAddress)}`
-      await countTry(parts, [{ key: address, rule: 'address' }])
+      // A passkey cannot be guessed: only the work is bounded.
+      const minute = `passkey:${networkOf(visit.remoteAddress)}`
+      await countTry(parts, [{ key: minute, rule: 'minute' }])
       const personId = await answerPasskey(parts, { ticket, kind: 'passkey-sign-in', answer, personId: null })
-      const returned = [address, `question:${networkOf(visit.remoteAddress)}`]
+      const returned = [minute, `question:${networkOf(visit.remoteAddress)}`]
       await sessions.forgiveTry({ reset: [], returned })
       await startSession(parts, visit, { personId, proof: 'passkey', isKept: keep })
       return { step: 'done' }
@@ -80,21 +81,23 @@ async function signIn(
   return { step: 'second-factor', ticket: secret, methods } as const
 }
 
-/** A browser that the person has used before counts by itself: guesses from elsewhere must not keep its person out. */
+/** A browser that the person has used before counts by itself: others' guesses, also from the same address, must not keep its person out. */
 async function countersOf(
   parts: PeopleParts,
   visit: Visit,
   { email, personId }: { readonly email: string; readonly personId: string | null },
 ) {
-  const address = `address:${networkOf(visit.remoteAddress)}`
+  const network = networkOf(visit.remoteAddress)
   const device = personId === null ? null : await findKnownDevice(parts, visit, personId)
   const key = personId ?? createHash('sha256').update(email.trim().normalize('NFC').toLowerCase()).digest('hex')
-  const own =
-    device === null
-      ? ({ key: `account:${key}`, rule: 'account' } as const)
-      : ({ key: `device:${key}:${device}`, rule: 'device' } as const)
-  const tries = [{ key: address, rule: 'address' } as const, own]
-  return { tries, reset: [own.key], returned: [address] }
+  if (device !== null) {
+    const own = { key: `device:${key}:${device}`, rule: 'device' } as const
+    return { tries: [own], reset: [own.key], returned: [] }
+  }
+  const own = { key: `account:${key}`, rule: 'account' } as const
+  const [address, minute] = [`address:${network}`, `minute:${network}`]
+  const tries = [own, { key: address, rule: 'address' }, { key: minute, rule: 'minute' }] as const
+  return { tries, reset: [own.key], returned: [address, minute] }
 }
 
 /** Parameters grow with the years; the password itself is only here now. */

@@ -1,5 +1,5 @@
 import type { Instant } from '../../../core/ids.ts'
-import { judgeTry, type ThrottledTry, TRIES_FORGOTTEN_AFTER_MS, type Tries } from '../../../core/people/throttle.ts'
+import { judgeTries, type ThrottledTry, TRIES_FORGOTTEN_AFTER_MS, type Tries } from '../../../core/people/throttle.ts'
 import type { Reader, Store } from '../store.ts'
 
 /** In one transaction that lets no other one count meanwhile. */
@@ -8,15 +8,11 @@ export function countTry(store: Store, tries: readonly ThrottledTry[]): Promise<
   return database.transaction().execute(async (tables) => {
     await engine.beginChange(tables)
     const now = store.now()
-    const counted: (Tries & { key: string })[] = []
-    let latest: Instant | null = null
-    for (const { key, rule } of tries) {
-      const verdict = judgeTry(rule, await readTries(tables, key), now)
-      if ('until' in verdict) latest = Math.max(latest ?? 0, verdict.until)
-      else counted.push({ ...verdict.tries, key })
-    }
-    if (latest !== null) return latest
-    for (const { key, count, countedFrom, lastAt } of counted) {
+    const counters: (ThrottledTry & { tries: Tries | null })[] = []
+    for (const { key, rule } of tries) counters.push({ key, rule, tries: await readTries(tables, key) })
+    const verdict = judgeTries(counters, now)
+    if ('until' in verdict) return verdict.until
+    for (const { key, count, countedFrom, lastAt } of verdict.counted) {
       const values = { tries: count, counted_from: countedFrom, last_at: lastAt }
       await tables
         .insertInto('sign_in_throttle')
