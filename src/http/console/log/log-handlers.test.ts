@@ -7,7 +7,6 @@ import {
   type EngineName,
   NOON,
 } from '../../../../test/support/administration-world/open-administration-world.ts'
-import { HandMovedClock } from '../../../../test/support/console-world/hand-moved-clock.ts'
 import { logRoutes } from '../../../contract/console/log.ts'
 import type { Role } from '../../../contract/console/route.ts'
 import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
@@ -26,8 +25,7 @@ let handlers: ReturnType<typeof logHandlers>
 async function open(engine: EngineName) {
   world = new AdministrationWorld()
   const close = await world.open(engine)
-  const clock = new HandMovedClock()
-  handlers = logHandlers({ store: { apiLog: createApiLog(world.store) }, publicUrl: 'https://nuncio.example', clock })
+  handlers = logHandlers({ store: { apiLog: createApiLog(world.store) }, publicUrl: 'https://nuncio.example' })
   acme = await world.account()
   connectionId = await world.connection(acme)
   shop = await makeToken()

@@ -9,9 +9,9 @@ import { sendExport } from './send-export.ts'
 import { tellEntry } from './tell-entry.ts'
 import { tellStory } from './tell-story.ts'
 
-type Deps = Pick<ConsoleDeps, 'publicUrl' | 'clock'> & { readonly store: Pick<ConsoleDeps['store'], 'apiLog'> }
+type Deps = Pick<ConsoleDeps, 'publicUrl'> & { readonly store: Pick<ConsoleDeps['store'], 'apiLog'> }
 
-export function logHandlers({ store: { apiLog }, publicUrl, clock }: Deps): Handlers<typeof logRoutes> {
+export function logHandlers({ store: { apiLog }, publicUrl }: Deps): Handlers<typeof logRoutes> {
   const exports = new OpenReplies('export')
   return {
     async listLog({ query: { cursor = null, limit, ...filter } }, { accountId, role }) {
@@ -31,7 +31,7 @@ export function logHandlers({ store: { apiLog }, publicUrl, clock }: Deps): Hand
       try {
         // Before anything leaves, so that nothing leaves unnoticed.
         await apiLog.noteExport(accountId, { format, filter: JSON.stringify(hideNumbers(given)) }, actor)
-        sendExport({ apiLog, clock, onEnd }, { filter, format }, visit)
+        sendExport({ apiLog, onEnd }, { filter, format }, visit)
       } catch (error) {
         onEnd()
         throw error

@@ -34,7 +34,7 @@ beforeEach(() => {
   pagesRead = 0
   isAllowed = true
   const apiLog = { readPage, noteExport: async () => {} }
-  handlers = logHandlers({ store: { apiLog } as never, publicUrl: 'https://nuncio.example', clock })
+  handlers = logHandlers({ store: { apiLog } as never, publicUrl: 'https://nuncio.example' })
 })
 
 /** The body of an export, as the server hands it on. */
@@ -83,21 +83,6 @@ describe('an export of the API log', () => {
     await begin('per_carl')
     await assert.rejects(begin('per_carl'), { code: 'exports_exceeded' })
     for (const body of others) body.destroy()
-  })
-
-  it('is cut off when nothing of it is taken for two minutes, and not while it is read slowly', async () => {
-    const body = await begin()
-    await takeOne(body)
-    for (let minutes = 0; minutes < 4; minutes++) {
-      body.read()
-      await clock.move(60_000)
-      assert.equal(body.destroyed, false)
-    }
-
-    await clock.move(120_000)
-
-    assert.equal(body.destroyed, true)
-    assert.equal(clock.waiting, 0)
   })
 
   it('G8: breaks off when the person may no longer read it', async () => {

@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream'
 import { logEntry } from '../../../contract/console/log.ts'
-import type { Clock } from '../../../core/ports/clock.ts'
 import type { LogFilter } from '../../../core/ports/console/api-log.ts'
 import type { ConsoleStore } from '../../../core/ports/console/console-store.ts'
 import { Refusal } from '../../../core/refusals.ts'
@@ -12,19 +11,16 @@ import { tellEntry } from './tell-entry.ts'
 // Some 40 KB, so that nothing else waits for long while a page is read or printed. Larger ones are no faster.
 const ROWS_AT_ONCE = 100
 const BUFFERED_BYTES = 65_536
-// Whoever takes nothing of a page for so long holds a place that others may need.
-const UNREAD_FOR_MS = 120_000
 
 export interface ExportParts {
   readonly apiLog: ConsoleStore['apiLog']
-  readonly clock: Clock
   /** Called once when the export has ended, however it did. */
   readonly onEnd: () => void
 }
 
 /** Streams all that a filter finds, page by page, as fast as the reader takes it and while the person may read it. */
 export function sendExport(
-  { apiLog, clock, onEnd }: ExportParts,
+  { apiLog, onEnd }: ExportParts,
   wanted: { readonly filter: LogFilter; readonly format: keyof typeof EXPORT_FORMATS },
   { accountId, role, now, reply, mayGoOn }: AccountVisit,
 ): void {
@@ -47,12 +43,7 @@ export function sendExport(
       if (!(await mayGoOn(role))) throw new Refusal('role_too_low')
       const page = await apiLog.readPage(accountId, { filter: wanted.filter, cursor, limit: ROWS_AT_ONCE })
       const text = page.entries.map((entry) => print(showTo(role, logEntry, tellEntry(entry)))).join('')
-      const stopWaiting = clock.after(UNREAD_FOR_MS, () => void lines.destroy())
-      try {
-        if (text !== '') yield text
-      } finally {
-        stopWaiting()
-      }
+      if (text !== '') yield text
       cursor = page.next
     } while (cursor !== null)
   }
