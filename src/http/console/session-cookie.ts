@@ -2,23 +2,28 @@ import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ConsoleDeps } from './console-deps.ts'
 
-type CookieDeps = Pick<ConsoleDeps, 'isSecure' | 'randomBytes'>
+type CookieDeps = Pick<ConsoleDeps, 'isSecure' | 'publicUrl' | 'randomBytes'>
 
 const SESSION = 'sid'
 const SESSION_BYTES = 32
 
+type NamingDeps = Pick<ConsoleDeps, 'isSecure' | 'publicUrl'>
+
 /**
  * The name that a cookie has on the wire. A browser takes `__Host-` only over https, for exactly this host and for all
- * of its paths: nobody beside us, be it a subdomain, can put such a cookie in its place.
+ * of its paths: nobody beside us, be it a subdomain, can put such a cookie in its place. A cookie knows no port, and with
+ * `__Host-` no path either, so the name tells instances on one host apart.
  */
-export function cookieName({ isSecure }: Pick<ConsoleDeps, 'isSecure'>, name: string): string {
-  return isSecure ? `__Host-${name}` : name
+function cookieName({ isSecure, publicUrl }: NamingDeps, name: string): string {
+  const { port, pathname } = new URL(publicUrl)
+  const place = [port, ...pathname.split('/')].filter((part) => part !== '').map((part) => part.replaceAll(/\W/g, '_'))
+  return [isSecure ? `__Host-${name}` : name, ...place].join('-')
 }
 
 /** `maxAgeSeconds` null: until the browser is closed. */
 export function setConsoleCookie(
   reply: FastifyReply,
-  deps: Pick<ConsoleDeps, 'isSecure'>,
+  deps: NamingDeps,
   cookie: { readonly name: string; readonly value: string; readonly maxAgeSeconds: number | null },
 ): void {
   const { name, value, maxAgeSeconds } = cookie
@@ -31,15 +36,11 @@ export function setConsoleCookie(
   })
 }
 
-export function clearConsoleCookie(reply: FastifyReply, deps: Pick<ConsoleDeps, 'isSecure'>, name: string): void {
+export function clearConsoleCookie(reply: FastifyReply, deps: NamingDeps, name: string): void {
   reply.clearCookie(cookieName(deps, name), { path: '/', httpOnly: true, sameSite: 'lax', secure: deps.isSecure })
 }
 
-export function readConsoleCookie(
-  request: FastifyRequest,
-  deps: Pick<ConsoleDeps, 'isSecure'>,
-  name: string,
-): string | null {
+export function readConsoleCookie(request: FastifyRequest, deps: NamingDeps, name: string): string | null {
   return request.cookies[cookieName(deps, name)] ?? null
 }
 
@@ -50,12 +51,12 @@ export function giveSessionCookie(reply: FastifyReply, deps: CookieDeps, maxAgeS
   return sessionHash(value)
 }
 
-export function takeSessionCookie(reply: FastifyReply, deps: Pick<ConsoleDeps, 'isSecure'>): void {
+export function takeSessionCookie(reply: FastifyReply, deps: NamingDeps): void {
   clearConsoleCookie(reply, deps, SESSION)
 }
 
 /** Null when the request brings none, or something that is none of ours. */
-export function sessionHashOf(request: FastifyRequest, deps: Pick<ConsoleDeps, 'isSecure'>): Buffer | null {
+export function sessionHashOf(request: FastifyRequest, deps: NamingDeps): Buffer | null {
   const value = readConsoleCookie(request, deps, SESSION)
   return value !== null && /^[\w-]{43}$/.test(value) ? sessionHash(value) : null
 }

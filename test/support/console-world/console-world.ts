@@ -103,7 +103,7 @@ export class ConsoleWorld extends AdministrationWorld {
       remoteAddress: null,
       userAgent: null,
     })
-    return { personId, sessionId, email, cookie: `sid=${value}` }
+    return { personId, sessionId, email, cookie: `sid-8080=${value}` }
   }
 
   /** By the contract: an answer of another shape than it promises fails the test. */
