@@ -25,7 +25,8 @@ export const REFUSALS = {
   // How the request is written
   malformed_request: 'The HTTP request is malformed.',
   header_repeated: 'This header may be sent only once.',
-  headers_too_large: 'The request headers are too large: at most 8 KiB are read.',
+  headers_too_large:
+    'The request headers are too large: at most 8 KiB are read, and 16 KiB for pages of the console and the documents.',
   request_too_slow: 'The request did not arrive in time.',
   transfer_encoding_unsupported: 'Send the body plain or `chunked`: other transfer codings are not read.',
   content_encoding_unsupported: 'Send the body as it is: compressed bodies are not read.',

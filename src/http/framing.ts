@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { Exchange } from './exchange.ts'
 import { type Problem, problem } from './problem.ts'
 import { isAmong, type SingleHeader } from './repeated-headers.ts'
@@ -15,6 +16,9 @@ export function judgeFraming({ request, repeatedHeaders, server }: Exchange): Pr
   if (request.rawHeaders.length > 2 * server.limits.maxHeaders) {
     return problem('headers_too_large', null, `The request has more than ${server.limits.maxHeaders} headers.`)
   }
+  if (headerBytesOf(request) > server.limits.maxHeaderBytes && !isOfBrowsers(request.url)) {
+    return problem('headers_too_large')
+  }
   if (repeatedHeaders !== 0) {
     const repeated = FRAMING_HEADERS.find((name) => isAmong(repeatedHeaders, name))
     if (repeated) return problem('header_repeated', repeated)
@@ -29,4 +33,15 @@ export function judgeFraming({ request, repeatedHeaders, server }: Exchange): Pr
     return problem('expectation_unsupported', 'expect')
   }
   return null
+}
+
+/** Request line and headers, as they came: each header ends with four characters besides its name and value. */
+function headerBytesOf({ method = '', url = '', rawHeaders }: IncomingMessage): number {
+  let bytes = method.length + url.length + ' HTTP/1.1\r\n\r\n'.length + 2 * rawHeaders.length
+  for (const text of rawHeaders) bytes += text.length
+  return bytes
+}
+
+function isOfBrowsers(url = ''): boolean {
+  return url === '/' || /^\/(?:console|docs)(?:[/?]|$)/.test(url)
 }

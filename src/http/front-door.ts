@@ -40,7 +40,7 @@ export function createFrontDoor(
     connectionsCheckingInterval: limits.checkIntervalMs,
     keepAliveTimeout:
       limits.keepAliveMs ?? (trustedProxies.length > 0 ? KEEP_ALIVE_BEHIND_PROXY_MS : KEEP_ALIVE_DIRECT_MS),
-    maxHeaderSize: limits.maxHeaderBytes,
+    maxHeaderSize: limits.maxBrowserHeaderBytes,
     // We look for it ourselves: Node's refusal would have no body and no request id.
     requireHostHeader: false,
   }

@@ -13,6 +13,8 @@ export interface HttpLimits {
   readonly maxConnectionsOfCaller: number
   /** Request line and headers together. */
   readonly maxHeaderBytes: number
+  /** The same for pages that browsers open: a proxy that signs people on may set cookies of several KiB for the host. */
+  readonly maxBrowserHeaderBytes: number
   readonly maxHeaders: number
   /** How long a reply that ends the connection goes on reading what the caller still sends. */
   readonly lingerMs: number
@@ -40,6 +42,7 @@ export const DEFAULT_HTTP_LIMITS: HttpLimits = {
   // Half: however slow or lost the connections of one caller are, the others get in.
   maxConnectionsOfCaller: 1000,
   maxHeaderBytes: 8192,
+  maxBrowserHeaderBytes: 16_384,
   maxHeaders: 64,
   lingerMs: 1000,
   storageWaitMs: 5000,

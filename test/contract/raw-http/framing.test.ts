@@ -119,6 +119,22 @@ describe('what is no request of one meaning', () => {
     })
   })
 
+  it.each(['/console/', '/console?a=b', '/docs/', '/'])(
+    'takes 16 KiB of headers for %s, and no more',
+    async (target) => {
+      await withServer({}, async (server) => {
+        const statusWith = async (cookieBytes: number) => {
+          const connection = await server.connect()
+          connection.send(server.write({ method: 'GET', target, headers: { cookie: 'a'.repeat(cookieBytes) } }))
+          return (await connection.nextReply())?.status
+        }
+
+        assert.notEqual(await statusWith(15_500), 431)
+        assert.equal(await statusWith(16_384), 431)
+      })
+    },
+  )
+
   it('garbage is refused', async () => {
     await withServer({}, async (server) => {
       for (const bytes of [
