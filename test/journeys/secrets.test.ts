@@ -241,7 +241,6 @@ describe.each(ENGINES)('secrets on $name', ({ openSettings }) => {
   it.each([
     ['missing', (file: string) => rmSync(file), 'key_ring_missing'],
     ['that of another installation', anotherRing, 'key_ring_foreign'],
-    ['readable for others', (file: string) => chmodSync(file, 0o644), 'key_ring_unusable'],
     ['damaged', (file: string) => writeFileSync(file, '{}'), 'key_ring_unusable'],
   ])('keep the service from starting with one sentence when the key ring is %s', async (_, spoil, code) => {
     const [dataDir, settings] = [temporaryFolder(), await openSettings()]
@@ -264,6 +263,25 @@ describe.each(ENGINES)('secrets on $name', ({ openSettings }) => {
       assert.match(stderr, new RegExp(`^nuncio: .*key-ring\\.json.*\\(${code}\\)$`, 'm'))
     }
     assert.equal(accounts.length, 1)
+  })
+})
+
+describe('a key ring that others may read', () => {
+  it('is refused by commands, taken from the others by a start, and used by commands from then on', async () => {
+    const dataDir = temporaryFolder()
+    await (await startNuncio({ dataDir })).stop()
+    chmodSync(join(dataDir, 'keys', 'key-ring.json'), 0o644)
+    const cli = new NuncioCli({ dataDir, workDir: dataDir })
+    const service = new NuncioProcess({ dataDir, workDir: dataDir, port: await findFreePort() })
+    onTestFinished(() => service.stop())
+
+    const refused = await cli.run('secrets', 'list')
+    await service.start()
+    const taken = await cli.run('secrets', 'list')
+
+    assert.match(refused.stderr, /chmod 600 .*\(key_ring_unusable\)$/m)
+    assert.match(service.log, /Other users of this machine could use files of Nuncio/)
+    assert.equal(taken.code, 0, taken.stderr)
   })
 })
 
