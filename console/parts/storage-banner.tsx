@@ -23,9 +23,9 @@ export function StorageBanner() {
         {cause}{' '}
         {since === null ? null : (
           <>
-            It has been so since <TimeAgo at={since} />.{' '}
+            It began <TimeAgo at={since} />.
           </>
-        )}
+        )}{' '}
         Ask the person who runs Nuncio to make room on the disk or to repair the database. Sending goes on by itself.
       </Text>
     </Alert>
