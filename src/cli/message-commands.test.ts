@@ -192,6 +192,7 @@ describe.each(ENGINES)('attention, on %s', (engine) => {
 
     assert.equal((await world.cli('attention')).stdout, 'Nothing wants your attention.\n')
     assert.deepEqual(await world.json('attention'), {
+      storage: null,
       running: true,
       alarms: [],
       hold: null,

@@ -34,3 +34,47 @@ export function notForViewers<Schema extends z.ZodType>(schema: Schema): z.ZodNu
   viewerForms.add(nullable, { form: 'absent' })
   return nullable
 }
+
+/** What each form makes of a text. */
+export type Masks = Readonly<Record<Exclude<ViewerForm, 'absent'>, (text: string) => string>>
+
+/** The shape of a reply. */
+export type Shape<Value> = z.ZodType<Value>
+
+type Mask = (value: never) => unknown
+
+/**
+ * Masks values by their shape. Only what the shape names is left, with each text in its form; a text without a form is
+ * a fault, and throws.
+ */
+export function maskingOf(masks: Masks): <Value>(shape: Shape<Value>, value: Value) => Value {
+  const known = new WeakMap<z.core.$ZodType, Mask>()
+  const maskOf = (schema: z.core.$ZodType): Mask => {
+    const mask = known.get(schema) ?? createMask(schema, masks, maskOf)
+    known.set(schema, mask)
+    return mask
+  }
+  return <Value>(shape: Shape<Value>, value: Value) => maskOf(shape)(value as never) as Value
+}
+
+function createMask(schema: z.core.$ZodType, masks: Masks, maskOf: (inner: z.core.$ZodType) => Mask): Mask {
+  const form = viewerForms.get(schema)?.form
+  if (form === 'absent') return () => null
+  if (schema instanceof z.ZodString && form !== undefined) return masks[form]
+  if (schema instanceof z.ZodNullable) {
+    const inner = maskOf(schema.unwrap())
+    return (value: unknown) => (value === null ? null : inner(value as never))
+  }
+  if (schema instanceof z.ZodArray) {
+    const item = maskOf(schema.element)
+    return (values: readonly unknown[]) => values.map((value) => item(value as never))
+  }
+  if (schema instanceof z.ZodObject) {
+    const fields = Object.entries<z.core.$ZodType>(schema.shape).map(([name, field]) => [name, maskOf(field)] as const)
+    return (value: Readonly<Record<string, unknown>>) =>
+      Object.fromEntries(fields.map(([name, mask]) => [name, mask(value[name] as never)]))
+  }
+  const isPlain = [z.ZodNumber, z.ZodBoolean, z.ZodEnum, z.ZodLiteral].some((kind) => schema instanceof kind)
+  if (isPlain) return (value: unknown) => value
+  throw new Error(`A reply that viewers get holds a ${schema._zod.def.type} without a form of viewer-text.ts`)
+}

@@ -1,7 +1,6 @@
-import { z } from 'zod'
 import { LOG_TYPES } from '../../contract/console/log.ts'
 import type { Role } from '../../contract/console/route.ts'
-import { type ViewerForm, viewerForms } from '../../contract/console/viewer-text.ts'
+import { type Masks, maskingOf, type Shape } from '../../contract/console/viewer-text.ts'
 
 const HIDDEN = '•••'
 const SHOWN_AT_START = 4
@@ -12,9 +11,7 @@ export const NUMBER = /\+?\d(?:[ ().-]{0,2}\d){6,}/g
 const NUMBER_LIKE = /^[+\d\s().-]+$/
 const KNOWN_FIELDS = new Set(['from', 'to', 'message', 'type', 'media', 'name', 'url', 'caption'])
 
-type Mask = (value: never) => unknown
-
-const MASKS: Readonly<Record<Exclude<ViewerForm, 'absent'>, (text: string) => string>> = {
+const MASKS: Masks = {
   whole: (text) => text,
   number: maskNumber,
   words: maskWords,
@@ -24,48 +21,11 @@ const MASKS: Readonly<Record<Exclude<ViewerForm, 'absent'>, (text: string) => st
   body: maskBody,
 }
 
-const masks = new WeakMap<z.core.$ZodType, Mask>()
+const showToViewer = maskingOf(MASKS)
 
-/**
- * A value of a contract's shape as this role may see it. Every reply of the console passes here, exports too. Viewers
- * get only what the shape names, with each text in its form; a text without a form is a fault.
- */
-export function showTo<Schema extends z.ZodType>(
-  role: Role,
-  schema: Schema,
-  value: z.output<Schema>,
-): z.output<Schema> {
-  return role === 'viewer' ? (maskOf(schema)(value as never) as z.output<Schema>) : value
-}
-
-function maskOf(schema: z.core.$ZodType): Mask {
-  const known = masks.get(schema)
-  if (known) return known
-  const mask = createMask(schema)
-  masks.set(schema, mask)
-  return mask
-}
-
-function createMask(schema: z.core.$ZodType): Mask {
-  const form = viewerForms.get(schema)?.form
-  if (form === 'absent') return () => null
-  if (schema instanceof z.ZodString && form !== undefined) return MASKS[form]
-  if (schema instanceof z.ZodNullable) {
-    const inner = maskOf(schema.unwrap())
-    return (value: unknown) => (value === null ? null : inner(value as never))
-  }
-  if (schema instanceof z.ZodArray) {
-    const item = maskOf(schema.element)
-    return (values: readonly unknown[]) => values.map((value) => item(value as never))
-  }
-  if (schema instanceof z.ZodObject) {
-    const fields = Object.entries<z.core.$ZodType>(schema.shape).map(([name, field]) => [name, maskOf(field)] as const)
-    return (value: Readonly<Record<string, unknown>>) =>
-      Object.fromEntries(fields.map(([name, mask]) => [name, mask(value[name] as never)]))
-  }
-  const isPlain = [z.ZodNumber, z.ZodBoolean, z.ZodEnum, z.ZodLiteral].some((kind) => schema instanceof kind)
-  if (isPlain) return (value: unknown) => value
-  throw new Error(`A reply that viewers get holds a ${schema._zod.def.type} without a form of viewer-text.ts`)
+/** A value of a contract's shape as this role may see it. Every reply of the console passes here, exports too. */
+export function showTo<Value>(role: Role, shape: Shape<Value>, value: Value): Value {
+  return role === 'viewer' ? showToViewer(shape, value) : value
 }
 
 /** `15550100001` becomes `1555•••0001`. At least three digits are hidden. */
