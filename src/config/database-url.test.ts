@@ -84,7 +84,7 @@ describe('the URL of a database', () => {
     const { warnings } = readSettings({ environment: { NUNCIO_DATABASE_URL }, envFile: {} })
 
     assert.deepEqual(
-      warnings.map((sentence) => sentence.replace(/ in the URL.*verify-full\. /, ' … ')),
+      warnings.map((sentence) => sentence.replace(/ in the URL.*, as verify-full does\. /, ' … ')),
       [`sslmode=${mode} … Write sslmode=verify-full.`],
     )
   })
