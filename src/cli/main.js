@@ -1,11 +1,10 @@
-import { enableCompileCache } from 'node:module'
+import { keepCompiledCode } from '../app/keep-compiled-code.js'
 
-// Halves the time of a short command: otherwise most of it goes into compiling the same files again. And plain JavaScript,
-// because a single TypeScript file that is not in the cache, as this one could not be, loads the compiler: 30 MB that a
-// service would keep for good.
-enableCompileCache()
+// Plain JavaScript, because a single TypeScript file that is not in the cache, as this one could not be, loads the compiler:
+// 30 MB that a service would keep for good.
+keepCompiledCode()
 
-// What is made from here on is for this user alone, whichever folder it lies in. The cache above may be shared.
+// What is made from here on is for this user alone, whichever folder it lies in.
 process.umask(0o077)
 // Node would open its debugger for every user of this machine.
 process.on('SIGUSR1', () => {})

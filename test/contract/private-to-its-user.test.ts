@@ -93,6 +93,41 @@ describe('the signal that opens the debugger of Node', () => {
   })
 })
 
+describe('the code that Node has compiled', () => {
+  const USER = process.geteuid?.()
+
+  it('is kept where only the own user can write', async () => {
+    const { temporary, cli } = temporaryPlace()
+
+    await cli.run('config')
+
+    const [name = '', ...others] = readdirSync(temporary)
+    assert.deepEqual([name, others], [`nuncio-compile-cache-${USER}`, []])
+    assert.equal(lstatSync(join(temporary, name)).mode & 0o077, 0)
+    assert.ok(globSync('*/*/*', { cwd: temporary }).length > 0)
+  })
+
+  it('is not kept, and not taken, where others can write', async () => {
+    const { temporary, cli } = temporaryPlace()
+    const folder = join(temporary, `nuncio-compile-cache-${USER}`)
+    mkdirSync(folder)
+    chmodSync(folder, 0o777)
+
+    const { code } = await cli.run('config')
+
+    assert.deepEqual([code, readdirSync(folder)], [0, []])
+  })
+
+  function temporaryPlace() {
+    const folder = openTestFolder()
+    onTestFinished(() => folder.remove())
+    const temporary = join(folder.path, 'temporary')
+    mkdirSync(temporary, { mode: 0o700 })
+    const places = { dataDir: join(folder.path, 'data'), workDir: folder.path }
+    return { temporary, cli: new NuncioCli({ ...places, environment: { TMPDIR: temporary } }) }
+  }
+})
+
 interface Place {
   readonly dataDir: string
   readonly service: NuncioProcess

@@ -1,7 +1,7 @@
-import { enableCompileCache } from 'node:module'
+import { keepCompiledCode } from '../keep-compiled-code.js'
 
 // Several of them start at once, and would all compile the same files. Plain JavaScript for the reason of src/cli/main.js.
-enableCompileCache()
+keepCompiledCode()
 
 // As in src/cli/main.js.
 process.umask(0o077)

@@ -14,8 +14,8 @@ type Sum = Pick<SummedRefusals, 'accountId' | 'tokenId' | 'status' | 'code' | 'e
 }
 
 /**
- * Counts refused requests that are not kept one by one, or could not be, and puts one row for each token and reason into the API log when
- * a minute of the clock is over. So what is counted by the hour is counted within its own hour.
+ * Counts refused requests that are not kept one by one, or could not be, and puts one row for each token and reason into the
+ * API log when a minute of the clock is over. So what is counted by the hour is counted within its own hour.
  *
  *   COUNTING ── the minute is over ──▶ UNWRITTEN ── written ──▶ gone
  *                                        │   ▲

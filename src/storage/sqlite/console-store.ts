@@ -1,3 +1,5 @@
+import { getCompileCacheDir } from 'node:module'
+import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { CONSOLE_AREAS, type ConsoleArea } from '../../core/ports/console/console-areas.ts'
 import type { ConsoleStore } from '../../core/ports/console/console-store.ts'
@@ -129,8 +131,10 @@ export class ConsoleThread {
   }
 
   #startWorker(): Worker {
+    // Node keeps it in a folder of the one that it was given.
+    const compiled = getCompileCacheDir()
     const worker = new Worker(new URL('./console-thread-main.js', import.meta.url), {
-      workerData: { path: this.#options.path },
+      workerData: { path: this.#options.path, compileCache: compiled === undefined ? null : dirname(compiled) },
       name: 'console',
       // A look that takes more than this ends the thread, and not the process that accepts.
       resourceLimits: { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 256 },
