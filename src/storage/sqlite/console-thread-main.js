@@ -2,6 +2,7 @@ import { enableCompileCache } from 'node:module'
 import { workerData } from 'node:worker_threads'
 
 // A thread does not inherit it. Plain JavaScript for the reason of src/cli/main.js.
-if (workerData.compileCache !== null) enableCompileCache(workerData.compileCache)
+const { compileCache } = /** @type {{ readonly compileCache: string | null }} */ (workerData)
+if (compileCache !== null) enableCompileCache(compileCache)
 
 await import('./console-thread.ts')
