@@ -7,7 +7,7 @@ import { openMigratedDatabase } from '../../test/support/administration-world/mi
 import { temporaryFolder } from '../../test/support/journey/start-nuncio.ts'
 import type { Settings } from '../config/read-settings.ts'
 import type { AccountId } from '../core/ids.ts'
-import type { LogFilter } from '../core/ports/console/api-log.ts'
+import { NO_FILTER } from '../core/ports/console/api-log.ts'
 import { CONSOLE_AREAS } from '../core/ports/console/console-areas.ts'
 import type { ConsoleStore } from '../core/ports/console/console-store.ts'
 import { openAdministration } from '../storage/sqlite/open-administration.ts'
@@ -16,24 +16,7 @@ import { openConsoleStore } from './open-console-store.ts'
 
 const ACME = 'acc_acme' as AccountId
 const OTHERS = 'acc_others' as AccountId
-const FILTER: LogFilter = {
-  view: 'all',
-  isMasked: false,
-  state: null,
-  result: null,
-  isOpen: false,
-  statuses: null,
-  connection: null,
-  tokenId: null,
-  type: null,
-  recipient: null,
-  since: null,
-  until: null,
-  reason: null,
-  text: null,
-  id: null,
-}
-const WANTED = { filter: FILTER, cursor: null, limit: 100 }
+const WANTED = { filter: NO_FILTER, cursor: null, limit: 100 }
 
 /** A store that answers when it is told to, and says in which order calls came to it. */
 class SlowStore {

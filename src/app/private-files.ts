@@ -40,12 +40,12 @@ export function filesOfDatabase({ database }: Settings): string[] {
 async function makePrivate(path: string, found: string[]): Promise<void> {
   const stats = await lstat(path).catch(() => null)
   if (!stats || stats.uid !== process.geteuid?.() || !(stats.isFile() || stats.isDirectory())) return
-  if ((stats.mode & OTHERS) !== 0) {
-    await chmod(path, stats.mode & ~OTHERS & 0o7777).then(
-      () => found.push(path),
-      () => {},
-    )
-  }
+  // Nobody else reaches what lies in a folder that is private.
+  if ((stats.mode & OTHERS) === 0) return
+  await chmod(path, stats.mode & ~OTHERS & 0o7777).then(
+    () => found.push(path),
+    () => {},
+  )
   if (!stats.isDirectory()) return
   for (const name of await readdir(path).catch(() => [])) await makePrivate(join(path, name), found)
 }

@@ -28,7 +28,7 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
 }
 
 function tell(thrown: unknown, surroundings: Surroundings): number {
-  const error = thrown instanceof Refusal ? thrown : (refusalOfSystem(thrown) ?? thrown)
+  const error = refusalOfSystem(thrown) ?? thrown
   if (error instanceof Refusal) {
     for (const sentence of error.message.split('\n'))
       surroundings.err(`nuncio: ${printable(sentence)} (${error.code})\n`)

@@ -37,7 +37,8 @@ const OF_ALL: Readonly<Record<string, string>> = {
   EAGAIN: 'This user may have no more processes or threads. Raise the limit: ulimit -u, or TasksMax of systemd.',
 }
 
-const OF_DISKS: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'])
+/** Errnos by which nobody can write to a disk, whoever tries. */
+export const OF_DISKS: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'])
 
 const OF_LISTENING: Readonly<Record<string, (host: string, port: string) => string>> = {
   EADDRINUSE: (host, port) => `Another program listens on ${host}:${port} already. Set NUNCIO_PORT to another port.`,
@@ -55,9 +56,10 @@ const OF_LISTENING: Readonly<Record<string, (host: string, port: string) => stri
 
 /**
  * Turns what the system says of a file, a folder or an address to listen on into a sentence with what to do, and so it does
- * with a start that can write nothing. Null for everything else: that is a fault of ours.
+ * with a start that can write nothing. A refusal stays as it is. Null for everything else: that is a fault of ours.
  */
 export function refusalOfSystem(error: unknown): Refusal | null {
+  if (error instanceof Refusal) return error
   if (error instanceof StorageUnavailable) {
     const sentence = `Nothing can be written to the database: ${error.message}. Make room or repair it, and try again; nuncio doctor shows what is wrong.`
     return new Refusal('database_unavailable', sentence, null, { cause: error })

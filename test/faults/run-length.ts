@@ -1,15 +1,17 @@
+const isQuick = Boolean(process.env['FAULT_QUICK'])
+
 /**
  * How often a fault test does what it does. `brief` is for `npm run test:faults`; `quick` for `--quick`, which takes as many
  * rounds as the test needs to be able to fail. FAULT_ROUNDS makes a run longer, FAULT_SEED repeats one:
  * `FAULT_ROUNDS=500 FAULT_SEED=7 npx vitest run test/faults/kill-nine.test.ts`.
  */
 export function readRounds({ brief, quick }: { readonly brief: number; readonly quick: number }): number {
-  return readNumber('FAULT_ROUNDS') ?? (process.env['FAULT_QUICK'] ? quick : brief)
+  return readNumber('FAULT_ROUNDS') ?? (isQuick ? quick : brief)
 }
 
 /** The longest pause of a load, in milliseconds: a quick run waits for leases to run out as long as others, with less work. */
 export function loadPauseMs(pauseMs: number): number {
-  return process.env['FAULT_QUICK'] ? 4 * pauseMs : pauseMs
+  return isQuick ? 4 * pauseMs : pauseMs
 }
 
 /**

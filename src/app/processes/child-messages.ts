@@ -36,7 +36,7 @@ export type FromChild =
   | { readonly say: 'report-metrics'; readonly question: number; readonly report: MetricsReport }
 
 export function describeFailure(thrown: unknown): ChildFailed {
-  const error = thrown instanceof Refusal ? thrown : (refusalOfSystem(thrown) ?? thrown)
+  const error = refusalOfSystem(thrown) ?? thrown
   if (error instanceof Refusal) {
     const { code, message, field } = error
     return { say: 'failed', code, message, field, stack: null }

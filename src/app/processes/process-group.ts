@@ -72,6 +72,11 @@ export class ProcessGroup {
     return url
   }
 
+  /** Whether all of them are to end, or have ended. */
+  get isStopping(): boolean {
+    return this.#stage === 'stopping'
+  }
+
   /** Ends all in order and resolves once they have. Harmless twice. */
   stop(): Promise<void> {
     if (this.#stage !== 'stopping') this.#stopAll()

@@ -40,14 +40,9 @@ export async function runProcesses(
     logger,
   })
   const atOnce = () => void group.kill().then(() => process.exit(1))
-  let isStopping = false
-  const inOrder = () => {
-    isStopping = true
-    return group.stop()
-  }
-  const stopped = untilStopped({ inOrder, atOnce }, logger)
+  const stopped = untilStopped({ inOrder: () => group.stop(), atOnce }, logger)
   const url = await group.start()
-  if (url !== null && !isStopping) {
+  if (url !== null && !group.isStopping) {
     // By the parent, because all of its children find an empty database. Not before they serve: the token is printed once,
     // and a start that failed after it would have swallowed it.
     const first = await makeFirst().catch(async (error: unknown) => {

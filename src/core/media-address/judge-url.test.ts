@@ -143,50 +143,47 @@ describe('judgeMediaUrl with ranges that the operator opened', () => {
   })
 })
 
+/** Checks what passes. The property would hold for a judge that refuses everything, so more than `least` must. */
+function checkPassed(
+  { runs, least }: { readonly runs: number; readonly least: number },
+  check: (judged: JudgedUrl, url: string) => void,
+): void {
+  let passed = 0
+  fc.assert(
+    fc.property(urls, (url) => {
+      const judged = judgeMediaUrl(url)
+      if (!judged.ok) return
+      passed += 1
+      check(judged, url)
+    }),
+    { numRuns: runs },
+  )
+  expect(passed).toBeGreaterThan(least)
+}
+
 describe('judgeMediaUrl on spoilt URLs', () => {
   it('G9: lets no address through that is not public, whatever the spelling', () => {
-    let passed = 0
-
-    fc.assert(
-      fc.property(urls, (url) => {
-        const judged = judgeMediaUrl(url)
-        if (!judged.ok) return
-        passed += 1
-        const seen = new URL(judged.url)
-        const host = seen.hostname.replace(/^\[|\]$/g, '')
-        expect(['http:', 'https:']).toContain(seen.protocol)
-        expect(seen.username + seen.password).toBe('')
-        expect(MEDIA_PORTS).toContain(judged.port)
-        expect(host).toBe(judged.host)
-        expect(parseIpAddress(host) !== null).toBe(judged.isAddress)
-        if (judged.isAddress) expect(isPublicAddress(host), url).toBe(true)
-        else expect(host).toMatch(/^[a-z0-9_-]+(\.[a-z0-9_-]+)*\.[a-z0-9_-]*[a-z_-][a-z0-9_-]*$/)
-      }),
-      { numRuns: 30_000 },
-    )
-
-    // The property would hold for a judge that refuses everything.
-    expect(passed).toBeGreaterThan(1000)
+    checkPassed({ runs: 30_000, least: 1000 }, (judged, url) => {
+      const seen = new URL(judged.url)
+      const host = seen.hostname.replace(/^\[|\]$/g, '')
+      expect(['http:', 'https:']).toContain(seen.protocol)
+      expect(seen.username + seen.password).toBe('')
+      expect(MEDIA_PORTS).toContain(judged.port)
+      expect(host).toBe(judged.host)
+      expect(parseIpAddress(host) !== null).toBe(judged.isAddress)
+      if (judged.isAddress) expect(isPublicAddress(host), url).toBe(true)
+      else expect(host).toMatch(/^[a-z0-9_-]+(\.[a-z0-9_-]+)*\.[a-z0-9_-]*[a-z_-][a-z0-9_-]*$/)
+    })
   })
 
   it('G9: asks for what the URL parser reads, whichever way it is written', () => {
-    let passed = 0
-
-    fc.assert(
-      fc.property(urls, (url) => {
-        const judged = judgeMediaUrl(url)
-        if (!judged.ok) return
-        passed += 1
-        const [read, asked] = [new URL(url), new URL(judged.url)]
-        expect([asked.hostname, asked.port]).toEqual([read.hostname.replace(/\.$/, ''), read.port])
-        expect(asked.pathname + asked.search).toBe(read.pathname + read.search)
-        expect(judged.path, url).toMatch(/^\/[\x21-\x7e]*$/)
-        expect(judged.url).toBe(asked.origin + judged.path)
-      }),
-      { numRuns: 10_000 },
-    )
-
-    expect(passed).toBeGreaterThan(300)
+    checkPassed({ runs: 10_000, least: 300 }, (judged, url) => {
+      const [read, asked] = [new URL(url), new URL(judged.url)]
+      expect([asked.hostname, asked.port]).toEqual([read.hostname.replace(/\.$/, ''), read.port])
+      expect(asked.pathname + asked.search).toBe(read.pathname + read.search)
+      expect(judged.path, url).toMatch(/^\/[\x21-\x7e]*$/)
+      expect(judged.url).toBe(asked.origin + judged.path)
+    })
   })
 
   it('judges its own canonical form alike', () => {

@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { escapeIdentifier, escapeLiteral } from 'pg'
+import { changedSchema } from '../shared/migrations.ts'
 import { readMigrations } from './migrate.ts'
 import { readFunctions } from './stored-functions.ts'
-
-/** How the sentence begins that is raised where a schema is not ours. */
-export const CHANGED_SCHEMA = 'The tables of this backup are not those of Nuncio'
 
 /**
  * Statements for a transaction that has read a dump in, before anything else is written: a trigger of somebody else would
@@ -33,7 +31,7 @@ do $refuse$
       from (${objectsOf(schema)}) found full join (${objectsOf(beside)}) expected using (name)
       where found.name is null or expected.name is null order by 1 limit 1;
     if other is not null then
-      raise '${CHANGED_SCHEMA}: % was added, changed or taken away. Nothing of it is used. Take another one.', other;
+      raise '${changedSchema('%')}', other;
     end if;
   end
 $refuse$;

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Refusal } from '../../core/refusals.ts'
 import type { BackupProgress, HappenedSince, RestoredHold } from '../shared/backup-facts.ts'
+import { CHANGED_SCHEMA } from '../shared/migrations.ts'
 import { type KnownPast, placedHolds, type Replaced, tellsAllSince } from '../shared/tells-all-since.ts'
 import { dropNewerSettings } from './drop-newer-settings.ts'
 import { CLOSING_DEFINERS } from './grants.ts'
@@ -17,7 +18,7 @@ import {
   withoutPassword,
   wordsOf,
 } from './programs.ts'
-import { CHANGED_SCHEMA, refuseChangedSchema } from './refuse-changed-schema.ts'
+import { refuseChangedSchema } from './refuse-changed-schema.ts'
 
 const TABLE_LOCK_WITHIN_MS = 5_000
 

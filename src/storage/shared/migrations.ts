@@ -41,6 +41,14 @@ export function hasOurBaseline(applied: readonly AppliedMigration[], known: read
   return applied.length === 0 || applied[0]?.name === known[0]?.name
 }
 
+/** How the sentence of `changedSchema` begins. */
+export const CHANGED_SCHEMA = 'The tables of this backup are not those of Nuncio'
+
+/** Of a backup. `object` is what differs, with its article. */
+export function changedSchema(object: string): string {
+  return `${CHANGED_SCHEMA}: ${object} was added, changed or taken away. Nothing of it is used. Take another one.`
+}
+
 /** `instead` says where an empty database comes from. */
 export function refuseOtherBaseline(place: string, instead: string): never {
   throw new Refusal(

@@ -2,6 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { Refusal } from '../../core/refusals.ts'
 import type { AppliedMigration } from '../shared/backup-facts.ts'
 import {
+  changedSchema,
   fingerprintOf,
   hasOurBaseline,
   type Migration,
@@ -66,10 +67,7 @@ export function refuseChangedSchema(database: DatabaseSync, path: string): void 
     const [expected, found] = [readObjects(ours), readObjects(database)]
     const other = [...found.keys(), ...expected.keys()].find((name) => found.get(name) !== expected.get(name))
     if (other === undefined) return
-    throw new Refusal(
-      'backup_unusable',
-      `The tables of this backup are not those of Nuncio: the ${other} was added, changed or taken away. Nothing of it is used. Take another one.`,
-    )
+    throw new Refusal('backup_unusable', changedSchema(`the ${other}`))
   } finally {
     ours.close()
   }

@@ -5,6 +5,7 @@ import type { Instant } from '../../core/ids.ts'
 import type { Administration } from '../../core/ports/administration.ts'
 import type { StorageTrouble } from '../../core/ports/lanes.ts'
 import type { SecretStore } from '../../core/ports/secrets.ts'
+import { OF_DISKS } from '../../core/system-errors.ts'
 import { createAdministration } from '../shared/administration.ts'
 import { listChannelMemory, type RememberedEntry, type WantedMemory } from '../shared/list-channel-memory.ts'
 import { createSecretStore } from '../shared/secrets/secret-store.ts'
@@ -63,7 +64,6 @@ export function openAdministration(
 
 // As much as the largest message.
 const TRIED = Buffer.alloc(64 * 1_024)
-const TROUBLES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'])
 
 /**
  * A service that cannot write cannot leave word of it either, so a visitor tries by itself: beside the database, where no
@@ -82,7 +82,7 @@ function tryToWrite(folder: string): StorageTrouble | null {
     }
     return null
   } catch (error) {
-    const isTrouble = error instanceof Error && 'code' in error && TROUBLES.has(error.code)
+    const isTrouble = error instanceof Error && 'code' in error && OF_DISKS.has(error.code)
     return isTrouble ? toStorageTrouble(whyNotWritten(error), null) : null
   }
 }
