@@ -52,6 +52,8 @@ describe('the strict JSON reader', () => {
           fc.pre(text !== '' && !canParse(text))
 
           const read = parseStrictJson(Buffer.from(text))
+          // A quote too many makes brackets of what stood in strings, and depth is judged first.
+          fc.pre(read.ok || read.code !== 'body_too_deep')
 
           assert.ok(!read.ok && read.code === 'body_not_json')
           const [, line, character] = PLACE.exec(read.detail ?? '') ?? []
