@@ -25,7 +25,7 @@ export function explainInWords(story: MessageStory, now: number): string {
 
 function standing(story: MessageStory, now: number): readonly string[] {
   const { message, reasonWords, position, laneWait, expiresAt } = story
-  const why = message.reason === null ? null : explainReason(message.reason)
+  const why = message.reason === null ? null : explainReason(message.reason, message.state)
   const lines = [`State: ${message.state}${message.reason ? ` (${message.reason})` : ''}`]
   if (why) lines.push(`Why: ${why.sentence}${quoted(reasonWords)}`)
   if (position !== null && position > 1) lines.push(`Place in its lane: ${position}`)
@@ -66,7 +66,7 @@ function momentLine(entry: TimelineEntry, before: TimelineEntry | undefined, acc
   const { at, kind, code, words, facts } = entry
   // An attempt that ends the message has just said why.
   const isSaid = kind === 'settled' && before?.code === code && before.words === words
-  const why = isSaid ? '' : `${code ? `: ${explainReason(code).sentence}` : ''}${quoted(words)}`
+  const why = isSaid ? '' : `${code ? `: ${explainReason(code, facts['state']).sentence}` : ''}${quoted(words)}`
   const details = Object.entries(facts).flatMap(([name, value]) => (value === null ? [] : [factText(name, value)]))
   const bracket = details.length === 0 ? '' : ` [${details.join(', ')}]`
   return `${plainTime(at)}  ${offset(at - acceptedAt).padStart(9)}  ${ownText(entry)}${why}${bracket}`

@@ -93,15 +93,15 @@ export function inboxJson(entry: InboxEntry) {
   return { messageId, connection, to, type, text, caption, name, sizeBytes, sha256, deliveredAt: isoTime(deliveredAt) }
 }
 
-function nextStepOf(reason: string, { connection, to, id }: MessageView): string {
-  return fillNextStep(explainReason(reason).nextStep, { number: connection, recipient: to, messageId: id })
+function nextStepOf(reason: string, { connection, to, id, state }: MessageView): string {
+  return fillNextStep(explainReason(reason, state).nextStep, { number: connection, recipient: to, messageId: id })
 }
 
 export function storyJson(story: MessageStory) {
   const { message, laneWait, resendOf, resentAs, requestId, tokenName, position, connectionState, reasonWords } = story
   return {
     ...messageJson(message),
-    reasonText: message.reason && explainReason(message.reason).sentence,
+    reasonText: message.reason && explainReason(message.reason, message.state).sentence,
     reasonWords,
     nextStep: message.reason && nextStepOf(message.reason, message),
     requestId,
@@ -179,7 +179,7 @@ function momentJson({ at, kind, code, words, facts }: TimelineEntry) {
     kind,
     text: momentText(kind),
     code,
-    codeText: code && explainReason(code).sentence,
+    codeText: code && explainReason(code, facts['state']).sentence,
     words,
     facts,
   }

@@ -99,6 +99,32 @@ describe.each(ENGINES)('cancelling what may have arrived, on %s', (engine) => {
   })
 })
 
+describe.each(ENGINES)('a quarantined message, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
+  it('G10: says "not sent" and is retried where that is proven, and is resolved by a person where it is not', async () => {
+    const failed = await world.accept({ connectionId, state: 'FAILED', reason: 'quarantined' })
+    const unknown = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'quarantined' })
+
+    const proven = (await world.cli('message', 'explain', failed.id)).stdout
+    const unproven = (await world.cli('message', 'explain', unknown.id)).stdout
+    const story = await world.json('message', 'explain', failed.id)
+    const refused = await world.cli('message', 'resolve', failed.id, '--arrived')
+    const retried = await world.json('message', 'retry', failed.id)
+
+    assert.match(proven, /\nWhy: Not sent: Nuncio stopped three times while handling this message\.\n/)
+    assert.match(proven, /\nWhat to do: .*nuncio message retry message-1\n/)
+    assert.match(
+      unproven,
+      /\nWhy: Nuncio stopped three times while handling this message, so it is not tried again\.\n/,
+    )
+    assert.match(unproven, /\nWhat to do: .*nuncio message resolve message-2 --arrived or --send-again/)
+    assert.equal(story['reasonText'], 'Not sent: Nuncio stopped three times while handling this message.')
+    assert.match(refused.stderr, /^nuncio: This message is FAILED, not UNCONFIRMED/)
+    assert.equal(retried['state'], 'QUEUED')
+  })
+})
+
 describe.each(ENGINES)('explain, on %s', (engine) => {
   beforeEach(() => open(engine))
 

@@ -82,8 +82,8 @@ export const REASONS = {
     'Ask the recipient, then: nuncio message resolve ID --arrived or --send-again',
   ],
   quarantined: [
-    'A worker died three times with this message open, so it is not tried again.',
-    'Look at what is special about it, then resolve it: nuncio message resolve ID --arrived or --send-again',
+    'Nuncio stopped three times while handling this message, so it is not tried again.',
+    'Ask the recipient, then: nuncio message resolve ID --arrived or --send-again, which may stop Nuncio again. Report it with its id.',
   ],
   possible_duplicate: [
     'It was sent once more after an attempt of unknown fate, as the connection is set to do, so it may have arrived twice.',
@@ -172,13 +172,27 @@ export const REASONS = {
 
 export type ReasonCode = keyof typeof REASONS
 
+/** What these reasons say instead of a message that is FAILED: every attempt of it is proven not sent. */
+export const REASONS_IF_FAILED: Partial<Record<ReasonCode, readonly [sentence: string, nextStep: string]>> = {
+  quarantined: [
+    'Not sent: Nuncio stopped three times while handling this message.',
+    'Find out what is special about it, and report it with its id. To try it again, which may stop Nuncio again: nuncio message retry ID',
+  ],
+}
+
 export function isReasonCode(code: string): code is ReasonCode {
   return Object.hasOwn(REASONS, code)
 }
 
-/** The sentence and next step of a reason. A code of a newer version reads as itself. */
-export function explainReason(code: string): { readonly sentence: string; readonly nextStep: string } {
+/**
+ * The sentence and next step of a reason. `state`: of the message that has it, where it is the reason of a message. A code of
+ * a newer version reads as itself.
+ */
+export function explainReason(
+  code: string,
+  state: unknown = null,
+): { readonly sentence: string; readonly nextStep: string } {
   if (!isReasonCode(code)) return { sentence: code, nextStep: '' }
-  const [sentence, nextStep] = REASONS[code]
+  const [sentence, nextStep] = (state === 'FAILED' && REASONS_IF_FAILED[code]) || REASONS[code]
   return { sentence, nextStep }
 }

@@ -59,6 +59,7 @@ describe.each(ENGINES)('the sandbox commands on $name', ({ start: startNuncio })
     { to: '15550100003', state: 'UNCONFIRMED', reason: 'fate_unknown', delivered: 1 },
     { to: '15550100004', state: 'UNCONFIRMED', reason: 'fate_unknown', delivered: 0 },
     { to: '15550100007', state: 'FAILED', reason: 'refused_later', delivered: 0 },
+    { to: '15550100008', state: 'FAILED', reason: 'quarantined', delivered: 0 },
   ] as const)(
     'G5 G10: $to ends as $state ($reason), and the lane goes on',
     async ({ to, state, reason, delivered }) => {

@@ -13,7 +13,7 @@ const ENDED_WITHIN_MS = 100_000
 
 describe('a message that kills its worker', () => {
   it(
-    'G5: is quarantined after three crashes, and the lane goes on',
+    'G5 G10: is FAILED after three crashes, of which each is proven to have sent nothing, and the lane goes on',
     async () => {
       const world = await openWorld({ connections: 1, environment: { NUNCIO_SANDBOX_MAY_CRASH: 'true' } })
       const supervisor = new Supervisor(world.service)
@@ -34,7 +34,7 @@ describe('a message that kills its worker', () => {
   )
 
   it(
-    'G5: ends the same way without any crash where the sandbox may not kill',
+    'G5 G10: ends the same way without any crash where the sandbox may not kill',
     async () => {
       const world = await openWorld({ connections: 1 })
       try {
@@ -53,6 +53,11 @@ describe('a message that kills its worker', () => {
   )
 })
 
+interface Story {
+  readonly reasonText: string
+  readonly timeline: readonly { readonly kind: string }[]
+}
+
 async function sendPoisonBetweenTwo(world: World): Promise<{ tookMs: number }> {
   const before = await send(world, '447900000001')
   const poison = await send(world, POISON)
@@ -64,8 +69,12 @@ async function sendPoisonBetweenTwo(world: World): Promise<{ tookMs: number }> {
   })
   const tookMs = Math.round(performance.now() - startedAt)
   const found = await find(world, poison)
-  assert.equal(found?.state, 'UNCONFIRMED')
+  assert.equal(found?.state, 'FAILED')
   assert.equal(found.reason, 'quarantined')
+  const { reasonText, timeline } = await world.cli.json<Story>('message', 'explain', found.id)
+  assert.equal(reasonText, 'Not sent: Nuncio stopped three times while handling this message.')
+  const outcomes = timeline.map(({ kind }) => kind).filter((kind) => /^attempt-(?!begun)/.test(kind))
+  assert.deepEqual(outcomes, ['attempt-rejected', 'attempt-rejected', 'attempt-rejected'])
   await judgeRun(world, [before, poison, after])
   return { tookMs }
 }

@@ -37,7 +37,7 @@ export const SANDBOX_COMMANDS = {
   '15550100008': {
     command: 'kill-worker',
     happens: 'the worker dies in mid-attempt',
-    ends: 'UNCONFIRMED `quarantined` after the third time',
+    ends: 'FAILED `quarantined` after the third time',
   },
 } as const satisfies Readonly<Record<string, Command>>
 export type SandboxCommand = (typeof SANDBOX_COMMANDS)[keyof typeof SANDBOX_COMMANDS]['command']

@@ -255,18 +255,54 @@ describe('the next step after an unknown fate', () => {
 })
 
 describe('the next step after crashes', () => {
-  it('tries no message again that was open when its worker died three times, over all its attempts', () => {
-    const steps = [UNKNOWN, BUSY].map((outcome) =>
-      nextStep(ended(outcome, { crashes: 1 }), context({ memory: head({ crashes: 2 }) })),
-    )
+  it('G5 G10: ends as FAILED what was open in three crashes when every attempt is proven not sent, else as UNCONFIRMED', () => {
+    const thirdCrash = (outcome: Outcome, resent: boolean) =>
+      nextStep(ended(outcome, { crashes: 1 }), context({ memory: head({ crashes: 2, resent }) })).disposition
 
     assert.deepEqual(
-      steps.map(({ disposition }) => disposition.do === 'settle' && [disposition.as, disposition.reason]),
+      [thirdCrash(BUSY, false), thirdCrash(BUSY, true), thirdCrash(UNKNOWN, false), thirdCrash(UNKNOWN, true)],
       [
-        ['UNCONFIRMED', 'quarantined'],
-        ['UNCONFIRMED', 'quarantined'],
+        { do: 'settle', as: 'FAILED', reason: 'quarantined', words: 'come back later' },
+        { do: 'settle', as: 'UNCONFIRMED', reason: 'quarantined', words: 'come back later' },
+        { do: 'settle', as: 'UNCONFIRMED', reason: 'quarantined', words: 'reset' },
+        { do: 'settle', as: 'UNCONFIRMED', reason: 'quarantined', words: 'reset' },
       ],
     )
+  })
+
+  it('G5: waits for the channel’s evidence after a third crash as after any, and hands nothing over meanwhile', () => {
+    const memory = head({ crashes: 2 })
+    const policy = { ...DEFAULT_LANE_POLICY, onUnconfirmed: 'resend' as const }
+    const given = { memory, policy, recognisesRepeat: true, evidenceWaitMs: 60_000 }
+
+    const first = nextStep(ended(UNKNOWN, { crashes: 1 }), context(given))
+    const asked = nextStep(ended(UNKNOWN, { crashes: 1, evidenceAsked: true }), context(given))
+    const proven = nextStep(ended(BUSY, { crashes: 1, evidenceAsked: true }), context(given))
+
+    assert.deepEqual(
+      [first, asked, proven].map(({ disposition }) =>
+        disposition.do === 'settle' ? [disposition.as, disposition.reason] : disposition.do,
+      ),
+      ['await-evidence', ['UNCONFIRMED', 'quarantined'], ['FAILED', 'quarantined']],
+    )
+  })
+
+  it('G5: keeps over everything that may follow a crash that an attempt may have arrived', () => {
+    const policy = { ...DEFAULT_LANE_POLICY, onUnconfirmed: 'resend' as const }
+    const outcomes = [
+      UNKNOWN,
+      rejected({ class: 'connection' }),
+      rejected({ class: 'transient', suspectsNetwork: true }),
+      BUSY,
+    ]
+
+    const memory = outcomes.reduce(
+      (before, outcome, index) =>
+        nextStep(ended(outcome, { number: index + 1, crashes: index % 2 }), context({ policy, memory: before })).memory,
+      NOTHING,
+    )
+
+    assert.deepEqual([memory.head?.crashes, memory.head?.resent], [2, true])
   })
 
   it('believes the network, however often the worker died', () => {

@@ -101,7 +101,7 @@ function duplicateMark(attempt: EndedAttempt, { memory, recognisesRepeat }: Step
 function afterRejection(attempt: EndedAttempt, failure: Failure, context: StepContext): NextStep {
   // Also when it was certainly not sent: a message that kills its worker must not do so for ever.
   if (isPoison(attempt, context.memory))
-    return settle({ as: 'UNCONFIRMED', reason: 'quarantined', words: failure.words }, forgetHead(context.memory))
+    return settle({ ...failedEnd(attempt, 'quarantined', context), reason: 'quarantined' }, forgetHead(context.memory))
   switch (failure.class) {
     case 'permanent':
       return settle(failedEnd(attempt, failure.code, context), remembersNothing(context.memory))
@@ -154,11 +154,10 @@ function waitForConnection(head: HeadMemory | null, failure: Failure, context: T
 
 function afterUnknown(attempt: EndedAttempt, words: string, context: StepContext): NextStep {
   const { memory, policy, now } = context
-  if (isPoison(attempt, memory))
-    return settle({ as: 'UNCONFIRMED', reason: 'quarantined', words: words }, forgetHead(memory))
+  const isQuarantined = isPoison(attempt, memory)
   // What was open in an older state of the database may have been followed by attempts that are forgotten (G12): of how
   // long ago, and whether once more already, nobody knows.
-  const mayRepeat = !attempt.isDoubted
+  const mayRepeat = !attempt.isDoubted && !isQuarantined
   if (mayRepeat && context.recognisesRepeat) return repeat(attempt, words, context)
   if (context.evidenceWaitMs > 0 && !attempt.evidenceAsked) {
     return { disposition: { do: 'await-evidence', until: now + context.evidenceWaitMs, words }, memory }
@@ -167,10 +166,8 @@ function afterUnknown(attempt: EndedAttempt, words: string, context: StepContext
   // leaving it risks a loss. The connection's owner chose between the two; we must not.
   if (mayRepeat && policy.onUnconfirmed === 'resend' && !headOf(memory, attempt).resent)
     return repeat(attempt, words, context)
-  return settle(
-    { as: 'UNCONFIRMED', reason: attempt.crashes > 0 ? 'worker_died' : 'fate_unknown', words: words },
-    forgetHead(memory),
-  )
+  const reason = isQuarantined ? 'quarantined' : attempt.crashes > 0 ? 'worker_died' : 'fate_unknown'
+  return settle({ as: 'UNCONFIRMED', reason, words }, forgetHead(memory))
 }
 
 /** Hands the message over once more, although the attempt before may have arrived. */
@@ -196,7 +193,7 @@ function repeat(attempt: EndedAttempt, words: string, context: StepContext): Nex
   }
 }
 
-/** A refusal speaks of its own attempt only. If one before may have arrived, nobody may say that the message failed. */
+/** A refusal proves only its own attempt unsent. FAILED needs that proof for every attempt, and `resent` says that it is missing for one. */
 function failedEnd(attempt: EndedAttempt, reason: string, { memory }: StepContext): End {
   const words = attempt.outcome.kind === 'rejected' ? attempt.outcome.failure.words : null
   if (headOf(memory, attempt).resent) return { as: 'UNCONFIRMED', reason: 'fate_unknown', words }

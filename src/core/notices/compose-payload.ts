@@ -1,6 +1,6 @@
 import { fillNextStep, type NextStepOf } from '../fill-next-step.ts'
 import type { Instant } from '../ids.ts'
-import { isReasonCode, REASONS } from '../reasons.ts'
+import { explainReason, isReasonCode } from '../reasons.ts'
 import type { NoticeKind } from './notice-kinds.ts'
 
 /** A notice as storage keeps it. */
@@ -27,12 +27,16 @@ function messageData(kept: Readonly<Record<string, unknown>>, from: string | nul
     attempts,
     acceptedAt: new Date(Number(acceptedAt)).toISOString(),
     state,
-    reason: explain(reason, words, { number: from ?? 'NUMBER', recipient: String(to), messageId: String(messageId) }),
+    reason: explain(
+      { reason, words, state },
+      { number: from ?? 'NUMBER', recipient: String(to), messageId: String(messageId) },
+    ),
   }
 }
 
-function explain(code: unknown, words: unknown, of: NextStepOf) {
+function explain({ reason: code, words = null, state }: Readonly<Record<string, unknown>>, of: NextStepOf) {
   if (typeof code !== 'string') return null
-  const [meaning, nextStep] = isReasonCode(code) ? REASONS[code] : [null, null]
-  return { code, meaning, nextStep: nextStep && fillNextStep(nextStep, of), words: words ?? null }
+  if (!isReasonCode(code)) return { code, meaning: null, nextStep: null, words }
+  const { sentence: meaning, nextStep } = explainReason(code, state)
+  return { code, meaning, nextStep: fillNextStep(nextStep, of), words }
 }

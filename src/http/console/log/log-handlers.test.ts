@@ -157,6 +157,22 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
     assert.ok(!request?.curl?.includes('AbCd1234'))
   })
 
+  it('G10: says of a quarantined message that it was not sent where that is proven, and finds it by these words', async () => {
+    const failed = await world.accept({ connectionId, state: 'FAILED', reason: 'quarantined' })
+    const unknown = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'quarantined' })
+
+    const [proven, unproven] = [(await show(failed.id)).message, (await show(unknown.id)).message]
+    const listed = async (text: string) => (await list({ text })).items.map(({ reason }) => reason?.meaning)
+
+    const notSent = 'Not sent: Nuncio stopped three times while handling this message.'
+    const mayHaveLeft = 'Nuncio stopped three times while handling this message, so it is not tried again.'
+    assert.deepEqual([proven?.reason?.meaning, proven?.actions], [notSent, ['retry']])
+    assert.match(proven?.reason?.nextStep ?? '', /“Retry” tries it again, which may stop Nuncio again\.$/)
+    assert.deepEqual([unproven?.reason?.meaning, unproven?.actions], [mayHaveLeft, ['resolve']])
+    assert.match(unproven?.reason?.nextStep ?? '', /choose “It arrived” or “Send again”/)
+    assert.deepEqual(await listed('Nuncio stopped three times'), [mayHaveLeft, notSent])
+  })
+
   it('tells the life of a message in plain words, with what to do and what may be done', async () => {
     const made = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown', type: 'image' })
     await cameWith(world, made.sequence, shop)

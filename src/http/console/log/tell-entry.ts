@@ -17,7 +17,7 @@ export function tellEntry(entry: LogEntryView): LogEntry {
     errors: [...entry.errors],
     messageId: entry.messageId,
     state: entry.state,
-    reason: reason === null ? null : { code: reason, meaning: explainReason(reason).sentence },
+    reason: reason === null ? null : { code: reason, meaning: explainReason(reason, entry.state).sentence },
     from: entry.connection,
     to: entry.to,
     type: entry.type,

@@ -15,7 +15,7 @@ export function tellTimeline(timeline: readonly TimelineEntry[], acceptedAt: num
       title: titleOf(entry),
       tone: toneOf(entry),
       code,
-      meaning: code === null || isSaid ? null : explainReason(code).sentence,
+      meaning: code === null || isSaid ? null : explainReason(code, entry.facts['state']).sentence,
       words: isSaid ? null : words,
       facts: tellFacts(entry.facts, (name) => Object.hasOwn(FACTS, name)),
       privateFacts: tellFacts(entry.facts, (name) => !Object.hasOwn(FACTS, name)),

@@ -10,8 +10,15 @@ const IN_THE_CONSOLE: Readonly<Record<string, string>> = {
     'Ask the person who runs Nuncio to make room on the disk or to repair the database. Sending goes on by itself.',
   fate_unknown: 'Ask the recipient, then choose “It arrived” or “Send again”.',
   worker_died: 'Ask the recipient, then choose “It arrived” or “Send again”.',
-  quarantined: 'Look at what is special about it, then choose “It arrived” or “Send again”.',
+  quarantined:
+    'Ask the recipient, then choose “It arrived” or “Send again”, which may stop Nuncio again. Report it with its id.',
   call_timed_out: 'Ask the recipient, then choose “It arrived” or “Send again”.',
+}
+
+/** The same, of a message that is FAILED. */
+const IN_THE_CONSOLE_IF_FAILED: typeof IN_THE_CONSOLE = {
+  quarantined:
+    'Find out what is special about it, and report it with its id. “Retry” tries it again, which may stop Nuncio again.',
 }
 
 export interface ToldReason {
@@ -21,9 +28,10 @@ export interface ToldReason {
   readonly words: string | null
 }
 
-export function tellReason(code: string, words: string | null): ToldReason {
-  const { sentence, nextStep: ofCli } = explainReason(code)
-  const nextStep = IN_THE_CONSOLE[code] ?? ofCli
+/** `state`: of the message that has the reason, where it is the reason of a message. */
+export function tellReason(code: string, words: string | null, state: string | null = null): ToldReason {
+  const { sentence, nextStep: ofCli } = explainReason(code, state)
+  const nextStep = (state === 'FAILED' && IN_THE_CONSOLE_IF_FAILED[code]) || IN_THE_CONSOLE[code] || ofCli
   // The cause is ours, and no words of a network.
   if (code === 'storage_unavailable' && words !== null)
     return { code, meaning: `${words} Nothing can be accepted or sent.`, nextStep, words: null }

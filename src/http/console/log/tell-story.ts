@@ -38,7 +38,7 @@ function tellMessage(story: LogStory, role: Role): LogDetail['message'] {
     id: message.id,
     state: message.state,
     acceptedAt: message.acceptedAt,
-    reason: message.reason === null ? null : tellReason(message.reason, reasonWords),
+    reason: message.reason === null ? null : tellReason(message.reason, reasonWords, message.state),
     lane: lane && { ...tellReason(lane.reason, lane.words), until: lane.until },
     position: told.position,
     expiresAt: told.expiresAt,

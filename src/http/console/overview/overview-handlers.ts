@@ -21,7 +21,7 @@ export function overviewHandlers({
         attention: {
           ...seen.attention,
           groups: seen.attention.groups.map((group) => {
-            const { meaning, whatToDo } = inWords(group.reason, null)
+            const { meaning, whatToDo } = inWords(group.reason, null, group.state)
             return { ...group, meaning, whatToDo }
           }),
         },
@@ -51,8 +51,8 @@ interface InWords {
   readonly words: string | null
 }
 
-function inWords(reason: string | null, words: string | null): InWords {
+function inWords(reason: string | null, words: string | null, state: string | null = null): InWords {
   if (reason === null) return { meaning: null, whatToDo: null, words }
-  const { meaning, nextStep, words: shown } = tellReason(reason, words)
+  const { meaning, nextStep, words: shown } = tellReason(reason, words, state)
   return { meaning, whatToDo: nextStep, words: shown }
 }

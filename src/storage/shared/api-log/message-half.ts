@@ -2,7 +2,7 @@ import { type Expression, sql } from 'kysely'
 import type { AccountId, ConnectionId } from '../../../core/ids.ts'
 import { MESSAGE_STATES, type MessageState, type Sequence } from '../../../core/message/message.ts'
 import type { LogEntryView, LogFilter } from '../../../core/ports/console/api-log.ts'
-import { REASONS } from '../../../core/reasons.ts'
+import { REASONS, REASONS_IF_FAILED } from '../../../core/reasons.ts'
 import { HAS_ENDED_BADLY, shownState } from '../message-view.ts'
 import type { Stretch } from '../newest-first.ts'
 import { talliedAs } from '../overview/hour-tally.ts'
@@ -157,7 +157,7 @@ function conditions(filter: LogFilter) {
 /** In the reason's code, in what it means, and unless masked in the network's words. */
 function toldOf(words: string, isMasked: boolean) {
   const sought = words.toLowerCase()
-  const meant = Object.entries(REASONS).flatMap(([code, [sentence]]) =>
+  const meant = [...Object.entries(REASONS), ...Object.entries(REASONS_IF_FAILED)].flatMap(([code, [sentence]]) =>
     code.includes(sought) || sentence.toLowerCase().includes(sought) ? [code] : [],
   )
   const places = [sql<boolean>`reason in (${sql.join(['', ...meant])})`, holds('reason', words)]

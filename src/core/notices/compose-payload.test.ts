@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { composePayload } from './compose-payload.ts'
+
+describe('the reason in a notice', () => {
+  it('G10: says of a quarantined message that it was not sent where that is proven', () => {
+    const notice = (state: string) => {
+      const data = {
+        messageId: 'message-1',
+        to: '15550100008',
+        acceptedAt: 0,
+        state,
+        reason: 'quarantined',
+        words: null,
+      }
+      const payload = composePayload({ kind: 'message.failed', at: 0, data }, '15550001000')
+      return (JSON.parse(payload) as { data: { reason: { meaning: string; nextStep: string } } }).data.reason
+    }
+
+    const [failed, unconfirmed] = [notice('FAILED'), notice('UNCONFIRMED')]
+
+    assert.equal(failed.meaning, 'Not sent: Nuncio stopped three times while handling this message.')
+    assert.match(failed.nextStep, /nuncio message retry message-1$/)
+    assert.match(unconfirmed.meaning, /^Nuncio stopped three times/)
+    assert.match(unconfirmed.nextStep, /nuncio message resolve message-1 --arrived or --send-again/)
+  })
+
+  it('shows the code of a newer version as it is', () => {
+    const data = { acceptedAt: 0, state: 'FAILED', reason: 'of_a_newer_version' }
+
+    const payload = composePayload({ kind: 'message.failed', at: 0, data }, null)
+
+    const { reason } = (JSON.parse(payload) as { data: { reason: unknown } }).data
+    assert.deepEqual(reason, { code: 'of_a_newer_version', meaning: null, nextStep: null, words: null })
+  })
+})
