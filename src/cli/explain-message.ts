@@ -69,7 +69,7 @@ function momentLine(entry: TimelineEntry, before: TimelineEntry | undefined, acc
   const why = isSaid ? '' : `${code ? `: ${explainReason(code, facts['state']).sentence}` : ''}${quoted(words)}`
   const details = Object.entries(facts).flatMap(([name, value]) => (value === null ? [] : [factText(name, value)]))
   const bracket = details.length === 0 ? '' : ` [${details.join(', ')}]`
-  return `${plainTime(at)}  ${offset(at - acceptedAt).padStart(9)}  ${ownText(entry)}${why}${bracket}`
+  return `${plainTime(at)}  ${offset(Math.max(0, at - acceptedAt)).padStart(9)}  ${ownText(entry)}${why}${bracket}`
 }
 
 function ownText(entry: TimelineEntry): string {
@@ -105,7 +105,6 @@ function factText(name: string, value: string | number): string {
 }
 
 function offset(ms: number): string {
-  if (ms < 0) return `${ms} ms`
   if (ms < 1_000) return `+${ms} ms`
   if (ms < 60_000) return `+${(ms / 1_000).toFixed(1)} s`
   return ms < 3_600_000 ? `+${(ms / 60_000).toFixed(1)} min` : `+${(ms / 3_600_000).toFixed(1)} h`

@@ -211,6 +211,51 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
+  it('G10: tells once that an attempt broke, when it did, and then how the wait for evidence ended', async () => {
+    const { world, sender } = await waiting(newWorld)
+    await accept(world, sender)
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    const stories = []
+    for (const end of ['accepted', 'unknown'] as const) {
+      const message = await head(world, sender.connectionId)
+      await open(world, lane, message)
+      const begun = attempt(world, message, 'unknown')
+      await world.clock.pass(15)
+      const broken = { ...begun, endedAt: world.clock.now() }
+      const until = world.clock.now() + 60_000
+      const close = { attempt: broken, disposition: { do: 'await-evidence', until, words: 'reset' } } as const
+      await world.lanes.record(step(world, lane, { close }))
+      await world.lanes.record(step(world, lane, { close }))
+      const meanwhile = await timelineOf(world, message.id)
+      await world.clock.pass(1_800)
+      const code = end === 'accepted' ? 'evidence_found' : 'fate_unknown'
+      const found = { ...attempt(world, message, end), startedAt: begun.startedAt, code, words: null }
+      const unconfirmed = { do: 'settle', as: 'UNCONFIRMED', reason: 'fate_unknown', words: null } as const
+      const disposition = end === 'accepted' ? AS_PUBLISHED : unconfirmed
+      await world.lanes.record(step(world, lane, { close: { attempt: found, disposition } }))
+      const { timeline } = await world.administration.explainMessage(message.id)
+      const moments = timeline.map(({ at, kind, code: told, words }) => [at - begun.startedAt, kind, told, words])
+      stories.push({ meanwhile, moments: moments.slice(1) })
+    }
+
+    const begun = ['accepted', 'attempt-begun', 'attempt-unknown']
+    const broke = [
+      [0, 'attempt-begun', null, null],
+      [15, 'attempt-unknown', null, 'reset'],
+    ]
+    assert.deepEqual(stories, [
+      {
+        meanwhile: begun,
+        moments: [...broke, [1_815, 'attempt-accepted', 'evidence_found', null], [1_815, 'settled', null, null]],
+      },
+      {
+        meanwhile: begun,
+        moments: [...broke, [1_815, 'evidence', null, null], [1_815, 'settled', 'fate_unknown', null]],
+      },
+    ])
+    await world.close()
+  })
+
   it('G5: waits for evidence of the attempt that is open only, and of none before it', async () => {
     const { world, sender } = await waiting(newWorld)
     const lane = await holdLane(world, ANNA, sender.connectionId)

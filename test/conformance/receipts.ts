@@ -434,6 +434,36 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
+  for (const [how, end] of [
+    ['whose result was unknown', UNCONFIRMED],
+    ['that waits to be sent once more', SENT_ONCE_MORE],
+    ['that was refused', REFUSED],
+  ] as const) {
+    it(`G10: tells no time before the acceptance of a message ${how}, when the report is of an earlier second`, async () => {
+      const { world, id, about } = await ended(newWorld, [end], 7)
+      const { message: before } = await world.administration.explainMessage(id)
+      const at = before.acceptedAt - 2_007
+
+      await world.lanes.applyReceipt(report(world, { ...about, attemptNumber: 1, kind: 'delivered', at }))
+
+      const { message, timeline } = await world.administration.explainMessage(id)
+      const begunAt = timeline.find(({ kind }) => kind === 'attempt-begun')?.at ?? 0
+      assert.ok(message.publishedAt !== null && message.publishedAt >= before.acceptedAt, String(message.publishedAt))
+      if (end !== REFUSED) assert.ok(message.publishedAt >= begunAt, `${message.publishedAt} is before ${begunAt}`)
+      assert.deepEqual(
+        timeline.filter(({ at: shown }) => shown < before.acceptedAt),
+        [],
+      )
+      assert.deepEqual(
+        timeline.map(({ at: shown }) => shown),
+        timeline.map(({ at: shown }) => shown).toSorted((one, other) => one - other),
+      )
+      const moment = timeline.find(({ kind }) => kind.startsWith('receipt-'))
+      assert.equal(moment?.facts['networkTime'], at)
+      await world.close()
+    })
+  }
+
   it('G5: lets it wait when the network says only that the attempt failed', async () => {
     const { world, id, about } = await ended(newWorld, [SENT_ONCE_MORE])
 
@@ -498,16 +528,19 @@ function published(newWorld: NewWorld, networkId = 'net-1') {
   return ended(newWorld, [{ ...ACCEPTED, networkId }])
 }
 
-/** A message whose attempts came to these ends. */
-async function ended(newWorld: NewWorld, ends: readonly End[]) {
+/** A message whose attempts came to these ends, each so many milliseconds after what came before. */
+async function ended(newWorld: NewWorld, ends: readonly End[], eachMs = 0) {
   const world = await newWorld()
   const sender = await addSender(world)
   const id = await accept(world, sender)
   const lane = await holdLane(world, ANNA, sender.connectionId)
   for (const { outcome, networkId, disposition } of ends) {
     const message = await head(world, sender.connectionId)
+    await world.clock.pass(eachMs)
     await open(world, lane, message)
-    const made = { ...attempt(world, message, outcome), networkId }
+    const startedAt = world.clock.now()
+    await world.clock.pass(eachMs)
+    const made = { ...attempt(world, message, outcome), startedAt, networkId }
     await world.lanes.record(step(world, lane, { close: { attempt: made, disposition } }))
   }
   return { world, id, sender, lane, about: { connectionId: sender.connectionId, messageId: id } }

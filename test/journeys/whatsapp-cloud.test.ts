@@ -76,14 +76,27 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
     assert.equal((await nuncio.story(id)).message.state, 'PUBLISHED')
   })
 
-  it('G5: learns from a callback that a message went out whose answer was lost', async () => {
+  it('G5 G10: learns from a callback that a message went out whose answer was lost', async () => {
     const { nuncio, simulator, send } = await openWay(engine, { delayMs: 200 })
     simulator.dropAfterActing({ times: 1 })
 
     const id = await send({ type: 'message', message: 'once' })
-    const { message } = await nuncio.reaches(id, 'READ')
+    const { message, timeline } = await nuncio.reaches(id, 'READ')
 
     assert.equal(message.attempts, 1)
+    const kinds = timeline.map(({ kind, code }) => (code === null ? kind : `${kind} ${code}`))
+    assert.deepEqual(kinds.slice(0, 5), [
+      'accepted',
+      'attempt-begun',
+      'attempt-unknown',
+      'attempt-accepted evidence_found',
+      'settled',
+    ])
+    // Meta tells whole seconds, which may have begun before the acceptance.
+    assert.deepEqual(
+      timeline.filter(({ at }) => at < (timeline[0]?.at ?? 0)),
+      [],
+    )
     assert.deepEqual(
       simulator.sent.map(({ text }) => text),
       ['once'],

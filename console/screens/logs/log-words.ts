@@ -64,11 +64,9 @@ export function sumText(requests: number): string {
 }
 
 export function offsetText(ms: number): string {
-  if (Math.abs(ms) < 1_000) return `${ms < 0 ? '' : '+'}${ms} ms`
-  const sign = ms < 0 ? '-' : '+'
-  const size = Math.abs(ms)
-  if (size < 60_000) return `${sign}${(size / 1_000).toFixed(1)} s`
-  return size < 3_600_000 ? `${sign}${(size / 60_000).toFixed(1)} min` : `${sign}${(size / 3_600_000).toFixed(1)} h`
+  if (ms < 1_000) return `+${ms} ms`
+  if (ms < 60_000) return `+${(ms / 1_000).toFixed(1)} s`
+  return ms < 3_600_000 ? `+${(ms / 60_000).toFixed(1)} min` : `+${(ms / 3_600_000).toFixed(1)} h`
 }
 
 export function sizeText(bytes: number): string {

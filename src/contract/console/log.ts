@@ -120,7 +120,7 @@ const logFact = z.object({ name: plain, value: plain })
 export const logMoment = z.object({
   at: instant,
   /** Since the message was accepted. */
-  offsetMs: z.int(),
+  offsetMs: z.int().min(0),
   kind: plain,
   title: plain,
   /** How it went: for its colour. */

@@ -94,11 +94,18 @@ export function outcomeOf(evidence: Evidence, words: string): Outcome {
 }
 
 /** The attempt's row in the log. */
-export function recordOf({ sequence, number, startedAt, endedAt, outcome }: EndedAttempt): AttemptRecord {
+export function recordOf({
+  sequence,
+  number,
+  startedAt,
+  endedAt,
+  outcome,
+  evidenceAsked,
+}: EndedAttempt): AttemptRecord {
   const attempt = { sequence, number, startedAt, endedAt, outcome: outcome.kind }
   switch (outcome.kind) {
     case 'accepted':
-      return { ...attempt, code: null, words: null, networkId: outcome.networkId }
+      return { ...attempt, code: evidenceAsked ? 'evidence_found' : null, words: null, networkId: outcome.networkId }
     case 'rejected':
       return { ...attempt, code: outcome.failure.code, words: outcome.failure.words, networkId: null }
     case 'unknown':

@@ -21,7 +21,7 @@ export interface GatherParts {
 /** What an attempt whose fate was unknown came to. */
 export interface Found {
   readonly outcome: Outcome
-  /** The channel was asked for as long as it can give evidence. */
+  /** The channel was asked, and has no more to say. */
   readonly evidenceAsked: boolean
 }
 
@@ -32,7 +32,7 @@ export async function askAfterCrash(
 ): Promise<Found> {
   const evidence = weigh(await askForEvidence(channel, question(begun), journal), begun)
   const outcome = outcomeOf(evidence, 'the worker died while it was being handed over')
-  return { outcome, evidenceAsked: evidence.kind === 'nothing-ever' }
+  return { outcome, evidenceAsked: evidence.kind !== 'nothing-yet' }
 }
 
 /** Null when the lane is left before; who takes it goes on asking. */

@@ -231,6 +231,14 @@ describe('the next step after an unknown fate', () => {
     assert.deepEqual(reasons, [null, 'possible_duplicate', null])
   })
 
+  it('G10: says of what was published by evidence that no answer to the call showed it', () => {
+    const found = nextStep(ended(ACCEPTED, { evidenceAsked: true }), context()).disposition
+    const resent = nextStep(ended(ACCEPTED, { evidenceAsked: true }), context({ memory: head({ resent: true }) }))
+
+    assert.deepEqual(found, { do: 'settle', as: 'PUBLISHED', reason: 'evidence_found', words: null })
+    assert.equal(resent.disposition.do === 'settle' && resent.disposition.reason, 'possible_duplicate')
+  })
+
   it('G5: never says FAILED once an attempt before may have arrived', () => {
     const permanent = rejected({ class: 'permanent', code: 'recipient_refused' })
     const spent = head({ resent: true, spentMs: 15 * MINUTE })

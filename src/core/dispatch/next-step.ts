@@ -21,7 +21,7 @@ export interface EndedAttempt {
   readonly outcome: Outcome
   /** How often a worker died while this attempt was open. */
   readonly crashes: number
-  /** True once the channel was asked for evidence for as long as it can give any. */
+  /** True once the channel was asked for evidence and has no more to say: it gave some, or never will. */
   readonly evidenceAsked: boolean
   /** See `OpenAttempt`. */
   readonly isDoubted: boolean
@@ -58,7 +58,7 @@ export function nextStep(attempt: EndedAttempt, context: StepContext): NextStep 
   switch (outcome.kind) {
     case 'accepted':
       return settle(
-        { as: 'PUBLISHED', reason: duplicateMark(attempt, context), words: null },
+        { as: 'PUBLISHED', reason: duplicateMark(attempt, context) ?? evidenceMark(attempt), words: null },
         remembersNothing(context.memory),
       )
     case 'rejected':
@@ -96,6 +96,11 @@ export function afterPreparing(
 function duplicateMark(attempt: EndedAttempt, { memory, recognisesRepeat }: StepContext): string | null {
   const isRepeat = memory.head?.sequence === attempt.sequence && memory.head.resent
   return isRepeat && !recognisesRepeat ? 'possible_duplicate' : null
+}
+
+/** That the network took it is known by evidence, and not by the answer to the call. */
+function evidenceMark({ evidenceAsked }: EndedAttempt): string | null {
+  return evidenceAsked ? 'evidence_found' : null
 }
 
 function afterRejection(attempt: EndedAttempt, failure: Failure, context: StepContext): NextStep {

@@ -13,7 +13,7 @@ export const TIMELINE_KINDS = {
   'attempt-rejected': 'Certainly not sent',
   'attempt-unknown': 'Nobody knows whether it was sent',
   recovered: 'Its worker died while it was being handed over; another took over',
-  evidence: 'The channel was asked what became of it',
+  evidence: 'Nothing has shown whether it was sent',
   'receipt-sent': 'The network reported that it had taken it',
   'receipt-delivered': 'Delivered to the recipient’s device',
   'receipt-read': 'Read by the recipient',

@@ -45,9 +45,10 @@ describe('G10: the order of moments', () => {
     const moments = orderMoments(told, [entry('receipt-failed', 5_000), entry('sent-again', 900)])
 
     assert.deepEqual(shown(moments.slice(3)), [
-      ['receipt-failed', 5_000],
+      ['receipt-failed', 899],
       ['sent-again', 900],
     ])
+    assert.deepEqual(moments[3]?.facts, { networkTime: SECOND + 5_000 })
   })
 
   it('tells of a report on a message of unknown fate after that it was one', () => {
@@ -62,8 +63,49 @@ describe('G10: the order of moments', () => {
 
     assert.deepEqual(shown(moments.slice(3)), [
       ['settled', 60_700],
-      ['receipt-delivered', 2_000],
+      ['receipt-delivered', 60_700],
     ])
+    assert.deepEqual(moments.at(-1)?.facts, { networkTime: SECOND + 2_000 })
+  })
+
+  it('shows no report before the acceptance, however far the network’s clock goes after ours', () => {
+    const told = [
+      entry('accepted', 853),
+      entry('attempt-begun', 860),
+      entry('attempt-accepted', 2_660),
+      settled('PUBLISHED', 2_660),
+    ]
+    const broken = entry('attempt-unknown', 870)
+
+    const moments = orderMoments(told, [broken, entry('receipt-read', 0), entry('receipt-delivered', -4_000)])
+
+    assert.deepEqual(shown(moments), [
+      ['accepted', 853],
+      ['attempt-begun', 860],
+      ['attempt-unknown', 870],
+      ['attempt-accepted', 2_660],
+      ['settled', 2_660],
+      ['receipt-delivered', 2_660],
+      ['receipt-read', 2_660],
+    ])
+    assert.deepEqual(
+      moments.slice(5).map(({ facts }) => facts['networkTime']),
+      [SECOND - 4_000, SECOND],
+    )
+  })
+
+  it('puts nothing before the acceptance where our own clock was set back', () => {
+    const told = [
+      entry('accepted', 5_000),
+      entry('attempt-begun', 100),
+      entry('attempt-accepted', 400),
+      settled('PUBLISHED', 400),
+    ]
+
+    assert.deepEqual(
+      orderMoments(told, []).map(({ kind }) => kind),
+      ['accepted', 'attempt-begun', 'attempt-accepted', 'settled'],
+    )
   })
 
   it('leaves times alone that are told to the millisecond', () => {

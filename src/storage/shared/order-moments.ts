@@ -25,11 +25,13 @@ interface Placed {
  * Sorts by time. `told` is known from the rows of the message; `kept` was written when it became known here, in that order.
  *
  * A report of the network carries the network's time: by another clock, and cut off to the second. So it is put after what
- * it depends on, and before what was written after it here. Where no more than the cutting off was in the way, that is also
- * the time that it shows, and the network's own stands in its facts.
+ * it depends on, and before what was written after it here. It shows the time of that place, and the network's own time
+ * stands in its facts. Nothing comes before the acceptance, whatever a clock said that was set back.
  */
 export function orderMoments(told: readonly TimelineEntry[], kept: readonly TimelineEntry[]): readonly TimelineEntry[] {
   const ours = [...told, ...kept].filter((entry) => !isReport(entry))
+  const acceptedAt = ours.find(({ kind }) => kind === 'accepted')?.at ?? Number.NEGATIVE_INFINITY
+  const asItStands = (entry: TimelineEntry): Placed => ({ entry, sortsAt: Math.max(entry.at, acceptedAt) })
   const placed = [
     ...told.map(asItStands),
     ...kept.map((entry, place) =>
@@ -41,17 +43,13 @@ export function orderMoments(told: readonly TimelineEntry[], kept: readonly Time
     .map(({ entry }) => entry)
 }
 
-function asItStands(entry: TimelineEntry): Placed {
-  return { entry, sortsAt: entry.at }
-}
-
 function placeReport(report: TimelineEntry, ours: readonly TimelineEntry[], later: readonly TimelineEntry[]): Placed {
   const earliest = dependsOn(report, ours)
   // A moment before it: of one time, reports come last.
   const latest = (later.find((entry) => !isReport(entry))?.at ?? Number.POSITIVE_INFINITY) - 1
   const sortsAt = Math.max(earliest, Math.min(report.at, latest))
-  const isOnlyCutOff = isCutOff(report.at) && sortsAt > report.at && sortsAt - report.at < CUT_OFF_MS
-  const entry = isOnlyCutOff ? { ...report, at: sortsAt, facts: { ...report.facts, networkTime: report.at } } : report
+  const facts = { ...report.facts, networkTime: report.at }
+  const entry = sortsAt === report.at ? report : { ...report, at: sortsAt, facts }
   return { entry, sortsAt }
 }
 

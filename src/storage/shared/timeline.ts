@@ -16,7 +16,7 @@ export async function readTimeline(reading: Reading, message: MessageDetails): P
     ...acceptance(message),
     ...(await repeats(reading, message)),
     ...(await media(tables, message)),
-    ...(await attempts(tables, message)),
+    ...(await attempts(tables, message, kept)),
     ...openAttempt(message),
     ...settlement(message, kept),
   ].filter((moment) => !kept.some((other) => other.kind === moment.kind && other.at === moment.at))
@@ -70,7 +70,7 @@ async function media(tables: Reader, message: MessageDetails): Promise<readonly 
   return [moment(row.ended_at, 'media-fetched', facts)]
 }
 
-async function attempts(tables: Reader, message: MessageDetails): Promise<readonly Moment[]> {
+async function attempts(tables: Reader, message: MessageDetails, kept: readonly Moment[]): Promise<readonly Moment[]> {
   const rows = await tables
     .selectFrom('attempt')
     .selectAll()
@@ -81,10 +81,11 @@ async function attempts(tables: Reader, message: MessageDetails): Promise<readon
   return rows.flatMap((row) => {
     const networkId = row === last && row.outcome === 'accepted' ? { networkId: message.network_id } : {}
     const facts = { attempt: row.number, tookMs: row.ended_at - row.started_at, ...networkId }
-    return [
-      moment(row.started_at, 'attempt-begun', { attempt: row.number }),
-      { ...moment(row.ended_at, `attempt-${row.outcome}`, facts), code: row.code, words: row.words },
-    ]
+    const begun = moment(row.started_at, 'attempt-begun', { attempt: row.number })
+    // Told when it broke, so what is left to tell is that the wait for evidence is over.
+    const isTold = kept.some((other) => other.kind === 'attempt-unknown' && other.facts['attempt'] === row.number)
+    if (isTold && row.outcome === 'unknown') return [begun, moment(row.ended_at, 'evidence', facts)]
+    return [begun, { ...moment(row.ended_at, `attempt-${row.outcome}`, facts), code: row.code, words: row.words }]
   })
 }
 

@@ -32,6 +32,12 @@ interface Target {
   readonly network_id: string | null
 }
 
+// A report says no more than its second, by another clock: the message did not leave before the first attempt that may
+// have sent it. One that still waits ends after its last attempt.
+const LEFT_AT = `max(?, accepted_at, coalesce((
+  select case when message.settled_at is null then max(ended_at) else min(started_at) end from attempt
+    where message_sequence = message.sequence and outcome <> 'rejected'), 0))`
+
 /** Applies what the network reports about a message. Runs inside a transaction of the caller. */
 export class ReceiptWriter {
   readonly #findById: StatementSync
@@ -58,7 +64,7 @@ export class ReceiptWriter {
     // but what was sent again.
     this.#move = database.prepare(
       `update message set state = ?, reason = coalesce(?, case when reason = 'possible_duplicate' then reason end),
-           words = ?, published_at = coalesce(published_at, ?), settled_at = coalesce(settled_at, ?),
+           words = ?, published_at = coalesce(published_at, ${LEFT_AT}), settled_at = coalesce(settled_at, ${LEFT_AT}),
            network_id = coalesce(network_id, ?),
            resolved_at = case when ? then coalesce(resolved_at, ?) when resent_as is not null then resolved_at end
          where sequence = ?`,

@@ -34,6 +34,7 @@ export class StepWriter {
   readonly #moveOpen: StatementSync
   readonly #deleteOpen: StatementSync
   readonly #awaitEvidence: StatementSync
+  readonly #noteUnknown: StatementSync
   readonly #settle: StatementSync
   readonly #drop: StatementSync
   readonly #keepQueued: StatementSync
@@ -66,6 +67,12 @@ export class StepWriter {
     this.#awaitEvidence = database.prepare(
       `update open_attempt set evidence_until = ?, words = ?
          where connection_id = ? and epoch = ? and message_sequence = ? and number = ?`,
+    )
+    // Once, also where the step is repeated because the result of its commit was unknown.
+    this.#noteUnknown = database.prepare(
+      `insert into timeline (message_sequence, position, at, kind, words, facts)
+         select ?1, 1 + coalesce(max(position), 0), ?2, 'attempt-unknown', ?3, ?4 from timeline where message_sequence = ?1
+           having max(kind = 'attempt-unknown' and facts = ?4) is not 1`,
     )
     this.#settle = database.prepare(
       `update message set state = ?, reason = ?, words = ?, attempts = ?, published_at = ?, settled_at = ?, network_id = ?
@@ -111,7 +118,10 @@ export class StepWriter {
         attempt.sequence,
         attempt.number,
       )
-      return changes === 1 ? NOT_OPENED : FENCED
+      if (changes === 0) return FENCED
+      const facts = JSON.stringify({ attempt: attempt.number })
+      this.#noteUnknown.run(attempt.sequence, attempt.endedAt, disposition.words, facts)
+      return NOT_OPENED
     }
     // First the open attempt, because it carries the epoch: if that is not ours, nothing else may be written.
     const result = this.#endOpen(step, attempt)

@@ -294,6 +294,45 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
     assert.deepEqual(timeline.at(-1)?.facts, [{ name: 'By the network’s clock', value: '2026-01-15 12:00:01 UTC' }])
   })
 
+  it('tells that a report showed what the call did not, and no duration where the network’s clock goes after ours', async () => {
+    const made = await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON + 853 })
+    await world.run(
+      `insert into ${world.database.attempts} (message_sequence, number, started_at, ended_at, outcome, code) values (?, 1, ?, ?, 'accepted', 'evidence_found')`,
+      made.sequence,
+      NOON + 860,
+      NOON + 1_853,
+    )
+    await world.database.rewriteMessage(made.sequence, { state: 'READ' })
+    const moments = [
+      [1, NOON + 870, 'attempt-unknown', 'the line broke', '{"attempt":1}'],
+      [2, NOON, 'receipt-read', null, null],
+    ] as const
+    for (const moment of moments)
+      await world.run(
+        'insert into timeline (message_sequence, position, at, kind, words, facts) values (?, ?, ?, ?, ?, ?)',
+        made.sequence,
+        ...moment,
+      )
+
+    const { sentence, timeline } = await show(made.id)
+
+    assert.equal(
+      sentence,
+      'The result of the attempt was unknown, until a report 1.0 s after it was accepted showed that the network has it, and it was read.',
+    )
+    assert.deepEqual(
+      timeline.map(({ kind, offsetMs, words }) => [kind, offsetMs, words]),
+      [
+        ['accepted', 0, null],
+        ['attempt-begun', 7, null],
+        ['attempt-unknown', 17, 'the line broke'],
+        ['attempt-accepted', 1_000, null],
+        ['settled', 1_000, null],
+        ['receipt-read', 1_000, null],
+      ],
+    )
+  })
+
   it('tells of each state what may be done', async () => {
     const actions = async (state: string) =>
       (await show((await world.accept({ connectionId, state, reason: 'busy' })).id)).message?.actions

@@ -10,7 +10,8 @@ export function tellTimeline(timeline: readonly TimelineEntry[], acceptedAt: num
     const isSaid = isSaidBefore(entry, timeline[index - 1])
     return {
       at,
-      offsetMs: at - acceptedAt,
+      // A clock may have been set back since.
+      offsetMs: Math.max(0, at - acceptedAt),
       kind,
       title: titleOf(entry),
       tone: toneOf(entry),

@@ -101,7 +101,7 @@ function stateSentence(story: NonNullable<LogStory['message']>): string {
 }
 
 function becameSentence({ message, timeline, position }: NonNullable<LogStory['message']>): string {
-  const taken = `The network took it${takenAfter(message, timeline)}`
+  const taken = takenText(message, timeline)
   switch (message.state) {
     case 'QUEUED':
       return position !== null && position > 1 ? `It waits at position ${position} of its lane.` : 'It waits.'
@@ -128,20 +128,34 @@ function becameSentence({ message, timeline, position }: NonNullable<LogStory['m
 
 type Told = NonNullable<LogStory['message']>
 
+function takenText(message: Told['message'], timeline: Told['timeline']): string {
+  const after = takenAfter(message, timeline)
+  const isByEvidence = timeline.some(({ kind, code }) => kind === 'attempt-accepted' && code === 'evidence_found')
+  return isByEvidence
+    ? `The result of the attempt was unknown, until a report${after} showed that the network has it`
+    : `The network took it${after}`
+}
+
 /** Nothing when all that is known of that time is when a person said that it had arrived. */
 function takenAfter({ acceptedAt, publishedAt }: Told['message'], timeline: Told['timeline']): string {
   const isPersonsWord = timeline.some(({ code, at }) => code === 'says_arrived' && at === publishedAt)
-  return publishedAt === null || isPersonsWord ? '' : ` ${spanText(publishedAt - acceptedAt)} after it was accepted`
+  return publishedAt === null || isPersonsWord ? '' : afterText(publishedAt - acceptedAt)
 }
 
-function momentOf(timeline: readonly { readonly at: number; readonly kind: string }[], kind: string): string {
+function momentOf(timeline: Told['timeline'], kind: string): string {
   const moment = timeline.find((entry) => entry.kind === kind)
   const [accepted] = timeline
-  return moment && accepted ? ` ${spanText(moment.at - accepted.at)} after it was accepted` : ''
+  if (!moment || !accepted) return ''
+  return afterText(Number(moment.facts['networkTime'] ?? moment.at) < accepted.at ? -1 : moment.at - accepted.at)
+}
+
+/** Nothing where a clock says that it was before: the network’s goes after ours, or ours was set back. */
+function afterText(ms: number): string {
+  return ms < 0 ? '' : ` ${spanText(ms)} after it was accepted`
 }
 
 function spanText(ms: number): string {
-  if (ms < 1_000) return `${Math.max(0, ms)} ms`
+  if (ms < 1_000) return `${ms} ms`
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`
   return ms < 3_600_000 ? `${(ms / 60_000).toFixed(1)} min` : `${(ms / 3_600_000).toFixed(1)} h`
 }

@@ -61,7 +61,12 @@ begin
     ), moved as (
       update settled m set state = n.state, words = n.state_words,
           reason = coalesce(n.reason, case when m.reason = ''possible_duplicate'' then m.reason end),
-          published_at = coalesce(m.published_at, n.published_at), network_id = coalesce(m.network_id, n.network_id),
+          -- The report says no more than its second, by another clock: the message did not leave before the first attempt
+          -- that may have sent it.
+          published_at = coalesce(m.published_at, case when n.published_at is not null then greatest(n.published_at, m.accepted_at, (
+            select min(e.started_at) from ended_attempt e
+              where e.message_sequence = m.sequence and e.message_sequence >= %1$s and e.message_sequence < %2$s and e.outcome <> ''rejected''
+          )) end), network_id = coalesce(m.network_id, n.network_id),
           resolved_at = case when n.state not in (''FAILED'', ''UNCONFIRMED'') then coalesce(m.resolved_at, n.at)
             when m.resent_as is not null then m.resolved_at end
         from news n where n.state is not null and m.sequence >= n.sequence and m.sequence <= n.sequence

@@ -9,9 +9,12 @@ create or replace function settle_found(
 as $$
 declare
   a_connection text;
+  -- The report says no more than its second, by another clock: the message ends after its last attempt.
+  left_at constant bigint := greatest(told_at,
+    (select max(e.ended_at) from ended_attempt e where e.message_sequence = a_sequence and e.outcome <> 'rejected'));
 begin
   perform make_durable(2000);
-  update message set state = a_state, reason = a_reason, words = state_words, published_at = told_at, settled_at = told_at,
+  update message set state = a_state, reason = a_reason, words = state_words, published_at = greatest(left_at, accepted_at), settled_at = greatest(left_at, accepted_at),
       network_id = a_network_id, resolved_at = told_at
     where sequence = a_sequence and state = 'QUEUED' returning connection_id into a_connection;
   if a_connection is null then

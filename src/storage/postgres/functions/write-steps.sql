@@ -186,6 +186,16 @@ begin
     foreach at in array coalesce(moved, '{}') loop
       result[at] := 'n';
     end loop;
+    -- Once, also where the step is repeated because the result of its commit was unknown.
+    insert into timeline (message_sequence, position, at, kind, words, facts)
+      select close_sequences[i], 1 + coalesce(told.position, 0), least(ended_ats[i], now), 'attempt-unknown', settle_words[i],
+          '{"attempt":' || close_numbers[i] || '}'
+        from unnest(moved) i cross join lateral (
+          select max(t.position) as position,
+              bool_or(t.kind = 'attempt-unknown' and t.facts = '{"attempt":' || close_numbers[i] || '}') as is_there
+            from timeline t where t.message_sequence = close_sequences[i]
+        ) told
+        where told.is_there is not true;
   end if;
 
   if ends is null or 0 = any (ends) then
