@@ -7,6 +7,7 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { createQueryClient } from './api/query-client.ts'
+import { CodeMissing } from './parts/code-missing.tsx'
 import { StepUpProvider } from './parts/step-up.tsx'
 import { Told } from './parts/told.tsx'
 import { createConsoleRouter } from './routes.tsx'
@@ -53,6 +54,7 @@ function start(): void {
           </StepUpProvider>
         </QueryClientProvider>
         <Told />
+        <CodeMissing />
       </MantineProvider>
     </StrictMode>,
   )

@@ -10,11 +10,13 @@ import { parseSearch, stringifySearch } from './parts/search-state.ts'
 import { FailedPage } from './shell/failed-page.tsx'
 import { Home } from './shell/home.tsx'
 import { NotFound } from './shell/not-found.tsx'
+import { NotLoaded } from './shell/not-loaded.tsx'
 import { RouteAnnouncer } from './shell/route-announcer.tsx'
 
 // A type of its own, because a page's type would hang on the links in it, and those on the types of all pages.
 function screen(load: () => Promise<object>, name: string): RouteComponent {
-  return lazyRouteComponent(load as () => Promise<Record<string, RouteComponent>>, name) as RouteComponent
+  const loadOrExplain = () => (load() as Promise<Record<string, RouteComponent>>).catch(() => ({ [name]: NotLoaded }))
+  return lazyRouteComponent(loadOrExplain, name) as RouteComponent
 }
 
 const root = createRootRoute({

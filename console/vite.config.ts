@@ -15,6 +15,8 @@ export default defineConfig({
     target: 'es2023',
     // All of them know `light-dark()`. For older ones it would be rewritten into something that Mantine's schemes do not reach.
     cssTarget: ['chrome123', 'edge123', 'firefox120', 'safari17.5'],
+    // All styles come with the page, a few KB more: one that comes with a later script and fails is never asked for again.
+    cssCodeSplit: false,
     // The pages that show which files belong to the first view: the check of its size reads it.
     manifest: true,
     // Fonts and pictures as files of their own: `data:` would have to be allowed in the page's policy.

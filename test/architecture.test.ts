@@ -126,6 +126,19 @@ describe('the console', () => {
     assert.deepEqual(findImportsOutOf(pages, 'console/', ['src/contract/']), [])
   })
 
+  it('loads code later only where something is done about a file that does not come', () => {
+    const other = [...pages]
+      .filter(([file]) => file !== 'console/routes.tsx' && file !== 'console/parts/load-later.ts')
+      .flatMap(([file, text]) => text.split('\n').map((line) => ({ file, line: line.trim() })))
+      .filter(({ line }) => /\bimport\(|\blazy\w*\(/.test(line) && !/\b(?:lazily|loadLater)\(/.test(line))
+
+    // Each of them has a call before it that fails when the service is away.
+    assert.deepEqual(
+      [...new Set(other.map(({ file }) => file))],
+      ['console/parts/step-up-dialog.tsx', 'console/screens/people/passkey-calls.ts'],
+    )
+  })
+
   it.each([
     ['the core', `import { Refusal } from '../../src/core/refusals.ts'`],
     ['a type of the server', `import type { Visit } from '../../src/http/console/handling.ts'`],

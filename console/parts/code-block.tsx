@@ -2,6 +2,7 @@ import { Box, Group, Paper, Text } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import classes from './code-block.module.css'
 import { CopyButton } from './copy-button.tsx'
+import { loadLater } from './load-later.ts'
 
 export type CodeLanguage = 'bash' | 'json' | 'javascript' | 'python' | 'php' | 'text'
 
@@ -52,7 +53,7 @@ function useHighlighted(code: string, language: CodeLanguage): string | null {
     let isWanted = true
     setHtml(null)
     if (language !== 'text') {
-      void import('./highlight.ts').then(({ highlight }) => {
+      void loadLater(() => import('./highlight.ts')).then(({ highlight }) => {
         if (isWanted) setHtml(highlight(code, language))
       })
     }

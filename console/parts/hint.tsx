@@ -1,7 +1,8 @@
-import { lazy, type ReactNode, type RefObject, Suspense, useEffect, useRef, useState } from 'react'
+import { type ReactNode, type RefObject, Suspense, useEffect, useRef, useState } from 'react'
+import { lazily } from './load-later.ts'
 
 // What places a tooltip is a tenth of the first view's script, and most pages are left before anybody wants one.
-const Tooltip = lazy(() => import('./tooltip.tsx').then(({ Tooltip: Loaded }) => ({ default: Loaded })))
+const Tooltip = lazily(async () => (await import('./tooltip.tsx')).Tooltip)
 
 interface Spot<Element extends HTMLElement> {
   readonly ref: RefObject<Element | null>

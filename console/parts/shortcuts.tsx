@@ -1,9 +1,10 @@
 import { useNavigate } from '@tanstack/react-router'
-import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
+import { type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
 import { useLive } from './live.tsx'
+import { lazily } from './load-later.ts'
 import { useShortcutSetting } from './stored-setting.ts'
 
-const ShortcutHelp = lazy(() => import('./shortcut-help.tsx').then(({ ShortcutHelp: Help }) => ({ default: Help })))
+const ShortcutHelp = lazily(async () => (await import('./shortcut-help.tsx')).ShortcutHelp)
 
 /** `g`, then one of these. */
 const PLACES = {

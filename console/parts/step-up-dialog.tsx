@@ -106,8 +106,9 @@ function useAttempt(onDone: () => void) {
 }
 
 async function proveByPasskey(): Promise<void> {
-  const { startAuthentication } = await import('@simplewebauthn/browser')
+  // The service is asked first: a browser remembers an import that failed because the service was away.
   const { ticket, options } = await call('askPasskeyStepUp', {})
+  const { startAuthentication } = await import('@simplewebauthn/browser')
   const optionsJSON = options as unknown as Parameters<typeof startAuthentication>[0]['optionsJSON']
   const answer = await startAuthentication({ optionsJSON })
   await call('stepUpByPasskey', { body: { ticket, answer: { ...answer } } })

@@ -1,12 +1,11 @@
-import { createContext, lazy, type ReactNode, Suspense, useContext, useState } from 'react'
+import { createContext, type ReactNode, Suspense, useContext, useState } from 'react'
+import { lazily } from './load-later.ts'
 
 type ProveIdentity = () => Promise<boolean>
 
 const ProveContext = createContext<ProveIdentity>(() => Promise.resolve(false))
 
-const StepUpDialog = lazy(() =>
-  import('./step-up-dialog.tsx').then(({ StepUpDialog: Dialog }) => ({ default: Dialog })),
-)
+const StepUpDialog = lazily(async () => (await import('./step-up-dialog.tsx')).StepUpDialog)
 
 /** Asks, where an act is sensitive, whether it is really this person who sits there. */
 export function StepUpProvider({ children }: { readonly children: ReactNode }) {

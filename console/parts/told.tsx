@@ -1,7 +1,8 @@
-import { lazy, Suspense, useCallback, useEffect, useState } from 'react'
+import { Suspense, useCallback, useEffect, useState } from 'react'
+import { lazily } from './load-later.ts'
 import { type Line, TOLD } from './tell.ts'
 
-const ToldLines = lazy(() => import('./told-lines.tsx').then(({ ToldLines: Lines }) => ({ default: Lines })))
+const ToldLines = lazily(async () => (await import('./told-lines.tsx')).ToldLines)
 
 /** Where lines appear that were told; its code is loaded with the first of them. */
 export function Told() {

@@ -1,11 +1,10 @@
 import { Button, type ButtonProps, Text } from '@mantine/core'
 import { ChevronsUpDown } from 'lucide-react'
-import { type ComponentPropsWithRef, lazy, Suspense, useState } from 'react'
+import { type ComponentPropsWithRef, Suspense, useState } from 'react'
 import type { WhoAmI } from '../../src/contract/console/session.ts'
+import { lazily } from '../parts/load-later.ts'
 
-const AccountDropdown = lazy(() =>
-  import('./account-dropdown.tsx').then(({ AccountDropdown: Dropdown }) => ({ default: Dropdown })),
-)
+const AccountDropdown = lazily(async () => (await import('./account-dropdown.tsx')).AccountDropdown)
 
 export interface AccountSwitcherProps {
   readonly accounts: WhoAmI['accounts']

@@ -1,11 +1,10 @@
 import { ActionIcon, type ActionIconProps } from '@mantine/core'
 import { CircleUser } from 'lucide-react'
-import { type ComponentPropsWithRef, lazy, Suspense, useState } from 'react'
+import { type ComponentPropsWithRef, Suspense, useState } from 'react'
 import type { WhoAmI } from '../../src/contract/console/session.ts'
+import { lazily } from '../parts/load-later.ts'
 
-const PersonDropdown = lazy(() =>
-  import('./person-dropdown.tsx').then(({ PersonDropdown: Dropdown }) => ({ default: Dropdown })),
-)
+const PersonDropdown = lazily(async () => (await import('./person-dropdown.tsx')).PersonDropdown)
 
 export interface PersonMenuProps {
   readonly person: WhoAmI['person']

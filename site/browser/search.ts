@@ -46,7 +46,10 @@ class Search {
 
   #load(): Promise<SearchIndex> {
     this.#index ??= fetch(document.body.dataset['search'] ?? '', { credentials: 'omit' })
-      .then((reply) => reply.json() as Promise<SearchIndex>)
+      .then((reply) => {
+        if (!reply.ok) throw new Error(`The search index came with HTTP ${reply.status}`)
+        return reply.json() as Promise<SearchIndex>
+      })
       .catch((error: unknown) => {
         // The next letter tries again.
         this.#index = null
@@ -66,7 +69,7 @@ class Search {
       status.textContent = query === '' ? '' : found.length === 0 ? 'Nothing found' : `${found.length} found`
       if (query !== '' && found.length === 0) this.#say('Nothing found. Try another word.')
     } catch {
-      this.#say('The search could not be loaded. Type on to try again.')
+      this.#say('The search could not be loaded. Type on to try again, or load this page again.')
     }
   }
 

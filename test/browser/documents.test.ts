@@ -58,6 +58,18 @@ describe.skipIf(obstacle !== null)(`the documents in a browser${skipNote(obstacl
     await expect(page.getByRole('search')).toContainText('Nothing found')
   })
 
+  it('are found by who types on after the search could not be loaded', async () => {
+    const refusal = { status: 503, json: { message: 'The service is stopping.' } }
+    await page.route('**/search-*.json', (route) => route.fulfill(refusal))
+    await page.goto('/docs/')
+    await page.getByLabel('Search the documents').fill('commit')
+    await expect(page.getByRole('search')).toContainText('The search could not be loaded')
+    await page.unroute('**/search-*.json')
+    await page.getByLabel('Search the documents').fill('commit_unknown')
+
+    await expect(page.getByRole('search').getByRole('link').first()).toBeVisible()
+  })
+
   it('let one skip the list of pages', async () => {
     await page.goto('/docs/guides/tokens')
     await page.keyboard.press('Tab')

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'vitest'
 import { ROOT } from '../../scripts/source-tree.ts'
@@ -25,6 +25,16 @@ describe('the built console', () => {
     const scripts = scriptsOf(DIST, ['index.html'])
 
     for (const script of scripts) assert.ok(existsSync(join(DIST, `${script}.gz`)) || wireBytes(DIST, [script]) < 1_024)
+  })
+
+  it('names all its styles in its page: one that comes later and fails would never be asked for again', () => {
+    const page = readFileSync(join(DIST, 'index.html'), 'utf8')
+    const styles = readdirSync(join(DIST, 'assets')).filter((file) => file.endsWith('.css'))
+
+    assert.deepEqual(
+      styles.filter((file) => !page.includes(file)),
+      [],
+    )
   })
 
   it('has no script in its page, and a place for the nonce', () => {

@@ -1,8 +1,9 @@
 import { SegmentedControl, Skeleton, Stack } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
 import { useAsk } from '../../api/queries.ts'
 import { useAccount } from '../../parts/account.tsx'
+import { lazily } from '../../parts/load-later.ts'
 import { Page } from '../../parts/page.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
 import { useSearchState } from '../../parts/search-state.ts'
@@ -14,7 +15,7 @@ import { RANGES } from './results.ts'
 import { Tiles } from './tiles.tsx'
 
 // Tables bring a tenth of the first view's script, and in most accounts no lane waits.
-const WaitingLanes = lazy(() => import('./waiting-lanes.tsx').then(({ WaitingLanes: Lanes }) => ({ default: Lanes })))
+const WaitingLanes = lazily(async () => (await import('./waiting-lanes.tsx')).WaitingLanes)
 
 // By hand: zod would add a tenth to what has to be loaded before anything is seen.
 const overviewSearch = {

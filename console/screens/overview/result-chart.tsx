@@ -1,17 +1,18 @@
 import { Box, Button, Group, Paper, Skeleton, Stack, Text, Title } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { ChartColumnStacked, Table as TableIcon } from 'lucide-react'
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
 import type { OverviewReply } from '../../../src/contract/console/overview.ts'
 import { useAccount } from '../../parts/account.tsx'
+import { lazily } from '../../parts/load-later.ts'
 import { TimeAgo } from '../../parts/time-ago.tsx'
 import { BarSwatch } from './bar-pattern.tsx'
 import classes from './chart.module.css'
 import { isNothing, logOf, numberText, RANGES, shownResults } from './results.ts'
 
 // Tables bring a tenth of the first view's script, and most people look at the chart.
-const ResultTable = lazy(() => import('./result-table.tsx').then(({ ResultTable: Table }) => ({ default: Table })))
-const ChartBars = lazy(() => import('./chart-bars.tsx').then(({ ChartBars: Bars }) => ({ default: Bars })))
+const ResultTable = lazily(async () => (await import('./result-table.tsx')).ResultTable)
+const ChartBars = lazily(async () => (await import('./chart-bars.tsx')).ChartBars)
 
 interface ResultChartProps {
   readonly seen: OverviewReply

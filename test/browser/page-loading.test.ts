@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import type { Page } from '@playwright/test'
+import { afterAll, beforeAll, beforeEach, describe, it } from 'vitest'
+import { skipNote } from '../support/black-box/skip-note.ts'
+import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { expect } from '../support/browser/expect.ts'
+import { type OpenConsole, openConsole } from '../support/browser/open-console.ts'
+
+const obstacle = whyNoBrowser()
+const CODE_OF_TOKENS = '**/console/assets/tokens-*.js'
+const CODE_OF_MENU = '**/console/assets/person-dropdown-*.js'
+
+let opened: OpenConsole
+let page: Page
+/** How often the document was loaded. */
+let documents: number
+
+describe.skipIf(obstacle !== null)(`the console, when a file of it cannot be loaded${skipNote(obstacle)}`, () => {
+  beforeAll(async () => {
+    opened = await openConsole()
+  })
+  afterAll(() => opened?.close())
+  beforeEach(async () => {
+    page = await opened.page.context().newPage()
+    documents = 0
+    page.on('domcontentloaded', () => {
+      documents += 1
+    })
+    if (!opened.service.isRunning) await opened.service.start()
+    await page.goto(`/console/a/${opened.account}`)
+    await title('Overview')
+  })
+
+  it('shows a page that was opened while the service was away, as soon as it answers again', async () => {
+    await opened.service.killNine()
+    await page.getByRole('link', { name: 'API tokens' }).click()
+    await page.getByText('The service does not answer.').waitFor()
+    assert.deepEqual(await opened.axe(page), [])
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('The service does not answer.').waitFor()
+    const whileAway = documents
+    await opened.service.start()
+
+    await title('API tokens')
+    assert.deepEqual([whileAway, documents], [1, 2])
+  })
+
+  it('opens a menu that was asked for while the service was away, and leaves the page as it is', async () => {
+    await opened.service.killNine()
+    await page.getByRole('button', { name: /^You: / }).click()
+    await opened.service.start()
+
+    await page.getByRole('menuitem', { name: 'Sign out' }).waitFor()
+    assert.equal(documents, 1)
+  })
+
+  it('loads the document again where an upgrade has replaced the files of a page', async () => {
+    await page.route(CODE_OF_TOKENS, (route) => route.fulfill({ status: 404 }), { times: 1 })
+    await page.getByRole('link', { name: 'API tokens' }).click()
+
+    await title('API tokens')
+    assert.equal(documents, 2)
+  })
+
+  it('loads the document again only once by itself while a file stays missing, and whenever it is asked to', async () => {
+    await page.route(CODE_OF_TOKENS, (route) => route.fulfill({ status: 404 }))
+    await page.getByRole('link', { name: 'API tokens' }).click()
+    await page.getByText('The service does not have all files of this page.').waitFor()
+    const byItself = documents
+    await page.unroute(CODE_OF_TOKENS)
+    await page.getByRole('button', { name: 'Try again' }).click()
+
+    await title('API tokens')
+    assert.deepEqual([byItself, documents], [2, 3])
+  })
+
+  it('says that a part of an open page is missing, and leaves it to the person when to load the page again', async () => {
+    await page.route(CODE_OF_MENU, (route) => route.fulfill({ status: 404 }))
+    await page.getByRole('button', { name: /^You: / }).click()
+    const note = page.getByRole('alert').filter({ hasText: 'A part of this page could not be loaded' })
+    await note.waitFor()
+    await title('Overview')
+    assert.deepEqual(await opened.axe(page), [])
+    const beforeAsked = documents
+    await page.unroute(CODE_OF_MENU)
+    await note.getByRole('button', { name: 'Load again' }).click()
+    await page.getByRole('button', { name: /^You: / }).click()
+
+    await page.getByRole('menuitem', { name: 'Sign out' }).waitFor()
+    assert.deepEqual([beforeAsked, documents], [1, 2])
+  })
+})
+
+async function title(name: string): Promise<void> {
+  await expect(page.locator('[data-page-title]')).toHaveText(name)
+}
