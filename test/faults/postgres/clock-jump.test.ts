@@ -72,7 +72,7 @@ describe.skipIf(obstacle !== null)(`a worker on PostgreSQL whose clock jumps by 
           'accepted_at is off by at most (ms)': untrue,
         })
         assert.deepEqual(Object.keys(states), ['DELIVERED'])
-        const refusals = Object.keys(load.answers).filter((name) => !['acked', 'unknown'].includes(name))
+        const refusals = Object.keys(load.answers).filter((name) => name !== 'acked' && !name.startsWith('unknown'))
         assert.deepEqual(refusals, [])
         assert.deepEqual(moved, [])
         assert.ok(most <= MOST_ATTEMPTS, `A message was tried ${most} times`)

@@ -34,7 +34,7 @@ export interface Special {
 /** Sends without end and keeps what the client may know about every request: one side of the ledger. */
 export class Load {
   readonly requests: SentRequest[] = []
-  /** How often each kind of answer came, refusals and unknown ones by their code. */
+  /** How often each kind of answer came: `acked`, a refusal by its status and codes, or `unknown` and why. */
   readonly answers: Record<string, number> = {}
   readonly #plan: LoadPlan
   #isStopping = false
@@ -56,6 +56,14 @@ export class Load {
   async stop(): Promise<void> {
     this.#isStopping = true
     await this.#loops
+  }
+
+  /**
+   * Answers that say it is not known whether the message was accepted. Without those that never came: on a busy machine a
+   * request now and then goes out over a connection that the service has just closed because it was idle.
+   */
+  get unsureAnswers(): Record<string, number> {
+    return Object.fromEntries(Object.entries(this.answers).filter(([name]) => name.startsWith('unknown 5')))
   }
 
   /** Until so many more were acknowledged. */
@@ -110,7 +118,12 @@ export class Load {
   }
 
   #count(answer: TryAnswer): void {
-    const name = answer.kind === 'refused' ? `${answer.status} ${answer.codes.join(' ')}` : answer.kind
+    const name = nameAnswer(answer)
     this.answers[name] = (this.answers[name] ?? 0) + 1
   }
+}
+
+function nameAnswer(answer: TryAnswer): string {
+  if (answer.kind === 'refused') return `${answer.status} ${answer.codes.join(' ')}`
+  return answer.kind === 'unknown' ? `unknown ${answer.why}` : answer.kind
 }
