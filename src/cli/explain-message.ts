@@ -25,9 +25,9 @@ export function explainInWords(story: MessageStory, now: number): string {
 
 function standing(story: MessageStory, now: number): readonly string[] {
   const { message, reasonWords, position, laneWait, expiresAt } = story
-  const why = message.reason === null ? null : explainReason(message.reason, message.state)
+  const why = message.reason === null ? null : explainReason(message.reason, message.state, reasonWords)
   const lines = [`State: ${message.state}${message.reason ? ` (${message.reason})` : ''}`]
-  if (why) lines.push(`Why: ${why.sentence}${quoted(reasonWords)}`)
+  if (why) lines.push(`Why: ${printable(why.sentence)}${quoted(why.words)}`)
   if (position !== null && position > 1) lines.push(`Place in its lane: ${position}`)
   // For the head the lane's reason is its own and has been said.
   if (laneWait && laneWait.reason !== message.reason) {
@@ -66,7 +66,8 @@ function momentLine(entry: TimelineEntry, before: TimelineEntry | undefined, acc
   const { at, kind, code, words, facts } = entry
   // An attempt that ends the message has just said why.
   const isSaid = kind === 'settled' && before?.code === code && before.words === words
-  const why = isSaid ? '' : `${code ? `: ${explainReason(code, facts['state']).sentence}` : ''}${quoted(words)}`
+  const told = code === null ? { sentence: null, words } : explainReason(code, facts['state'], words)
+  const why = isSaid ? '' : `${told.sentence ? `: ${printable(told.sentence)}` : ''}${quoted(told.words)}`
   const details = Object.entries(facts).flatMap(([name, value]) => (value === null ? [] : [factText(name, value)]))
   const bracket = details.length === 0 ? '' : ` [${details.join(', ')}]`
   return `${plainTime(at)}  ${offset(Math.max(0, at - acceptedAt)).padStart(9)}  ${ownText(entry)}${why}${bracket}`

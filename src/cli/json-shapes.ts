@@ -93,17 +93,19 @@ export function inboxJson(entry: InboxEntry) {
   return { messageId, connection, to, type, text, caption, name, sizeBytes, sha256, deliveredAt: isoTime(deliveredAt) }
 }
 
-function nextStepOf(reason: string, { connection, to, id, state }: MessageView): string {
-  return fillNextStep(explainReason(reason, state).nextStep, { number: connection, recipient: to, messageId: id })
+function nextStepOf({ message: { reason, connection, to, id, state }, reasonWords }: MessageStory): string | null {
+  if (reason === null) return null
+  const { nextStep } = explainReason(reason, state, reasonWords)
+  return fillNextStep(nextStep, { number: connection, recipient: to, messageId: id })
 }
 
 export function storyJson(story: MessageStory) {
   const { message, laneWait, resendOf, resentAs, requestId, tokenName, position, connectionState, reasonWords } = story
   return {
     ...messageJson(message),
-    reasonText: message.reason && explainReason(message.reason, message.state).sentence,
+    reasonText: message.reason && explainReason(message.reason, message.state, reasonWords).sentence,
     reasonWords,
-    nextStep: message.reason && nextStepOf(message.reason, message),
+    nextStep: nextStepOf(story),
     requestId,
     token: tokenName,
     position,
@@ -179,7 +181,7 @@ function momentJson({ at, kind, code, words, facts }: TimelineEntry) {
     kind,
     text: momentText(kind),
     code,
-    codeText: code && explainReason(code, facts['state']).sentence,
+    codeText: code && explainReason(code, facts['state'], words).sentence,
     words,
     facts,
   }

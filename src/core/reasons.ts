@@ -1,4 +1,9 @@
+import { MEDIA_REASONS } from './reasons/media.ts'
 import { WHATSAPP_CLOUD_REASONS } from './reasons/whatsapp-cloud.ts'
+
+const MEDIA_SENTENCES = Object.fromEntries(
+  Object.entries(MEDIA_REASONS).map(([code, { sentence, nextStep }]) => [code, [sentence, nextStep] as const]),
+) as Record<keyof typeof MEDIA_REASONS, readonly [sentence: string, nextStep: string]>
 
 /**
  * Why a message waits or how it ended, with the plain sentence and what to do. The codes are stable: people filter by
@@ -128,27 +133,7 @@ export const REASONS = {
   ],
 
   // Why media could not be had
-  media_dns: ['The name in the media URL could not be resolved.', 'Check the host name in the URL.'],
-  media_connect: [
-    'The media host did not take a connection.',
-    'Check that the host is up and reachable from the internet.',
-  ],
-  media_tls: ['The media host has no valid TLS certificate.', 'Mend the certificate of the host.'],
-  media_timeout: ['The media host was too slow.', 'Serve the file faster, or send a smaller one.'],
-  media_status: ['The media host answered with an error status.', 'Check the URL; a signed URL may have run out.'],
-  media_too_big: ['The file is larger than this type allows.', 'Send a smaller file, or as a document.'],
-  media_wrong_type: [
-    'The content of the file is not of the type the message says.',
-    'Send it with the type it has, or as a document.',
-  ],
-  media_blocked: [
-    'The media URL leads to an address that is not public, or that the operator has closed.',
-    'Serve the file from another address on the internet.',
-  ],
-  media_truncated: [
-    'The media host ended the transfer before the whole file had arrived.',
-    'Check the host, then retry the message.',
-  ],
+  ...MEDIA_SENTENCES,
   media_lost: [
     'The fetched file went missing before its turn came.',
     'Nothing: it is fetched again. If it failed for that, check who removes files from the data folder, then retry it.',
@@ -160,10 +145,6 @@ export const REASONS = {
   media_not_for_network: [
     'The network does not take a file like this for this type of message.',
     'Send a file that it takes, as the words beside this say.',
-  ],
-  media_protocol: [
-    'The media host answered in a way that cannot be used.',
-    'Serve the file plainly: uncompressed, over HTTP/1.1.',
   ],
 
   // What WhatsApp says, under Meta's own codes
@@ -184,15 +165,21 @@ export function isReasonCode(code: string): code is ReasonCode {
   return Object.hasOwn(REASONS, code)
 }
 
+export interface ExplainedReason {
+  readonly sentence: string
+  readonly nextStep: string
+  /** What the network said, to be quoted. Null where the sentence says it already. */
+  readonly words: string | null
+}
+
 /**
- * The sentence and next step of a reason. `state`: of the message that has it, where it is the reason of a message. A code of
- * a newer version reads as itself.
+ * The sentence and next step of a reason, and of its cause where its own words tell that. `state`: of the message that has it,
+ * where it is the reason of a message. A code of a newer version reads as itself.
  */
-export function explainReason(
-  code: string,
-  state: unknown = null,
-): { readonly sentence: string; readonly nextStep: string } {
-  if (!isReasonCode(code)) return { sentence: code, nextStep: '' }
+export function explainReason(code: string, state: unknown = null, words: string | null = null): ExplainedReason {
+  if (!isReasonCode(code)) return { sentence: code, nextStep: '', words }
   const [sentence, nextStep] = (state === 'FAILED' && REASONS_IF_FAILED[code]) || REASONS[code]
-  return { sentence, nextStep }
+  if (words === null || !Object.hasOwn(MEDIA_REASONS, code)) return { sentence, nextStep, words }
+  const { steps = [] } = MEDIA_REASONS[code as keyof typeof MEDIA_REASONS]
+  return { sentence: words, nextStep: steps.find(([cause]) => cause.test(words))?.[1] ?? nextStep, words: null }
 }

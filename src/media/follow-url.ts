@@ -1,4 +1,11 @@
-import { type JudgedUrl, judgeMediaUrl, type OperatorRanges, parseWebUrl } from '../core/media-address/judge-url.ts'
+import {
+  type JudgedUrl,
+  judgeMediaUrl,
+  MEDIA_PORTS,
+  type OperatorRanges,
+  parseWebUrl,
+  type RefusedUrl,
+} from '../core/media-address/judge-url.ts'
 import type { AddressGuard } from './address-guard.ts'
 import { locateHost } from './locate-host.ts'
 import { behindRedirects, MediaProblem } from './media-problem.ts'
@@ -17,14 +24,14 @@ const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308]
 
 /** Asks for a URL and follows redirects, each judged like a URL of its own. Returns the response that holds the file. */
 export async function followUrl(url: string, rules: FollowRules, ending: AbortController): Promise<OpenResponse> {
-  let target = judge(url, rules)
+  let target = judgeAsked(url, rules)
   for (let redirects = 0; ; redirects += 1) {
     const step = await visit(target, rules, ending).catch((error: unknown) => {
       throw redirects > 0 && error instanceof MediaProblem ? behindRedirects(error, redirects) : error
     })
     if ('response' in step) return step.response
     if (redirects === MOST_REDIRECTS) {
-      throw new MediaProblem('media_protocol', `The media host redirected more than ${MOST_REDIRECTS} times.`)
+      throw new MediaProblem('media_protocol', `${target.host} redirected more than ${MOST_REDIRECTS} times.`)
     }
     target = step.redirectedTo
   }
@@ -39,6 +46,7 @@ async function visit(target: JudgedUrl, rules: FollowRules, ending: AbortControl
   try {
     if (REDIRECTS.includes(response.status)) return { redirectedTo: judgeRedirect(response, target, rules) }
     const problem = judgeStatus({
+      host: target.host,
       status: response.status,
       retryAfter: response.header('retry-after'),
       date: response.header('date'),
@@ -54,32 +62,44 @@ async function visit(target: JudgedUrl, rules: FollowRules, ending: AbortControl
 function judgeRedirect(response: OpenResponse, from: JudgedUrl, rules: FollowRules): JudgedUrl {
   const location = response.header('location')
   if (location === null) {
-    throw new MediaProblem(
-      'media_protocol',
-      `The media host answered with status ${response.status}, but named no new address.`,
-    )
+    throw new MediaProblem('media_protocol', `${from.host} answered ${response.status} and named no new address.`)
   }
   // Parsers disagree about these, as in a URL. A space is common in names of files and harmless.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
-  if (/[\u0000-\u001f\u007f\\]/.test(location)) throw refusedRedirect()
+  if (/[\u0000-\u001f\u007f\\]/.test(location))
+    throw refusedRedirect(from, 'to a URL with characters that are not allowed.')
   // Header bytes come as Latin-1, one character each; hosts write UTF-8.
   const text = Buffer.from(location, 'latin1').toString('utf8')
   const resolved = parseWebUrl(text, from.url)
-  if (!resolved) throw new MediaProblem('media_protocol', 'The media host redirects to something that is not a URL.')
+  if (!resolved) throw new MediaProblem('media_protocol', `${from.host} redirects to something that is no URL.`)
   // Whoever reads the plain connection could replace the file, though the message asked for a safe one.
-  if (from.isTls && resolved.protocol !== 'https:') throw refusedRedirect()
+  if (from.isTls && resolved.protocol !== 'https:')
+    throw refusedRedirect(from, 'from https to http, which is not followed.')
   // The query as it came, because it may hold a signature.
   const query = resolved.search && (/\?[^#]*/.exec(text)?.[0] ?? '').trimEnd().replaceAll(' ', '%20')
   const authority = resolved.username || resolved.password ? `${resolved.username}:${resolved.password}@` : ''
-  return judge(`${resolved.protocol}//${authority}${resolved.host}${resolved.pathname}${query}`, rules)
+  const judged = judgeMediaUrl(
+    `${resolved.protocol}//${authority}${resolved.host}${resolved.pathname}${query}`,
+    rules.ranges,
+  )
+  if (judged.ok) return judged
+  throw refusedRedirect(from, redirectWords(judged, resolved))
 }
 
-function judge(url: string, rules: FollowRules): JudgedUrl {
+/** The host has said itself where it leads, so that may be told: a name or an address, but none that a name resolved to. */
+function redirectWords({ code, isClosed }: RefusedUrl, to: URL): string {
+  if (isClosed) return 'to an address that Nuncio may not connect to.'
+  if (code === 'url_not_public') return `to ${to.host}, which is not a public address.`
+  if (code === 'url_port_refused') return `to port ${to.port}; only ${MEDIA_PORTS.join(', ')} are used.`
+  return 'to a URL that is not allowed.'
+}
+
+function judgeAsked(url: string, rules: FollowRules): JudgedUrl {
   const judged = judgeMediaUrl(url, rules.ranges)
   if (judged.ok) return judged
   throw new MediaProblem('media_blocked', judged.detail)
 }
 
-function refusedRedirect(): MediaProblem {
-  return new MediaProblem('media_blocked', 'The media host redirects to a place that media is not fetched from.')
+function refusedRedirect(from: JudgedUrl, where: string): MediaProblem {
+  return new MediaProblem('media_blocked', `${from.host} redirects ${where}`)
 }

@@ -3,15 +3,15 @@ import { judgeStatus, MAX_RETRY_AFTER_MS, parseRetryAfter } from './media-status
 
 describe('judgeStatus', () => {
   it.each([200, 203])('lets %d pass', (status) => {
-    expect(judgeStatus({ status, retryAfter: null, date: null })).toBeNull()
+    expect(judgeStatus({ host: 'files.test', status, retryAfter: null, date: null })).toBeNull()
   })
 
   it('says which status it was', () => {
-    expect(judgeStatus({ status: 404, retryAfter: '5', date: null })?.failure).toEqual({
+    expect(judgeStatus({ host: 'files.test', status: 404, retryAfter: '5', date: null })?.failure).toEqual({
       kind: 'failed',
       code: 'media_status',
       mayPass: false,
-      words: 'The media host answered with status 404.',
+      words: 'files.test answered 404 (not found).',
       retryAfterMs: null,
     })
   })

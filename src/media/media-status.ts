@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http'
 import { MediaProblem } from './media-problem.ts'
 
 /** Longest wait that a host may ask for: beyond it, the message would run out of time rather than wait. */
@@ -6,6 +7,8 @@ export const MAX_RETRY_AFTER_MS = 3_600_000
 const PASSING_CLIENT_ERRORS: readonly number[] = [408, 425, 429]
 
 export interface StatusFacts {
+  /** Who answered. */
+  readonly host: string
   readonly status: number
   readonly retryAfter: string | null
   /** The host's own clock, against which it wrote a date into `Retry-After`. */
@@ -13,15 +16,25 @@ export interface StatusFacts {
 }
 
 /** Judges a status that is no redirect. Returns the problem, or null when a file follows. */
-export function judgeStatus({ status, retryAfter, date }: StatusFacts): MediaProblem | null {
+export function judgeStatus({ host, status, retryAfter, date }: StatusFacts): MediaProblem | null {
   if (status === 200 || status === 203) return null
-  const words = `The media host answered with status ${status}.`
   // 202: the file is being made.
   const mayPass = status >= 500 || status === 202 || PASSING_CLIENT_ERRORS.includes(status)
-  return new MediaProblem('media_status', words, {
+  return new MediaProblem('media_status', `${host} ${statusWords(status)}`, {
     mayPass,
     retryAfterMs: mayPass ? parseRetryAfter(retryAfter, date) : null,
   })
+}
+
+/** What to do is found by these words: see core/reasons/media.ts. */
+function statusWords(status: number): string {
+  if (status === 202) return 'answered 202: it is still making the file.'
+  if (status < 400) return `answered ${status}, which holds no file.`
+  if (status === 401) return 'answered 401 (sign-in needed).'
+  if (status === 403) return 'answered 403 (forbidden): the link needs sign-in or has run out.'
+  if (status === 410) return 'answered 410 (gone): the file was removed.'
+  const name = STATUS_CODES[status]?.toLowerCase()
+  return `answered ${status}${name ? ` (${name})` : ''}.`
 }
 
 /**

@@ -8,6 +8,8 @@ import { MediaProblem } from './media-problem.ts'
 import { MeteredConnection } from './metered-connection.ts'
 
 export interface OpenResponse {
+  /** Who answered. */
+  readonly host: string
   readonly status: number
   /** The value of a header; several of one name are joined with a comma. Null when absent. */
   header(name: string): string | null
@@ -80,6 +82,7 @@ export async function openResponse(
     // The body may fail before anybody listens; unheard, that would end the process.
     answer.body.on('error', () => {})
     return {
+      host: target.host,
       status: answer.statusCode,
       header: (name) => joined(answer.headers[name]),
       body: answer.body,

@@ -84,7 +84,7 @@ async function pour(
   } finally {
     stopWatching()
   }
-  if (progress.bytes === 0) throw new MediaProblem('media_truncated', 'The media host sent an empty file (0 bytes).')
+  if (progress.bytes === 0) throw new MediaProblem('media_truncated', `${response.host} sent an empty file (0 bytes).`)
   const read = (position: number, length: number) => file.read(position, length)
   mime ??= await judgeWhole(wanted.type, { head, sizeBytes: progress.bytes, read })
   return { sizeBytes: progress.bytes, sha256: hash.digest('hex'), mime }

@@ -126,7 +126,8 @@ export const logMoment = z.object({
   /** How it went: for its colour. */
   tone: z.enum(['plain', 'good', 'wait', 'bad']),
   code: plain.nullable(),
-  meaning: plain.nullable(),
+  /** May be what a server said. */
+  meaning: maskedWords.nullable(),
   /** The network's or the host's own words. */
   words: maskedWords.nullable(),
   facts: z.array(logFact),
@@ -165,7 +166,9 @@ export const logDetail = z.object({
       state: z.enum(LOG_STATES),
       acceptedAt: instant,
       /** Why it stands as it stands, with what to do. */
-      reason: z.object({ code: plain, meaning: plain, nextStep: plain, words: maskedWords.nullable() }).nullable(),
+      reason: z
+        .object({ code: plain, meaning: maskedWords, nextStep: plain, words: maskedWords.nullable() })
+        .nullable(),
       /** Why its whole lane stands still; null while it moves. */
       lane: z
         .object({ code: plain, meaning: plain, nextStep: plain, words: maskedWords.nullable() })

@@ -36,7 +36,8 @@ function messageData(kept: Readonly<Record<string, unknown>>, from: string | nul
 
 function explain({ reason: code, words = null, state }: Readonly<Record<string, unknown>>, of: NextStepOf) {
   if (typeof code !== 'string') return null
-  if (!isReasonCode(code)) return { code, meaning: null, nextStep: null, words }
-  const { sentence: meaning, nextStep } = explainReason(code, state)
-  return { code, meaning, nextStep: fillNextStep(nextStep, of), words }
+  const said = typeof words === 'string' ? words : null
+  if (!isReasonCode(code)) return { code, meaning: null, nextStep: null, words: said }
+  const { sentence: meaning, nextStep } = explainReason(code, state, said)
+  return { code, meaning, nextStep: fillNextStep(nextStep, of), words: said }
 }

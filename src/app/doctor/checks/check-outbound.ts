@@ -12,7 +12,7 @@ import { ok, skipped, trouble, type Verdict } from '../finding.ts'
 const MOST_BYTES = 16 * 1024 * 1024
 
 const TO_OPEN =
-  'Serve the file from another address on the internet. Where it is meant to be fetched: NUNCIO_OUTBOUND_REFUSED closes addresses, NUNCIO_MEDIA_ALLOWED_PRIVATE opens private ones.'
+  ' Where it is meant to be fetched: NUNCIO_OUTBOUND_REFUSED closes addresses, NUNCIO_MEDIA_ALLOWED_PRIVATE opens private ones.'
 
 /** Fetches one URL as an attachment is fetched, with the same guards, and throws it away. */
 export async function checkOutbound({ settings, outboundUrl, signal }: Examination): Promise<Verdict> {
@@ -46,8 +46,9 @@ export function judgeFetched(url: string, result: FetchedMedia | MediaFailure): 
       bytes: result.file.sizeBytes,
       tookMs: result.tookMs,
     })
-  const nextStep = result.code === 'media_blocked' ? TO_OPEN : explainReason(result.code).nextStep
-  return trouble(`${url} could not be fetched: ${result.words}`, nextStep, {
+  const { nextStep } = explainReason(result.code, null, result.words)
+  const toOpen = result.code === 'media_blocked' ? TO_OPEN : ''
+  return trouble(`${url} could not be fetched: ${result.words}`, nextStep + toOpen, {
     url,
     code: result.code,
   })

@@ -8,6 +8,7 @@ export function tellTimeline(timeline: readonly TimelineEntry[], acceptedAt: num
   return timeline.map((entry, index) => {
     const { at, kind, code, words } = entry
     const isSaid = isSaidBefore(entry, timeline[index - 1])
+    const why = code === null ? null : explainReason(code, entry.facts['state'], words)
     return {
       at,
       // A clock may have been set back since.
@@ -16,8 +17,8 @@ export function tellTimeline(timeline: readonly TimelineEntry[], acceptedAt: num
       title: titleOf(entry),
       tone: toneOf(entry),
       code,
-      meaning: code === null || isSaid ? null : explainReason(code, entry.facts['state']).sentence,
-      words: isSaid ? null : words,
+      meaning: isSaid ? null : (why?.sentence ?? null),
+      words: isSaid ? null : why ? why.words : words,
       facts: tellFacts(entry.facts, (name) => Object.hasOwn(FACTS, name)),
       privateFacts: tellFacts(entry.facts, (name) => !Object.hasOwn(FACTS, name)),
     }

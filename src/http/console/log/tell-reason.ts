@@ -30,15 +30,10 @@ export interface ToldReason {
 
 /** `state`: of the message that has the reason, where it is the reason of a message. */
 export function tellReason(code: string, words: string | null, state: string | null = null): ToldReason {
-  const { sentence, nextStep: ofCli } = explainReason(code, state)
+  const { sentence, nextStep: ofCli, words: said } = explainReason(code, state, words)
   const nextStep = (state === 'FAILED' && IN_THE_CONSOLE_IF_FAILED[code]) || IN_THE_CONSOLE[code] || ofCli
   // The cause is ours, and no words of a network.
   if (code === 'storage_unavailable' && words !== null)
     return { code, meaning: `${words} Nothing can be accepted or sent.`, nextStep, words: null }
-  return {
-    code,
-    meaning: sentence,
-    nextStep,
-    words,
-  }
+  return { code, meaning: sentence, nextStep, words: said }
 }
