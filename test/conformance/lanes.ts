@@ -192,6 +192,30 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
+  it('G10: tells in the story of a message that Nuncio stopped during its attempt, and not that it waited for evidence', async () => {
+    const { world, sender } = await waiting(newWorld)
+    const lane = await holdLane(world, ANNA, sender.connectionId)
+    const message = await head(world, sender.connectionId)
+    await open(world, lane, message)
+
+    await world.clock.pass(CLAIM_MS)
+    const his = await holdLane(world, BEN, sender.connectionId)
+    const close = {
+      attempt: attempt(world, message, 'unknown'),
+      disposition: { do: 'await-evidence', until: world.clock.now() + 60_000, words: 'reset' },
+    } as const
+    await world.lanes.record(step(world, his, { close }))
+    await world.clock.pass(CLAIM_MS)
+    await holdLane(world, ANNA, sender.connectionId)
+
+    const { timeline } = await world.administration.explainMessage(message.id)
+    assert.deepEqual(
+      timeline.filter(({ kind }) => kind === 'recovered').map(({ facts }) => facts),
+      [{ attempt: 1 }],
+    )
+    await world.close()
+  })
+
   it('counts no crash against an attempt that only waits for evidence, and keeps until when', async () => {
     const { world, sender } = await waiting(newWorld)
     const lane = await holdLane(world, ANNA, sender.connectionId)

@@ -12,7 +12,7 @@ export const TIMELINE_KINDS = {
   'attempt-accepted': 'The network took it',
   'attempt-rejected': 'Certainly not sent',
   'attempt-unknown': 'Nobody knows whether it was sent',
-  recovered: 'Its worker died while it was being handed over; another took over',
+  recovered: 'Nuncio stopped during this attempt; afterwards it asked the channel what became of it',
   evidence: 'Nothing has shown whether it was sent',
   'receipt-sent': 'The network reported that it had taken it',
   'receipt-delivered': 'Delivered to the recipient’s device',

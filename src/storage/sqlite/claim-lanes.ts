@@ -44,6 +44,7 @@ export class LaneClaims {
   readonly #isAlive: StatementSync
   readonly #take: StatementSync
   readonly #takeOpen: StatementSync
+  readonly #noteCrash: StatementSync
   readonly #open: StatementSync
   readonly #tail: LaneTail
   readonly #release: StatementSync
@@ -69,6 +70,10 @@ export class LaneClaims {
     // only waiting for evidence does not.
     this.#takeOpen = database.prepare(
       'update open_attempt set epoch = ?, crashes = crashes + (evidence_until is null) where connection_id = ?',
+    )
+    this.#noteCrash = database.prepare(
+      `insert into timeline (message_sequence, position, at, kind, facts)
+         select ?1, coalesce(max(position), 0) + 1, ?2, 'recovered', ?3 from timeline where message_sequence = ?1`,
     )
     this.#open = database.prepare(
       `select message_sequence, number, started_at, crashes, evidence_until,
@@ -110,7 +115,7 @@ export class LaneClaims {
   }
 
   #claimOne(id: ConnectionId, { worker, leave }: Asker, now: Instant): ClaimedLane | null {
-    const open = this.#open.get(id)
+    const open = this.#open.get(id) as unknown as OpenRow | undefined
     if (!open && !this.#hasWork(id)) return null
     const owner = (this.#lane.get(id) as unknown as LaneRow | undefined)?.owner ?? null
     if (owner !== null && owner !== worker && this.#isAlive.get(owner, now)) return null
@@ -119,6 +124,8 @@ export class LaneClaims {
     this.#take.run(id, worker)
     const lane = this.#lane.get(id) as unknown as LaneRow
     if (open) this.#takeOpen.run(lane.epoch, id)
+    if (open?.evidence_until === null)
+      this.#noteCrash.run(open.message_sequence, now, JSON.stringify({ attempt: open.number }))
     return this.#describe(id, lane)
   }
 

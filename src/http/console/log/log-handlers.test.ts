@@ -262,6 +262,22 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
     )
   })
 
+  it('says that Nuncio stopped during an attempt', async () => {
+    const made = await world.accept({ connectionId, state: 'PUBLISHED' })
+    await world.run(
+      `insert into timeline (message_sequence, position, at, kind, facts) values (?, 1, ?, 'recovered', '{"attempt":1}')`,
+      made.sequence,
+      NOON + 2_000,
+    )
+
+    const { sentence } = await show(made.id)
+
+    assert.ok(
+      sentence.endsWith(' Nuncio stopped during attempt 1, and asked the channel afterwards what became of it.'),
+      sentence,
+    )
+  })
+
   it.each([
     ['channel', 'Made by the channel to repeat another message as a template'],
     ['anna@example.org', 'Made by a person to repeat another message'],

@@ -97,7 +97,7 @@ function summedText(status: number | null, { requests }: NonNullable<LogStory['e
 /** Why it stands so, is said beside it. */
 function stateSentence(story: NonNullable<LogStory['message']>): string {
   const isContradicted = story.timeline.some(({ kind }) => kind === 'receipt-contrary')
-  return `${becameSentence(story)}${isContradicted ? ' But a report of the network does not fit this: see the story.' : ''}`
+  return `${becameSentence(story)}${stoppedText(story.timeline)}${isContradicted ? ' But a report of the network does not fit this: see the story.' : ''}`
 }
 
 function becameSentence({ message, timeline, position }: NonNullable<LogStory['message']>): string {
@@ -124,6 +124,12 @@ function becameSentence({ message, timeline, position }: NonNullable<LogStory['m
     case 'CANCELLED':
       return 'It was cancelled and not sent.'
   }
+}
+
+function stoppedText(timeline: Told['timeline']): string {
+  const attempts = timeline.flatMap(({ kind, facts }) => (kind === 'recovered' ? [String(facts['attempt'])] : []))
+  if (attempts.length === 0) return ''
+  return ` Nuncio stopped during attempt ${attempts.join(', ')}, and asked the channel afterwards what became of it.`
 }
 
 type Told = NonNullable<LogStory['message']>

@@ -57,6 +57,15 @@ begin
       cross join lateral (select lane.account_id from lane where lane.connection_id = s.id offset 0) l
     on conflict (connection_id) do update set epoch = excluded.epoch,
       crashes = o.crashes + case when o.message_sequence is not null and o.evidence_until is null then 1 else 0 end;
+  insert into timeline (message_sequence, position, at, kind, facts)
+    select o.message_sequence, coalesce((select max(t.position) from timeline t where t.message_sequence = o.message_sequence), 0) + 1,
+        now, 'recovered', json_build_object('attempt', o.number)::text
+      from unnest(taken) s (id)
+      cross join lateral (
+        select a.message_sequence, a.number from open_attempt a
+          where a.connection_id >= s.id and a.connection_id <= s.id and a.evidence_until is null offset 0
+      ) o
+    on conflict do nothing;
   return query select * from describe_lanes(taken, at_epochs);
 end
 $$;
