@@ -65,6 +65,8 @@ export interface AdministrationSession {
   readonly recipientEntries: RecipientEntries
   /** Why nothing can be written at present; null while everything can. */
   readonly findStorageTrouble: () => Promise<StorageTrouble | null>
+  /** Which process holds the data, whether or not it shows a sign of life; null when that is not known. */
+  readonly findHolder: () => number | null
   /** What the watchdog of the running service has found. */
   readonly alarms: Alarms
   readonly recipientData: RecipientData
@@ -108,6 +110,7 @@ export async function openAdministration(
     blockLists,
     alarms: createAlarms(storage.store),
     findStorageTrouble: async () => (await storage.store.findStorageTrouble?.()) ?? null,
+    findHolder: () => storage.store.findHolder?.() ?? null,
     recipientEntries,
     recipientData: createRecipientData({
       store: storage.store,

@@ -53,6 +53,25 @@ describe.each(ENGINES)('the alarms in attention, on %s', (engine) => {
     assert.deepEqual([check.code, running], [1, false])
   })
 
+  it('G10: say of a process that stands still to restart it, and not to start another', async () => {
+    const { id } = await world.accept({ connectionId: await world.connection(account) })
+    await world.run('update worker set heartbeat_until = ?', world.now)
+    world.holder = 1234
+
+    const attention = await world.cli('attention')
+    const message = await world.cli('message', 'explain', id)
+    const { reasonText, nextStep } = await world.json('message', 'explain', id)
+
+    const sentence =
+      'Process 1234 has shown no sign of life since 2026-01-15 11:59:45 UTC, but still holds the data, so nothing is sent.'
+    assert.match(
+      attention.stdout,
+      /^Process 1234 holds the data, but shows no sign of life: .* Restart that process\.\n/,
+    )
+    assert.match(message.stdout, new RegExp(`\nWhy: ${sentence}\n[^]*\nWhat to do: Restart that process\\.\n`))
+    assert.deepEqual([reasonText, nextStep], [sentence, 'Restart that process.'])
+  })
+
   it('G10: come after why nothing can be written, and then nobody is said to have stopped', async () => {
     await world.accept({ connectionId: await world.connection(account) })
     const healthy = await world.json('attention')

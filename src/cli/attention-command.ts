@@ -34,7 +34,7 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
     .withJson('{storage, running, alarms, hold, unconfirmed, lanes, tokens, webhooks}')
     .withExamples('nuncio attention', 'nuncio attention --json', 'nuncio attention --check')
     .action((options: CommonOptions & { readonly check?: boolean }) =>
-      cli.withAdministration(async ({ administration, alarms: found, webhooks, findStorageTrouble }) => {
+      cli.withAdministration(async ({ administration, alarms: found, webhooks, findStorageTrouble, findHolder }) => {
         const account = await findAccountOrAll(administration, options.account)
         const accountId = account?.id ?? null
         const now = cli.surroundings.now()
@@ -63,7 +63,10 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
         }
         const retention = waitInWords(await administration.readSweep(), now)
         await cli.say(
-          inWords({ storage, isRunning, alarms, hold, retention, unconfirmed, lanes, tokens, disabled }, now),
+          inWords(
+            { storage, isRunning, holder: findHolder(), alarms, hold, retention, unconfirmed, lanes, tokens, disabled },
+            now,
+          ),
         )
       }),
     )
@@ -108,9 +111,15 @@ function tokenJson({ id, name, account, expiresAt }: TokenView) {
 const NOT_RUNNING =
   'No service is running on this data: nothing is accepted, sent or watched, and alarms are as they were when it ended. Start it: npm start'
 
+function frozen(pid: number): string {
+  return `Process ${pid} holds the data, but shows no sign of life: nothing is accepted, sent or watched, and alarms are as they were before. Restart that process.`
+}
+
 interface Findings {
   readonly storage: StorageTrouble | null
   readonly isRunning: boolean
+  /** The process that holds the data; null when that is not known. */
+  readonly holder: number | null
   readonly alarms: readonly AlarmView[]
   readonly hold: HoldView | null
   readonly retention: string | null
@@ -121,10 +130,16 @@ interface Findings {
 }
 
 function inWords(found: Findings, now: number): string {
-  const { storage, isRunning, alarms, hold, retention, unconfirmed, lanes, tokens, disabled } = found
+  const { storage, isRunning, holder, alarms, hold, retention, unconfirmed, lanes, tokens, disabled } = found
   const { sentence, nextStep } = explainReason('storage_unavailable')
   const parts = [
-    storage ? `${storage.cause} ${sentence} ${nextStep}` : isRunning ? '' : NOT_RUNNING,
+    storage
+      ? `${storage.cause} ${sentence} ${nextStep}`
+      : isRunning
+        ? ''
+        : holder === null
+          ? NOT_RUNNING
+          : frozen(holder),
     part('Alarms', alarms.filter(({ kind }) => !TOLD_BELOW.has(kind)).map(alarmLine)),
     hold ? holdInWords(hold, now) : '',
     retention ?? '',

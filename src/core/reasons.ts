@@ -1,6 +1,15 @@
 import { MEDIA_REASONS } from './reasons/media.ts'
 import { WHATSAPP_CLOUD_REASONS } from './reasons/whatsapp-cloud.ts'
 
+/** Of reasons whose words are Nuncio's own and tell the cause: what to do about each. Found by the words. */
+const STEPS: Readonly<Record<string, NonNullable<(typeof MEDIA_REASONS)['media_status']['steps']>>> = {
+  ...Object.fromEntries(Object.entries(MEDIA_REASONS).map(([code, { steps = [] }]) => [code, steps])),
+  service_stopped: [
+    [/ still holds the data, /, 'Restart that process.'],
+    [/^No process /, 'Start it: npm start. If its process is still there, restart that one.'],
+  ],
+}
+
 const MEDIA_SENTENCES = Object.fromEntries(
   Object.entries(MEDIA_REASONS).map(([code, { sentence, nextStep }]) => [code, [sentence, nextStep] as const]),
 ) as Record<keyof typeof MEDIA_REASONS, readonly [sentence: string, nextStep: string]>
@@ -179,7 +188,7 @@ export interface ExplainedReason {
 export function explainReason(code: string, state: unknown = null, words: string | null = null): ExplainedReason {
   if (!isReasonCode(code)) return { sentence: code, nextStep: '', words }
   const [sentence, nextStep] = (state === 'FAILED' && REASONS_IF_FAILED[code]) || REASONS[code]
-  if (words === null || !Object.hasOwn(MEDIA_REASONS, code)) return { sentence, nextStep, words }
-  const { steps = [] } = MEDIA_REASONS[code as keyof typeof MEDIA_REASONS]
+  const steps = STEPS[code]
+  if (words === null || !steps) return { sentence, nextStep, words }
   return { sentence: words, nextStep: steps.find(([cause]) => cause.test(words))?.[1] ?? nextStep, words: null }
 }

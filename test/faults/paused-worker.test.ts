@@ -26,6 +26,8 @@ describe('a service that stands still for longer than its claims last', () => {
           await setTimeout(BETWEEN_MS)
           service.signal('SIGSTOP')
           await setTimeout(PAUSED_MS)
+          const { stdout } = await world.cli.run('attention')
+          assert.ok(stdout.startsWith(`Process ${service.pid} holds the data, but shows no sign of life: `), stdout)
           service.signal('SIGCONT')
           await setTimeout(BETWEEN_MS)
         }

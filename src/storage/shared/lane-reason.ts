@@ -1,3 +1,4 @@
+import { CLAIM_LASTS_MS } from '../../core/dispatch/worker-claim.ts'
 import type { Instant } from '../../core/ids.ts'
 import type { ConnectionState } from '../../core/ports/administration.ts'
 import type { StorageTrouble } from '../../core/ports/lanes.ts'
@@ -36,19 +37,26 @@ export interface Moment {
   readonly now: Instant
   /** While nothing can be written, heartbeats run out and say nothing: this is why every lane stands still. */
   readonly trouble: StorageTrouble | null
+  /** The process that holds the data; null when that is not known. */
+  readonly holder?: number | null
 }
 
 export async function momentOf(store: Store): Promise<Moment> {
-  return { now: store.now(), trouble: (await store.findStorageTrouble?.()) ?? null }
+  return {
+    now: store.now(),
+    trouble: (await store.findStorageTrouble?.()) ?? null,
+    holder: store.findHolder?.() ?? null,
+  }
 }
 
 /** Why the head of a lane that has something to do is where it is. `due` and `sending` mean that the lane moves. */
-export function explainLane(lane: LaneFacts, { now, trouble }: Moment): LaneReason {
+export function explainLane(lane: LaneFacts, moment: Moment): LaneReason {
+  const { now, trouble } = moment
   if (trouble) return unavailable(trouble)
   if (lane.open_sequence !== null) {
     if (lane.evidence_until !== null)
       return { reason: 'awaiting_evidence', words: lane.open_words, until: lane.evidence_until }
-    return withoutWorker(lane, now) ?? plain('sending')
+    return withoutWorker(lane, moment) ?? plain('sending')
   }
   if (lane.connection_state === 'removed') return plain('connection_removed')
   if (lane.connection_state === 'paused') return plain('paused')
@@ -57,7 +65,7 @@ export function explainLane(lane: LaneFacts, { now, trouble }: Moment): LaneReas
   if (lane.wait_reason !== null && (lane.wait_until === null || lane.wait_until > now)) {
     return { reason: lane.wait_reason, words: lane.wait_words, until: lane.wait_until }
   }
-  return withoutWorker(lane, now) ?? plain(lane.head_media === 'pending' ? 'media_pending' : 'due')
+  return withoutWorker(lane, moment) ?? plain(lane.head_media === 'pending' ? 'media_pending' : 'due')
 }
 
 /** The same for what stands behind the head: even while that is being sent, nothing may be going to follow it. */
@@ -84,10 +92,21 @@ function held({ held: words }: LaneFacts): LaneReason | null {
 }
 
 /** Null while there is somebody to move the lane. */
-function withoutWorker(lane: LaneFacts, now: Instant): LaneReason | null {
-  if (lane.workers_until === null || lane.workers_until <= now) return plain('service_stopped')
+function withoutWorker(lane: LaneFacts, { now, holder }: Moment): LaneReason | null {
+  const { workers_until: until } = lane
+  if (until === null) return plain('service_stopped')
+  // One that ends as it should takes its row with it.
+  if (until <= now) return { reason: 'service_stopped', words: noSignOfLife(until, holder ?? null), until: null }
   const isOwnerGone = lane.owner !== null && (lane.owner_until === null || lane.owner_until <= now)
   return isOwnerGone ? plain('worker_gone') : null
+}
+
+/** A process that was killed, is frozen or cannot reach the database: only on SQLite the lock tells which. */
+export function noSignOfLife(heartbeatUntil: Instant, holder: number | null): string {
+  const seen = new Date(heartbeatUntil - CLAIM_LASTS_MS).toISOString().slice(0, 19).replace('T', ' ')
+  return holder === null
+    ? `No process sends. The last sign of life of one was at ${seen} UTC.`
+    : `Process ${holder} has shown no sign of life since ${seen} UTC, but still holds the data, so nothing is sent.`
 }
 
 function unavailable({ cause }: StorageTrouble): LaneReason {

@@ -118,6 +118,16 @@ describe.each(ENGINES)('G10: every message that waits says why, on %s', (engine)
     assert.deepEqual(await reasons(), ['service_stopped'])
   })
 
+  it('one whose process was killed or stands still says since when nobody has seen one', async () => {
+    const { id } = await world.accept({ connectionId })
+    await world.run('update worker set heartbeat_until = ?', world.now)
+
+    const { message, reasonWords } = await world.administration.explainMessage(id)
+
+    assert.equal(message.reason, 'service_stopped')
+    assert.equal(reasonWords, 'No process sends. The last sign of life of one was at 2026-01-15 11:59:45 UTC.')
+  })
+
   it('all say so while nothing can be written, whatever heartbeats and the lane say', async () => {
     const { id } = await world.accept({ connectionId })
     await world.accept({ connectionId })

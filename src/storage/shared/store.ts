@@ -20,6 +20,8 @@ export interface Store {
   readonly now: () => Instant
   /** Why nothing can be written at present. Left out where nobody asks why lanes stand still. */
   readonly findStorageTrouble?: () => Promise<StorageTrouble | null>
+  /** Which process holds the data, whether or not it shows a sign of life; null when that is not known. Only a visitor may ask. */
+  readonly findHolder?: () => number | null
 }
 
 /** An open transaction of one change, and who makes it. */

@@ -16,6 +16,7 @@ import { sqliteEngine } from './administration-engine.ts'
 import { createSqliteDialect } from './kysely-dialect.ts'
 import { noteStates } from './notice-trigger.ts'
 import { type OpenOptions, openDatabase, versionOf } from './open-database.ts'
+import { findServiceHolder } from './service-lock.ts'
 import { whyNotWritten } from './sqlite-errors.ts'
 
 export interface OpenAdministration {
@@ -46,6 +47,7 @@ export function openAdministration(
     engine: sqliteEngine,
     now,
     findStorageTrouble: async () => tryToWrite(dirname(path)),
+    findHolder: () => findServiceHolder(join(dirname(path), 'service.lock')),
   }
   return {
     administration: createAdministration(store),

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Refusal } from '../../core/refusals.ts'
@@ -32,4 +32,26 @@ export function takeServiceLock(path: string): { release(): void } {
       if (held.isOpen) held.close()
     },
   }
+}
+
+/** Which process holds that lock; null when none does, or nobody can tell: another machine, or another system than Linux. */
+export function findServiceHolder(path: string): number | null {
+  try {
+    return findLockHolder(readFileSync('/proc/locks', 'utf8'), statSync(path))
+  } catch {
+    return null
+  }
+}
+
+/**
+ * Which process holds a lock on a file, from the text of /proc/locks; null when nobody does. Nothing is tried on the file
+ * itself: for an instant that could keep a service from starting.
+ */
+export function findLockHolder(locks: string, file: { readonly ino: number }): number | null {
+  // 1: POSIX  ADVISORY  WRITE 1234 08:01:5678 1073741824 1073741825
+  const held = locks
+    .split('\n')
+    .map((line) => /^\d+: \S+ +\S+ +WRITE (\d+) [0-9a-f]+:[0-9a-f]+:(\d+) /.exec(line))
+    .find((found) => found !== null && Number(found[2]) === file.ino)
+  return held ? Number(held[1]) : null
 }

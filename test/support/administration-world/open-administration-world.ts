@@ -31,6 +31,8 @@ export class AdministrationWorld {
   now = NOON
   /** Why nothing can be written. */
   trouble: StorageTrouble | null = null
+  /** The process that holds the data. */
+  holder: number | null = null
   #database: WorldDatabase | null = null
   #made = 0
 
@@ -55,7 +57,7 @@ export class AdministrationWorld {
   }
 
   get store(): Store {
-    return { ...this.database.store, findStorageTrouble: async () => this.trouble }
+    return { ...this.database.store, findStorageTrouble: async () => this.trouble, findHolder: () => this.holder }
   }
 
   /** As after the service has ended in order. */

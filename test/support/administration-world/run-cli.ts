@@ -120,6 +120,7 @@ export class CliWorld extends AdministrationWorld {
       blockLists,
       alarms: createAlarms(this.store),
       findStorageTrouble: async () => this.trouble,
+      findHolder: () => this.holder,
       recipientEntries,
       recipientData: createRecipientData({
         store: this.store,

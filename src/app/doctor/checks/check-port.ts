@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs'
 import { get as getPlain } from 'node:http'
 import { get as getTls } from 'node:https'
 import { hostname } from 'node:os'
@@ -6,10 +5,9 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { localUrl, type Settings } from '../../../config/read-settings.ts'
 import type { WorkerView } from '../../../core/ports/administration.ts'
+import { findServiceHolder } from '../../../storage/sqlite/service-lock.ts'
 import type { Examination } from '../examination.ts'
 import { ok, skipped, trouble, type Verdict, warning } from '../finding.ts'
-import { findLockHolder } from '../machine/find-lock-holder.ts'
-import { readText } from '../machine/read-text.ts'
 
 const ANSWER_WITHIN_MS = 5_000
 const STRANGER = 'Stop that program, or set NUNCIO_PORT to another port.'
@@ -24,7 +22,7 @@ export async function checkPort({ settings, openSession }: Examination): Promise
   const session = await openSession()
   const workers = session ? (await session.administration.listWorkers()).filter(({ isAlive }) => isAlive) : []
   const { database } = settings
-  const holder = database.engine === 'sqlite' ? findHolder(dirname(database.path)) : null
+  const holder = database.engine === 'sqlite' ? findServiceHolder(join(dirname(database.path), 'service.lock')) : null
   const port = settings.port === 0 ? null : await askPort(settings)
   return [
     judgePort({ answer: port, url: localUrl(settings, settings.port), holder, port: settings.port }),
@@ -75,14 +73,6 @@ export function judgeSharers(workers: readonly Pick<WorkerView, 'host' | 'pid'>[
       { hosts: [...hosts].join(', ') },
     ),
   ]
-}
-
-function findHolder(folder: string): number | null {
-  try {
-    return findLockHolder(readText('/proc/locks') ?? '', statSync(join(folder, 'service.lock')))
-  } catch {
-    return null
-  }
 }
 
 async function askPort(settings: Settings): Promise<Answer> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { readSettings } from '../../../config/read-settings.ts'
-import { findLockHolder } from '../machine/find-lock-holder.ts'
+import { findLockHolder } from '../../../storage/sqlite/service-lock.ts'
 import { findMount } from '../machine/find-mount.ts'
 import { judgeAttention } from './check-attention.ts'
 import { judgeLastSign, judgeOffset, judgePlausible } from './check-clock.ts'

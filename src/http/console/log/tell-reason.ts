@@ -6,6 +6,8 @@ const IN_THE_CONSOLE: Readonly<Record<string, string>> = {
   credentials_refused: 'Give the connection valid credentials on its page, then resume it.',
   database_went_back:
     'Look at what was sent meanwhile and cancel what must not go out again. Then the operator releases the lanes: nuncio hold --release',
+  service_stopped:
+    'Ask the person who runs Nuncio to start a process that sends, or to restart the one that stands still.',
   storage_unavailable:
     'Ask the person who runs Nuncio to make room on the disk or to repair the database. Sending goes on by itself.',
   fate_unknown: 'Ask the recipient, then choose “It arrived” or “Send again”.',

@@ -106,8 +106,10 @@ function becameSentence({ message, timeline, position }: NonNullable<LogStory['m
     case 'QUEUED':
       return position !== null && position > 1 ? `It waits at position ${position} of its lane.` : 'It waits.'
     case 'SENDING':
-      return message.reason === 'storage_unavailable'
-        ? 'It was being handed over. What became of it can be stored only when there is room again.'
+      if (message.reason === 'storage_unavailable')
+        return 'It was being handed over. What became of it can be stored only when there is room again.'
+      return message.reason === 'service_stopped' || message.reason === 'worker_gone'
+        ? 'Not known yet: Nuncio stopped while it was being sent.'
         : 'It is being handed over right now.'
     case 'PUBLISHED':
       return message.reason === 'says_arrived' ? 'A person said that it arrived.' : `${taken}.`
