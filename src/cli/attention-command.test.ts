@@ -63,7 +63,7 @@ describe.each(ENGINES)('the alarms in attention, on %s', (engine) => {
     const { reasonText, nextStep } = await world.json('message', 'explain', id)
 
     const sentence =
-      'Process 1234 has shown no sign of life since 2026-01-15 11:59:45 UTC, but still holds the data, so nothing is sent.'
+      'Process 1234 has shown no sign of life since 15 Jan 2026, 11:59:45 UTC, but still holds the data, so nothing is sent.'
     assert.match(
       attention.stdout,
       /^Process 1234 holds the data, but shows no sign of life: .* Restart that process\.\n/,

@@ -1,5 +1,6 @@
 import { REPLIES } from '../contract/replies.ts'
 import type { RequestError, RequestStory, SummedView } from '../core/ports/administration.ts'
+import { explainEndedToken } from '../core/token/token.ts'
 import { counted } from './print/counted.ts'
 import { deletedInWords } from './print/deleted-in-words.ts'
 import { printable } from './print/printable.ts'
@@ -8,7 +9,7 @@ import { plainTime, relativeTime } from './print/times.ts'
 /** A request and its answer in plain words, for a person at a terminal. */
 export function explainRequest(story: RequestStory, now: number): string {
   if (story.summed) return explainSum(story, story.summed)
-  const { requestId, account, receivedAt, outcome, errors } = story
+  const { requestId, account, receivedAt, outcome, errors, endedToken } = story
   return [
     `Request ${requestId}`,
     `of the account “${printable(account)}”${sender(story)}`,
@@ -17,6 +18,7 @@ export function explainRequest(story: RequestStory, now: number): string {
     `Answered: ${answer(story)}`,
     `Outcome: ${outcome}`,
     ...errors.map(errorLine),
+    ...whyEnded(endedToken),
     ...message(story),
     '',
     ...bodyLines(story),
@@ -24,7 +26,7 @@ export function explainRequest(story: RequestStory, now: number): string {
 }
 
 function explainSum(story: RequestStory, { requests, since }: SummedView): string {
-  const { requestId, account, token, receivedAt, errors } = story
+  const { requestId, account, token, receivedAt, errors, endedToken } = story
   return [
     `Entry ${requestId}`,
     `of the account “${printable(account)}”${token === null ? '' : printable(`, with the token “${token}”`)}`,
@@ -35,6 +37,7 @@ function explainSum(story: RequestStory, { requests, since }: SummedView): strin
     'What was wrong first:',
     // Where it was wrong may differ from one to the other.
     ...errors.map(({ code, message: words }) => printable(`  ${words} (${code})`)),
+    ...whyEnded(endedToken),
   ].join('\n')
 }
 
@@ -56,6 +59,10 @@ function answer({ status, code, tookMs }: RequestStory): string {
 
 function errorLine({ field, code, message }: RequestError): string {
   return printable(`  ${field ?? 'the whole request'}: ${message} (${code})`)
+}
+
+function whyEnded(endedToken: RequestStory['endedToken']): readonly string[] {
+  return endedToken ? [printable(`Why: ${explainEndedToken(endedToken)}`)] : []
 }
 
 function message({ messageId, state, connection, to }: RequestStory): readonly string[] {

@@ -144,7 +144,13 @@ export function requestJson(view: RequestView) {
 }
 
 export function requestStoryJson(story: RequestStory) {
-  return { ...requestJson(story), body: story.body, bodyDeletedAt: isoTime(story.bodyDeletedAt) }
+  const { endedToken, body, bodyDeletedAt } = story
+  return {
+    ...requestJson(story),
+    endedToken: endedToken && { ...endedToken, at: isoTime(endedToken.at) },
+    body,
+    bodyDeletedAt: isoTime(bodyDeletedAt),
+  }
 }
 
 export function workerJson(view: WorkerView) {

@@ -117,6 +117,29 @@ describe.each(ENGINES)('the API log, on %s', (engine) => {
     assert.doesNotMatch(told.stdout, /Body|203\.0\.113\.9/)
   })
 
+  it('G10: says of a request what had ended its token, and who had done it', async () => {
+    const since = world.now - 60_000
+    const why = async (id: string) => /\nWhy: (.*)\n/.exec((await world.cli('log', 'show', id)).stdout)?.[1]
+    await world.run('update token set expires_at = ?, successor_id = ?', since, 'tok_new')
+    await refuse('replaced', { status: 401, receivedAt: world.now })
+    const replaced = await why('replaced')
+    await world.json('token', 'delete', token.id)
+    await refuse('deleted', { status: 401, receivedAt: world.now })
+
+    const deleted = await why('deleted')
+    const shown = await world.json('log', 'show', 'deleted')
+
+    assert.equal(
+      replaced,
+      'The token “shop” was replaced; the old one ended on 15 Jan 2026, 11:59:00 UTC. Give the caller the new token.',
+    )
+    assert.equal(
+      deleted,
+      'The token “shop” was deleted by the command line on 15 Jan 2026, 12:00:00 UTC. Give the caller a valid token.',
+    )
+    assert.deepEqual(shown['endedToken'], { name: 'shop', how: 'deleted', at: '2026-01-15T12:00:00.000Z', by: 'cli' })
+  })
+
   it('says when it is empty', async () => {
     assert.match((await world.cli('log', 'list')).stdout, /^There is no such request\./)
     assert.equal((await world.cli('log', 'list', '--json')).stdout, '[]\n')
@@ -265,6 +288,6 @@ describe.each(ENGINES)('one request, on %s', (engine) => {
     const shown = await world.json('log', 'show', 'request-1')
 
     const [kept] = await world.all('select body from message')
-    assert.deepEqual(shown, { ...listed, body: kept?.['body'], bodyDeletedAt: null })
+    assert.deepEqual(shown, { ...listed, endedToken: null, body: kept?.['body'], bodyDeletedAt: null })
   })
 })

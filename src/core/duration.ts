@@ -1,3 +1,5 @@
+import type { Instant } from './ids.ts'
+
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 type Unit = keyof typeof UNITS
 
@@ -12,4 +14,10 @@ export function parseDurationMs(text: string): number | null {
 export function formatDuration(ms: number): string {
   const unit = (['d', 'h', 'm', 's'] as const).find((name) => ms >= UNITS[name] && ms % UNITS[name] === 0) ?? 'ms'
   return `${ms / UNITS[unit]}${unit}`
+}
+
+/** Such as `26 Nov 2026, 04:19:57 UTC`. Its digits are not taken for those of a phone number. */
+export function instantText(at: Instant): string {
+  const text = new Date(at).toUTCString()
+  return `${text.slice(5, 16)}, ${text.slice(17, 25)} UTC`
 }

@@ -206,10 +206,21 @@ export interface RequestView {
 }
 
 export interface RequestStory extends RequestView {
+  readonly tokenId: TokenId | null
+  /** Why its token was valid no more when it came; null where it was, or that is not known. */
+  readonly endedToken: EndedToken | null
   /** As it came; null when it was not read, is no text, or was deleted. */
   readonly body: string | null
   /** When its body was deleted, because its time was over. */
   readonly bodyDeletedAt: Instant | null
+}
+
+export interface EndedToken {
+  readonly name: string
+  readonly how: 'deleted' | 'replaced' | 'expired'
+  readonly at: Instant
+  /** Who did it; null where nobody did, or the audit log no longer knows. */
+  readonly by: string | null
 }
 
 /** A null filters nothing. */

@@ -57,6 +57,7 @@ function selectAccepted(tables: Reader, wanted: WantedRequests, stretch: Message
       'm.took_us',
       commitUsOfM(stretch).as('commit_us'),
       'a.name as account_name',
+      'm.token_id',
       't.name as token_name',
       'c.number',
       'o.message_sequence as open_sequence',
@@ -89,6 +90,8 @@ function toEntry(row: AcceptedRow): RequestStory {
     requestId: row.request_id ?? '',
     account: row.account_name,
     token: row.token_name,
+    tokenId: row.token_id,
+    endedToken: null,
     // Only the acceptance is kept with its time. It comes after the wait for a commit, but for what the commit's
     // earlier rows took: less than a few milliseconds.
     receivedAt: row.accepted_at - Math.round(toMs(row.took_us ?? 0)),

@@ -1,4 +1,5 @@
 import { CLAIM_LASTS_MS } from '../../core/dispatch/worker-claim.ts'
+import { instantText } from '../../core/duration.ts'
 import type { Instant } from '../../core/ids.ts'
 import type { ConnectionState } from '../../core/ports/administration.ts'
 import type { StorageTrouble } from '../../core/ports/lanes.ts'
@@ -103,10 +104,10 @@ function withoutWorker(lane: LaneFacts, { now, holder }: Moment): LaneReason | n
 
 /** A process that was killed, is frozen or cannot reach the database: only on SQLite the lock tells which. */
 export function noSignOfLife(heartbeatUntil: Instant, holder: number | null): string {
-  const seen = new Date(heartbeatUntil - CLAIM_LASTS_MS).toISOString().slice(0, 19).replace('T', ' ')
+  const seen = instantText(heartbeatUntil - CLAIM_LASTS_MS)
   return holder === null
-    ? `No process sends. The last sign of life of one was at ${seen} UTC.`
-    : `Process ${holder} has shown no sign of life since ${seen} UTC, but still holds the data, so nothing is sent.`
+    ? `No process sends. The last sign of life of one was on ${seen}.`
+    : `Process ${holder} has shown no sign of life since ${seen}, but still holds the data, so nothing is sent.`
 }
 
 function unavailable({ cause }: StorageTrouble): LaneReason {

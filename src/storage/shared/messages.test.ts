@@ -125,7 +125,7 @@ describe.each(ENGINES)('G10: every message that waits says why, on %s', (engine)
     const { message, reasonWords } = await world.administration.explainMessage(id)
 
     assert.equal(message.reason, 'service_stopped')
-    assert.equal(reasonWords, 'No process sends. The last sign of life of one was at 2026-01-15 11:59:45 UTC.')
+    assert.equal(reasonWords, 'No process sends. The last sign of life of one was on 15 Jan 2026, 11:59:45 UTC.')
   })
 
   it('all say so while nothing can be written, whatever heartbeats and the lane say', async () => {

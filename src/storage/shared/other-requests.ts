@@ -1,5 +1,5 @@
 import type { Instant } from '../../core/ids.ts'
-import type { RequestError, RequestStory, SummedView } from '../../core/ports/administration.ts'
+import type { EndedToken, RequestError, RequestStory, SummedView } from '../../core/ports/administration.ts'
 import { shownState } from './message-view.ts'
 import { newestFirst, type Stretch } from './newest-first.ts'
 import { toMs } from './request-duration.ts'
@@ -32,6 +32,7 @@ function selectOthers({ tables, engine }: Reading, wanted: WantedRequests, stret
     .select([
       'r.sequence',
       'r.request_id',
+      'r.token_id',
       'r.received_at',
       'r.took_us',
       'r.status',
@@ -80,6 +81,8 @@ function toEntry(row: OtherRow): RequestStory {
     requestId: row.request_id,
     account: row.account_name,
     token: row.token_name,
+    tokenId: row.token_id,
+    endedToken: null,
     receivedAt: row.received_at,
     status: row.status,
     code: row.code,
@@ -97,6 +100,38 @@ function toEntry(row: OtherRow): RequestStory {
     body: row.body,
     bodyDeletedAt: row.body_deleted_at,
   }
+}
+
+/** Why the token of a refused request was valid no more when that came. */
+export async function findEndedToken(
+  tables: Reader,
+  { tokenId, status, receivedAt }: Pick<RequestStory, 'tokenId' | 'status' | 'receivedAt'>,
+): Promise<EndedToken | null> {
+  if (tokenId === null || status !== 401) return null
+  const token = await tables
+    .selectFrom('token')
+    .select(['account_id', 'name', 'deleted_at', 'expires_at', 'successor_id'])
+    .where('id', '=', tokenId)
+    .executeTakeFirst()
+  if (!token) return null
+  const { account_id, name, deleted_at, expires_at, successor_id } = token
+  const whoDid = async (action: string) => {
+    const done = await tables
+      .selectFrom('audit')
+      .select('actor')
+      .where('account_id', '=', account_id)
+      .where('action', '=', action)
+      .where('object', '=', tokenId)
+      .orderBy('sequence', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+    return done?.actor ?? null
+  }
+  if (deleted_at !== null && deleted_at <= receivedAt)
+    return { name, how: 'deleted', at: deleted_at, by: await whoDid('token.delete') }
+  if (expires_at > receivedAt) return null
+  if (successor_id === null) return { name, how: 'expired', at: expires_at, by: null }
+  return { name, how: 'replaced', at: expires_at, by: await whoDid('token.rotate') }
 }
 
 /** Null of what is one request. */

@@ -2,7 +2,7 @@ import type { AccountId } from '../../core/ids.ts'
 import type { RequestFilter, RequestStory, RequestView } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { acceptedRequests } from './accepted-requests.ts'
-import { otherRequests } from './other-requests.ts'
+import { findEndedToken, otherRequests } from './other-requests.ts'
 import { type Reading, readingOf, type Store } from './store.ts'
 import type { WantedRequests } from './wanted-requests.ts'
 
@@ -12,7 +12,10 @@ import type { WantedRequests } from './wanted-requests.ts'
 export async function* listRequests(store: Store, filter: RequestFilter): AsyncIterable<RequestView> {
   let left = filter.limit ?? Number.POSITIVE_INFINITY
   if (left <= 0 || filter.tokenIds?.length === 0) return
-  for await (const { body: _, ...entry } of bothNewestFirst(readingOf(store), { ...filter, requestId: null })) {
+  for await (const { body: _, tokenId: _token, endedToken: _ended, ...entry } of bothNewestFirst(readingOf(store), {
+    ...filter,
+    requestId: null,
+  })) {
     yield entry
     left -= 1
     if (left <= 0) return
@@ -23,7 +26,8 @@ export async function findRequest(store: Store, requestId: string, accountId: Ac
   const reading = readingOf(store)
   const wanted = { accountId, requestId, tokenIds: null, connection: null, statuses: null }
   // One half after the other, and the shorter one first: merging would read both to the end of what is looked for.
-  for await (const entry of otherRequests(reading, wanted)) return entry
+  for await (const entry of otherRequests(reading, wanted))
+    return { ...entry, endedToken: await findEndedToken(reading.tables, entry) }
   for await (const entry of acceptedRequests(reading, wanted)) return entry
   throw new Refusal(
     'request_unknown',

@@ -1,6 +1,6 @@
 import type { AccountId, ConnectionId, Instant, TokenId } from '../../ids.ts'
 import type { MessageState, MessageType } from '../../message/message.ts'
-import type { Actor, ConnectionState, MessageStory, RequestView } from '../administration.ts'
+import type { Actor, ConnectionState, EndedToken, MessageStory, RequestView } from '../administration.ts'
 import type { Tallies } from './overview.ts'
 
 /** A null filters nothing. */
@@ -95,6 +95,8 @@ export interface LogMedia {
 
 export interface LogStory {
   readonly entry: LogEntryView
+  /** Why its token was valid no more when it came; null where it was, or that is not known. */
+  readonly endedToken: EndedToken | null
   /** What the request carried, as it came; null when it was not read, is no text, or was deleted. */
   readonly body: string | null
   /** When its content was deleted, because its time was over. */

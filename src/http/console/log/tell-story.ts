@@ -3,6 +3,7 @@ import type { Role } from '../../../contract/console/route.ts'
 import { ERASED } from '../../../core/message/erased.ts'
 import { repeatText } from '../../../core/message/timeline.ts'
 import type { LogStory } from '../../../core/ports/console/api-log.ts'
+import { explainEndedToken } from '../../../core/token/token.ts'
 import { tellEntry } from './tell-entry.ts'
 import { tellReply, tellRequest } from './tell-exchange.ts'
 import { tellTimeline } from './tell-moment.ts'
@@ -78,11 +79,12 @@ function copiedText({ message }: LogStory): string {
   return texts.find((text) => text !== null) ?? 'Made to repeat another message'
 }
 
-function refusedSentence({ entry }: LogStory): string {
+function refusedSentence({ entry, endedToken }: LogStory): string {
   const [first, ...others] = entry.errors
-  if (entry.summed) return `${summedText(entry.status, entry.summed)} ${first?.message ?? ''}`.trim()
+  const wrong = endedToken ? explainEndedToken(endedToken) : (first?.message ?? '')
+  if (entry.summed) return `${summedText(entry.status, entry.summed)} ${wrong}`.trim()
   const more = others.length === 0 ? '' : ` And ${others.length} more.`
-  return `Refused, so no message was made. ${first?.message ?? ''}${more}`.trim()
+  return `Refused, so no message was made. ${wrong}${more}`.trim()
 }
 
 function summedText(status: number | null, { requests }: NonNullable<LogStory['entry']['summed']>): string {

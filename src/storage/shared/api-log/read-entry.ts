@@ -3,6 +3,7 @@ import type { MessageStory } from '../../../core/ports/administration.ts'
 import { type LogMedia, type LogStory, NO_FILTER } from '../../../core/ports/console/api-log.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { explainMessage } from '../message-story.ts'
+import { findEndedToken } from '../other-requests.ts'
 import { type Reader, readingOf, type Store } from '../store.ts'
 import { type FoundEntry, readMessageEntry } from './message-half.ts'
 import { readPage } from './read-page.ts'
@@ -40,6 +41,7 @@ async function ofMessage(store: Store, accountId: AccountId, id: string): Promis
     entry: withoutSequence(entry),
     body: bodyDeletedAt === null ? body : null,
     bodyDeletedAt,
+    endedToken: null,
     ...(await around(store, entry)),
     isUnresolved: entry.state === 'UNCONFIRMED' && resolvedAt === null,
     media: await readMedia(database, { sequence, body }),
@@ -53,6 +55,11 @@ async function ofRequest(store: Store, accountId: AccountId, id: string): Promis
   const repeated = entry.messageId === null ? null : await ofMessage(store, accountId, entry.messageId)
   return {
     entry: withoutSequence(entry),
+    endedToken: await findEndedToken(store.database, {
+      tokenId: entry.token?.id ?? null,
+      status: entry.status ?? 0,
+      receivedAt: entry.receivedAt,
+    }),
     // A repeat carried the same fields, if not to the letter, so its own text is not kept.
     body: body ?? repeated?.body ?? null,
     bodyDeletedAt: bodyDeletedAt ?? repeated?.bodyDeletedAt ?? null,
