@@ -262,51 +262,6 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
     )
   })
 
-  it('G10: says who ended the token of a refused request and when, and of one that came before nothing', async () => {
-    const refused = { accountId: acme, tokenId: shop, status: 401, code: 'HC-2' }
-    const expired = { ...refused, requestId: 'expired', receivedAt: NOON + 1_000 }
-    await logRequest(world, { ...refused, requestId: 'before', receivedAt: NOON - 1 })
-    await logRequest(world, expired)
-    const ofExpired = (await show('expired')).sentence
-    await world.administration.deleteToken(shop, acme, 'anna@example.org')
-    await logRequest(world, { ...refused, requestId: 'deleted', receivedAt: NOON + 1 })
-    await logRequest(world, {
-      ...refused,
-      requestId: 'sum',
-      receivedAt: NOON + 1,
-      summed: { requests: 7, since: NOON },
-    })
-
-    const [ofBefore, ofDeleted] = [(await show('before')).sentence, (await show('deleted', 'viewer')).sentence]
-    const ofSum = (await show('sum')).sentence
-
-    assert.equal(
-      ofExpired,
-      'Refused, so no message was made. The token “shop” expired on 15 Jan 2026, 12:00:01 UTC. Create a new one, and give it to the caller.',
-    )
-    const deleted =
-      'The token “shop” was deleted by anna@example.org on 15 Jan 2026, 12:00:00 UTC. Give the caller a valid token.'
-    assert.equal(ofDeleted, `Refused, so no message was made. ${deleted}`)
-    assert.ok(ofSum.endsWith(deleted), ofSum)
-    assert.equal(ofBefore, 'Refused, so no message was made. The request has no body.')
-  })
-
-  it('says that Nuncio stopped during an attempt', async () => {
-    const made = await world.accept({ connectionId, state: 'PUBLISHED' })
-    await world.run(
-      `insert into timeline (message_sequence, position, at, kind, facts) values (?, 1, ?, 'recovered', '{"attempt":1}')`,
-      made.sequence,
-      NOON + 2_000,
-    )
-
-    const { sentence } = await show(made.id)
-
-    assert.ok(
-      sentence.endsWith(' Nuncio stopped during attempt 1, and asked the channel afterwards what became of it.'),
-      sentence,
-    )
-  })
-
   it.each([
     ['channel', 'Made by the channel to repeat another message as a template'],
     ['anna@example.org', 'Made by a person to repeat another message'],
