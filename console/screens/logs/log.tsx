@@ -1,9 +1,12 @@
 import { Alert, Button, Group, Skeleton, Stack, Tabs, Text, Title } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
+import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { ArrowLeft, ArrowRight, EyeOff } from 'lucide-react'
+import { useEffect } from 'react'
 import type { LogDetail } from '../../../src/contract/console/log.ts'
 import { endsAtLatest } from '../../../src/contract/console/waits.ts'
+import { call } from '../../api/call.ts'
 import { useAsk } from '../../api/queries.ts'
 import { useAccount } from '../../parts/account.tsx'
 import { CodeBlock } from '../../parts/code-block.tsx'
@@ -29,6 +32,7 @@ export function Log() {
   const { id = '' } = useParams({ strict: false }) as { readonly id?: string }
   const [search] = useSearchState(logSearch)
   const { data: detail, error, refetch } = useAsk('showLogEntry', { params: { account, id } })
+  useFirstMessageSeen(detail)
   return (
     <Page
       title="API log"
@@ -46,6 +50,24 @@ export function Log() {
       {detail ? <Detail detail={detail} /> : error ? null : <Skeleton height={320} />}
     </Page>
   )
+}
+
+// By the tab: whether it was the first is known to the server alone.
+const told = new Set<string>()
+
+/** Ends the first steps of a new account on its overview. Nothing on this page depends on it, so it may fail. */
+function useFirstMessageSeen(detail: LogDetail | undefined): void {
+  const { id: account, can } = useAccount()
+  const client = useQueryClient()
+  const isDue = Boolean(detail?.message) && can('developer')
+  useEffect(() => {
+    if (!isDue || told.has(account)) return
+    told.add(account)
+    call('noteMessageSeen', { params: { account } }).then(
+      () => client.invalidateQueries({ queryKey: ['readOverview'] }),
+      () => told.delete(account),
+    )
+  }, [isDue, account, client])
 }
 
 function titleOf({ entry }: LogDetail): string {

@@ -1,12 +1,10 @@
 import { Box, Group, List, Paper, Stack, Text, ThemeIcon, Title, VisuallyHidden } from '@mantine/core'
 import { Check, Circle } from 'lucide-react'
-import { useEffect, useState } from 'react'
 import type { OverviewReply } from '../../../src/contract/console/overview.ts'
 import { useAccount } from '../../parts/account.tsx'
 import { ButtonLink } from '../../parts/links.tsx'
 
 type Steps = NonNullable<OverviewReply['firstSteps']>
-const ALL_DONE: Steps = { connection: true, token: true, message: true }
 
 interface Step {
   readonly key: keyof Steps
@@ -34,33 +32,40 @@ const STEPS: readonly Step[] = [
   {
     key: 'message',
     title: 'A message',
-    text: 'One call. The quickstart writes it for you and sends it.',
+    text: 'One call. The quickstart writes it for you and sends it. Then see in the API log what became of it.',
     to: '/a/$account/developer/quickstart',
     label: 'Open the quickstart',
   },
 ]
 
-/** The way to the first message of a new account. Each step ticks itself off; the last one can be seen doing so. */
+const SEE_IT: Partial<Step> = {
+  text: 'Your first message was accepted. Open it in the API log to see what became of it.',
+  to: '/a/$account/developer/logs',
+  label: 'Open the API log',
+}
+
+/** The way to the first message of a new account. Each step ticks itself off; all go once a message was opened in the log. */
 export function FirstSteps({ steps }: { readonly steps: OverviewReply['firstSteps'] }) {
   const { can } = useAccount()
-  const [wasNew, setWasNew] = useState(false)
-  useEffect(() => {
-    if (steps !== null) setWasNew(true)
-  }, [steps])
-  if (steps === null && !wasNew) return null
-  const done = steps ?? ALL_DONE
+  if (steps === null) return null
+  // What was sent went out from a connection with a token, and is still to be seen.
+  const done: Steps = steps.message ? { connection: true, token: true, message: false } : steps
   const next = STEPS.find(({ key }) => !done[key])
   return (
     <Paper withBorder p="md" component="section" aria-labelledby="first-steps">
       <Stack gap="sm">
         <Title order={2} size="h4" id="first-steps">
-          {next ? 'Three steps to the first message' : 'Your first message is on its way'}
+          Three steps to the first message
         </Title>
         <VisuallyHidden role="status">{`${STEPS.filter(({ key }) => done[key]).length} of 3 steps done`}</VisuallyHidden>
         <List type="ordered" listStyleType="none" spacing="sm" withPadding={false}>
           {STEPS.map((step) => (
             <List.Item key={step.key} data-step={step.key} data-done={done[step.key]}>
-              <StepLine step={step} isDone={done[step.key]} isNext={step === next && can('developer')} />
+              <StepLine
+                step={step.key === 'message' && steps.message ? { ...step, ...SEE_IT } : step}
+                isDone={done[step.key]}
+                isNext={step === next && can('developer')}
+              />
             </List.Item>
           ))}
         </List>

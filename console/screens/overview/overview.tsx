@@ -27,7 +27,7 @@ const overviewSearch = {
     }
   },
 }
-// The background count tells nobody that it is through, so it is asked for.
+// The end of a background count is no event of the stream.
 const COUNTED_EVERY_MS = 10_000
 const SKELETON_AFTER_MS = 200
 
@@ -78,7 +78,9 @@ export function Overview() {
           <Suspense>
             <WaitingLanes lanes={seen.lanes} furtherLanes={seen.furtherLanes} />
           </Suspense>
-          {seen.firstSteps === null ? <Attention attention={seen.attention} /> : null}
+          {seen.firstSteps === null || seen.attention.groups.length > 0 ? (
+            <Attention attention={seen.attention} />
+          ) : null}
         </>
       ) : asked.isPending && isSlow ? (
         <Stack aria-busy="true">

@@ -17,18 +17,21 @@ interface TileProps {
 /** The figures that matter, each with the way to what it counts. */
 export function Tiles({ seen }: { readonly seen: OverviewReply }) {
   const { totals, waiting, latency, from } = seen
+  // There is so much that it is counted in the background, and that has not come to it yet.
+  const isCounting = totals.accepted === 0 && latency !== null && seen.countedAt !== seen.now
+  const textOf = (count: number) => (isCounting ? 'Counting…' : numberText(count))
   const since = { since: from }
   return (
     <SimpleGrid cols={{ base: 2, xs: 3, md: 4 }} spacing="sm" component="section" aria-label="Figures">
-      <Tile label="Accepted" value={numberText(totals.accepted)} search={{ ...since, result: 'accepted' }} />
-      <Tile label="Published" value={numberText(totals.published)} search={{ ...since, result: 'published' }} />
+      <Tile label="Accepted" value={textOf(totals.accepted)} search={{ ...since, result: 'accepted' }} />
+      <Tile label="Published" value={textOf(totals.published)} search={{ ...since, result: 'published' }} />
       <Tile
         label="Failed"
-        value={numberText(totals.failed + totals.expired)}
+        value={textOf(totals.failed + totals.expired)}
         note={totals.expired > 0 ? `${numberText(totals.expired)} of them expired` : undefined}
         search={{ ...since, view: 'failed' }}
       />
-      <Tile label="Unconfirmed" value={numberText(totals.unconfirmed)} search={{ ...since, result: 'unconfirmed' }} />
+      <Tile label="Unconfirmed" value={textOf(totals.unconfirmed)} search={{ ...since, result: 'unconfirmed' }} />
       <Tile label="Refused" value={numberText(totals.refused)} search={{ ...since, view: 'rejected' }} />
       <Tile
         label="Waiting now"

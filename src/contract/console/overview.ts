@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { consoleRoute } from './route.ts'
-import { instant, ofAccount } from './shapes.ts'
+import { done, instant, ofAccount } from './shapes.ts'
 import { maskedWords, plain } from './viewer-text.ts'
 
 export const OVERVIEW_RANGES = ['1h', '24h', '7d', '30d'] as const
@@ -76,7 +76,7 @@ const overview = z.object({
       }),
     ),
   }),
-  /** What a new account has done on its way to the first message; null once all of it is done. */
+  /** What a new account has done on its way to the first message; null once somebody has seen a message in the log. */
   firstSteps: z.object({ connection: z.boolean(), token: z.boolean(), message: z.boolean() }).nullable(),
 })
 export type OverviewReply = z.output<typeof overview>
@@ -123,6 +123,14 @@ export const overviewRoutes = {
       offset: z.coerce.number().int().min(-840).max(840).default(0),
     }),
     reply: overview,
+  }),
+  /** A message was opened in the log: the first steps of the account are over. */
+  noteMessageSeen: consoleRoute({
+    method: 'POST',
+    path: '/accounts/:account/overview/message-seen',
+    access: 'developer',
+    params: ofAccount,
+    reply: done,
   }),
   readRetention: consoleRoute({
     method: 'GET',

@@ -26,7 +26,9 @@ create table account (
   name text not null,
   created_at bigint not null,
   -- 1: members without a second factor may not see this account.
-  requires_second_factor integer not null default 0
+  requires_second_factor integer not null default 0,
+  -- When a person first saw one of its messages in the log of the console.
+  message_seen_at bigint
 );
 
 create table connection (

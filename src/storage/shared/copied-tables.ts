@@ -22,7 +22,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   {
     name: 'account',
     key: ['id'],
-    columns: { id: text, name: text, created_at: number, requires_second_factor: number },
+    columns: { id: text, name: text, created_at: number, requires_second_factor: number, message_seen_at: number },
   },
   {
     name: 'connection',

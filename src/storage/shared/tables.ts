@@ -9,7 +9,13 @@ import type { AlarmSeverity } from '../../core/watchdog/alarm-kinds.ts'
 
 /** The tables that administration reads or writes, as both engines have them. JSON is kept as text. */
 export interface Tables {
-  account: { id: AccountId; name: string; created_at: Instant; requires_second_factor: Generated<number> }
+  account: {
+    id: AccountId
+    name: string
+    created_at: Instant
+    requires_second_factor: Generated<number>
+    message_seen_at: Generated<Instant | null>
+  }
   connection: {
     id: ConnectionId
     account_id: AccountId

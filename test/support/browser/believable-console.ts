@@ -53,6 +53,8 @@ async function prepare({ cli, page, account, url }: OpenConsole): Promise<{ id: 
     data: { name: 'Corner Bakery' },
     headers: { origin: url },
   })
+  // A shop that has been open for a while, so no first steps.
+  await page.request.post(`/console/api/accounts/${account}/overview/message-seen`, { headers: { origin: url } })
   const developer = { name: 'Dev Patel', email: 'dev@example.com', password: 'a loaf of bread at seven' }
   await addPerson(cli, developer, { role: 'developer' })
   await cli.json('user', 'add', 'tess@example.com', '--role', 'viewer')

@@ -1,5 +1,5 @@
 import type { AccountId, ConnectionId, Instant, TokenId } from '../../ids.ts'
-import type { HoldView } from '../administration.ts'
+import type { Actor, HoldView } from '../administration.ts'
 
 export type OverviewRange = '1h' | '24h' | '7d' | '30d'
 
@@ -74,7 +74,7 @@ export interface OverviewView {
   readonly endingTokens: readonly EndingToken[]
   readonly hold: HoldView | null
   readonly attention: { readonly from: Instant; readonly groups: readonly AttentionGroup[] }
-  /** Null once all of them are done. */
+  /** Null once a person has seen a message of the account in the log. */
   readonly firstSteps: FirstSteps | null
 }
 
@@ -101,13 +101,15 @@ export interface WantedOverview {
 }
 
 /**
- * An account at a glance. Bars and totals were counted a while ago (`countedAt`), because nothing here takes longer the
- * more messages there are; all else is as it stands now. Only reads, in no one transaction: two facts of one answer may
- * be a moment apart. To ask makes the counting go on faster for a while. Nothing is told of any other account: what is
+ * An account at a glance. Bars and totals of hours with very much in them were counted a while ago (`countedAt`), because
+ * nothing here takes longer the more messages there are; all else is as it stands now. Reads in no one transaction: two
+ * facts of one answer may be a moment apart. To ask makes the counting go on faster for a while. Nothing is told of any other account: what is
  * asked of a connection of another is nothing.
  */
 export interface Overview {
   readOverview(wanted: WantedOverview): Promise<OverviewView>
   /** What is kept, since when, and how much room it takes. */
   readRetention(accountId: AccountId): Promise<RetentionView>
+  /** A person has seen a message of the account in the log, so the first steps are over. Harmless when they were. */
+  noteMessageSeen(accountId: AccountId, actor: Actor): Promise<void>
 }

@@ -27,6 +27,10 @@ export function overviewHandlers({
         },
       }
     },
+    async noteMessageSeen(_, { accountId, actor }) {
+      await overview.noteMessageSeen(accountId, actor)
+      return { done: true as const }
+    },
     async readRetention(_, { accountId }) {
       const kept = await overview.readRetention(accountId)
       const { beginsAt, waitsFor, last } = await administration.readSweep()

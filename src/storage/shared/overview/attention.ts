@@ -3,16 +3,23 @@ import type { AccountId, Instant } from '../../../core/ids.ts'
 import type { AttentionGroup, EndingToken } from '../../../core/ports/console/overview.ts'
 import type { Store } from '../store.ts'
 import { DAY_MS, hourOf } from './hours.ts'
+import type { Recent } from './recent.ts'
 
 const MOST_GROUPS = 20
 const MOST_TOKENS = 20
 const ENDING_WITHIN_MS = 14 * DAY_MS
 const ENDED_WITHIN_MS = 7 * DAY_MS
 
-/** What came to a bad end that nobody has dealt with, as it was counted by the hour; most first. */
+interface Wanted {
+  readonly accountId: AccountId
+  readonly from: Instant
+  readonly recent: Recent | null
+}
+
+/** What came to a bad end that nobody has dealt with; most first. */
 export async function readAttention(
   { database }: Store,
-  { accountId, from }: { readonly accountId: AccountId; readonly from: Instant },
+  { accountId, from, recent }: Wanted,
 ): Promise<readonly AttentionGroup[]> {
   const count = sql<number>`sum(count)`
   const rows = await database
@@ -20,16 +27,24 @@ export async function readAttention(
     .select(({ fn }) => ['state', 'reason', count.as('count'), fn.max('latest_at').as('latest_at')])
     .where('account_id', '=', accountId)
     .where('hour', '>=', hourOf(from))
+    .where('hour', '<', recent?.from ?? Number.MAX_SAFE_INTEGER)
     .groupBy(['state', 'reason'])
-    .orderBy('count', 'desc')
-    .limit(MOST_GROUPS)
     .execute()
-  return rows.map((row) => ({
-    state: row.state as AttentionGroup['state'],
-    reason: row.reason === '' ? null : row.reason,
-    count: Number(row.count),
-    latestAt: row.latest_at,
-  }))
+  const groups = new Map<string, AttentionGroup>()
+  const add = ({ state, reason, count, latestAt }: AttentionGroup) => {
+    const key = `${state} ${reason ?? ''}`
+    const known = groups.get(key)
+    const latest = Math.max(known?.latestAt ?? 0, latestAt)
+    groups.set(key, { state, reason, count: (known?.count ?? 0) + count, latestAt: latest })
+  }
+  for (const row of rows) add(groupOf({ ...row, latestAt: row.latest_at, count: Number(row.count) }))
+  for (const { state, openReason, at } of recent?.messages ?? [])
+    if (openReason !== null) add(groupOf({ state, reason: openReason, count: 1, latestAt: at }))
+  return [...groups.values()].toSorted((one, other) => other.count - one.count).slice(0, MOST_GROUPS)
+}
+
+function groupOf({ state, reason, count, latestAt }: Omit<AttentionGroup, 'state'> & { readonly state: string }) {
+  return { state: state as AttentionGroup['state'], reason: reason === '' ? null : reason, count, latestAt }
 }
 
 /** Tokens that end soon or have just ended, by their end. */

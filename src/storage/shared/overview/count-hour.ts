@@ -14,6 +14,10 @@ const MARGIN_MS = MINUTE_MS
 // Some milliseconds: meanwhile whoever shares the thread or the connection waits.
 const ROWS_AT_ONCE = 5_000
 
+/** Of a message that somebody may have to do something about; null: nobody has to, or somebody has dealt with it. */
+export const OPEN_REASON = sql<string | null>`case when state in ('FAILED', 'EXPIRED', 'UNCONFIRMED')
+  and resent_as is null and resolved_at is null then coalesce(reason, '') end`
+
 /** Waits so long as is fair after something that took `tookMs`. False: give up. */
 export type Rest = (tookMs: number) => Promise<boolean>
 
@@ -80,16 +84,13 @@ interface Part {
 }
 
 async function addMessages({ tables }: Reading, { hour, span }: Part, tally: HourTally): Promise<void> {
-  // Whoever dealt with it need not be told of it any more.
-  const openReason = sql<string | null>`case when state in ('FAILED', 'EXPIRED', 'UNCONFIRMED') and resent_as is null
-    and resolved_at is null then coalesce(reason, '') end`
   const rows = await tables
     .selectFrom('message')
     .select(({ fn }) => [
       'account_id',
       'connection_id',
       'state',
-      openReason.as('open_reason'),
+      OPEN_REASON.as('open_reason'),
       fn.countAll<number>().as('count'),
       fn.max('accepted_at').as('latest_at'),
     ])
@@ -97,7 +98,7 @@ async function addMessages({ tables }: Reading, { hour, span }: Part, tally: Hou
     .where('sequence', '<', span.before)
     .where('accepted_at', '>=', hour)
     .where('accepted_at', '<', hour + HOUR_MS)
-    .groupBy(['account_id', 'connection_id', 'state', openReason])
+    .groupBy(['account_id', 'connection_id', 'state', OPEN_REASON])
     .execute()
   for (const row of rows) {
     const { account_id: accountId, connection_id: connectionId, state, count, latest_at: latestAt } = row

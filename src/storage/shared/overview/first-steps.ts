@@ -1,16 +1,18 @@
-import { sql } from 'kysely'
 import type { AccountId } from '../../../core/ids.ts'
+import type { Actor } from '../../../core/ports/administration.ts'
 import type { FirstSteps } from '../../../core/ports/console/overview.ts'
-import { readingOf, type Store } from '../store.ts'
+import { change, type Reader, type Store } from '../store.ts'
 import { ALL_CONNECTIONS } from './hour-tally.ts'
+import type { Recent } from './recent.ts'
 
-// A new account's first message is among the newest of all, until it has been counted.
-const NEWEST_LOOKED_AT = 1_000
-
-/** How far a new account has come; null once it has sent a message: then it is new no more. */
-export async function readFirstSteps(store: Store, accountId: AccountId): Promise<FirstSteps | null> {
+/** How far a new account has come; null once a person has seen one of its messages in the log: then it is new no more. */
+export async function readFirstSteps(
+  store: Store,
+  accountId: AccountId,
+  recent: Recent | null,
+): Promise<FirstSteps | null> {
   const { database } = store
-  if (await hasMessage(store, accountId)) return null
+  if (await hasSeenMessage(database, accountId)) return null
   const connection = await database
     .selectFrom('connection')
     .select('id')
@@ -26,12 +28,29 @@ export async function readFirstSteps(store: Store, accountId: AccountId): Promis
     .where('expires_at', '>', store.now())
     .limit(1)
     .executeTakeFirst()
-  return { connection: connection !== undefined, token: token !== undefined, message: false }
+  const message = recent === null || recent.messages.length > 0 || (await hasCounted(store, accountId))
+  return { connection: connection !== undefined, token: token !== undefined, message }
 }
 
-async function hasMessage(store: Store, accountId: AccountId): Promise<boolean> {
-  const { tables, engine } = readingOf(store)
-  const counted = await tables
+/** A person has seen a message of the account in the log. Only the first time is written. */
+export async function noteMessageSeen(store: Store, accountId: AccountId, actor: Actor): Promise<void> {
+  if (await hasSeenMessage(store.database, accountId)) return
+  await change(store, actor, async ({ tables, at }) => {
+    await tables.updateTable('account').set({ message_seen_at: at }).where('id', '=', accountId).execute()
+  })
+}
+
+async function hasSeenMessage(tables: Reader, accountId: AccountId): Promise<boolean> {
+  const account = await tables
+    .selectFrom('account')
+    .select('message_seen_at')
+    .where('id', '=', accountId)
+    .executeTakeFirst()
+  return (account?.message_seen_at ?? null) !== null
+}
+
+async function hasCounted({ database }: Store, accountId: AccountId): Promise<boolean> {
+  const counted = await database
     .selectFrom('tally')
     .select('hour')
     .where('account_id', '=', accountId)
@@ -39,22 +58,5 @@ async function hasMessage(store: Store, accountId: AccountId): Promise<boolean> 
     .where('state', '<>', 'refused')
     .limit(1)
     .executeTakeFirst()
-  if (counted) return true
-  for (const span of (await engine.spans(tables)).slice(0, 2)) {
-    const newest = tables
-      .selectFrom('message')
-      .select('account_id')
-      .where('sequence', '>=', span.from)
-      .where('sequence', '<', span.before)
-      .orderBy('sequence', 'desc')
-      .limit(NEWEST_LOOKED_AT)
-    const own = await tables
-      .selectFrom(newest.as('newest'))
-      .select(sql<number>`1`.as('one'))
-      .where('account_id', '=', accountId)
-      .limit(1)
-      .executeTakeFirst()
-    if (own) return true
-  }
-  return false
+  return counted !== undefined
 }

@@ -1,11 +1,12 @@
-import type { AccountId, Instant } from '../../../core/ids.ts'
+import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
 import type { OverviewRange, Tallies, WantedOverview } from '../../../core/ports/console/overview.ts'
 import type { Store } from '../store.ts'
 import { barStarts } from './bar-starts.ts'
 import { type Bars, NONE } from './bars.ts'
-import { ALL_CONNECTIONS } from './hour-tally.ts'
+import { ALL_CONNECTIONS, talliedAs } from './hour-tally.ts'
 import { DAY_MS, HOUR_MS, hourOf } from './hours.ts'
 import { readLastHour } from './last-hour.ts'
+import type { Recent } from './recent.ts'
 
 const LENGTH: Readonly<Record<OverviewRange, { readonly ms: number; readonly barMs: number }>> = {
   '1h': { ms: HOUR_MS, barMs: HOUR_MS },
@@ -14,12 +15,17 @@ const LENGTH: Readonly<Record<OverviewRange, { readonly ms: number; readonly bar
   '30d': { ms: 30 * DAY_MS, barMs: DAY_MS },
 }
 
-export async function readBars(store: Store, wanted: WantedOverview, now: Instant): Promise<Bars> {
-  const live = wanted.range === '1h' ? await readLastHour(store, wanted, now) : null
-  return live ?? readTallies(store, wanted, now)
+interface Now {
+  readonly now: Instant
+  readonly recent: Recent | null
 }
 
-async function readTallies(store: Store, wanted: WantedOverview, now: Instant): Promise<Bars> {
+export async function readBars(store: Store, wanted: WantedOverview, { now, recent }: Now): Promise<Bars> {
+  const live = wanted.range === '1h' ? await readLastHour(store, wanted, now) : null
+  return live ?? readTallies(store, wanted, { now, recent })
+}
+
+async function readTallies(store: Store, wanted: WantedOverview, { now, recent }: Now): Promise<Bars> {
   const { ms, barMs } = LENGTH[wanted.range]
   // The last hour as it was counted: this one and the one before.
   const count = wanted.range === '1h' ? 2 : ms / barMs
@@ -33,19 +39,31 @@ async function readTallies(store: Store, wanted: WantedOverview, now: Instant): 
     .where('account_id', '=', wanted.accountId)
     .where('connection_id', '=', wanted.connectionId ?? ALL_CONNECTIONS)
     .where('hour', '>=', from)
-    .where('hour', '<=', now)
+    .where('hour', '<', recent?.from ?? now + 1)
     .execute()
-  for (const { hour, state, count } of rows) {
+  for (const { hour, state, count } of [...rows, ...(recent ? talliesOf(recent, wanted) : [])]) {
     const bar = bars.get(starts.findLast((at) => at <= hour) ?? 0)
     if (bar) bar[state] += count
   }
-  const counted = await readCounted(store, { accountId: wanted.accountId, from, now })
+  const counted = await readCounted(store, { accountId: wanted.accountId, from, now, recent })
   return { from, barMs, bars: [...bars].map(([at, bar]) => ({ at, ...bar })), ...counted }
+}
+
+function talliesOf({ messages, refused }: Recent, { connectionId }: WantedOverview) {
+  const isOf = (of: ConnectionId) => connectionId === null || of === connectionId
+  return [
+    ...messages
+      .filter((message) => isOf(message.connectionId))
+      .map(({ at, state }) => ({ hour: hourOf(at), state: talliedAs(state), count: 1 })),
+    ...(connectionId === null ? refused : []).map(({ at, requests }) => ({
+      ...{ hour: hourOf(at), state: 'refused' as const, count: requests },
+    })),
+  ]
 }
 
 export async function readCounted(
   { database }: Store,
-  { accountId, from, now }: { readonly accountId: AccountId; readonly from: Instant; readonly now: Instant },
+  { accountId, from, now, recent }: Now & { readonly accountId: AccountId; readonly from: Instant },
 ): Promise<Pick<Bars, 'countedAt' | 'isComplete'>> {
   const account = await database
     .selectFrom('account')
@@ -53,14 +71,16 @@ export async function readCounted(
     .where('id', '=', accountId)
     .executeTakeFirst()
   const first = Math.max(hourOf(from), hourOf(account?.created_at ?? now))
+  // What was read just now need not have been counted.
+  const end = recent?.from ?? hourOf(now) + HOUR_MS
   const row = await database
     .selectFrom('tally_hour')
     .select(({ fn }) => [fn.countAll<number>().as('hours'), fn.max('counted_at').as('at')])
     .where('hour', '>=', first)
-    .where('hour', '<=', now)
+    .where('hour', '<', end)
     .executeTakeFirst()
-  const expected = (hourOf(now) - first) / HOUR_MS + 1
-  return { countedAt: row?.at ?? null, isComplete: (row?.hours ?? 0) >= expected }
+  const expected = (end - first) / HOUR_MS
+  return { countedAt: recent ? now : (row?.at ?? null), isComplete: (row?.hours ?? 0) >= expected }
 }
 
 export function totalsOf(bars: readonly Tallies[]): Tallies & { readonly accepted: number } {

@@ -6,6 +6,7 @@ import type { Store } from '../store.ts'
 import { ALL_CONNECTIONS } from './hour-tally.ts'
 import { hourOf } from './hours.ts'
 import { readCounted } from './read-bars.ts'
+import { type Recent, readRecent } from './recent.ts'
 
 const MOST_FILES = 20_000
 
@@ -14,11 +15,14 @@ export async function readRetention(store: Store, accountId: AccountId): Promise
   const now = store.now()
   const keptBack = await readKeptBack(store, accountId)
   const oldest = await findOldest(store, accountId, 0)
+  const recent = await readRecent(store, accountId, now)
   const oldestInLine = keptBack.count === 0 ? oldest : await findOldest(store, accountId, keptBack.last + 1)
   return {
     now,
-    messages: keptBack.count + (oldestInLine === null ? 0 : await countSince(store, accountId, oldestInLine)),
-    ...(await readCounted(store, { accountId, from: 0, now })),
+    messages:
+      keptBack.count +
+      (oldestInLine === null ? 0 : await countSince(store, accountId, { since: oldestInLine, recent })),
+    ...(await readCounted(store, { accountId, from: 0, now, recent })),
     oldestAt: oldest,
     spool: await readSpool(store, accountId),
     databaseBytes: (await isOnlyAccount(store, accountId)) ? await engine.overview.databaseBytes(database) : null,
@@ -55,7 +59,11 @@ async function findOldest(store: Store, accountId: AccountId, from: Sequence): P
   return null
 }
 
-async function countSince({ database }: Store, accountId: AccountId, since: Instant): Promise<number> {
+async function countSince(
+  { database }: Store,
+  accountId: AccountId,
+  { since, recent }: { readonly since: Instant; readonly recent: Recent | null },
+): Promise<number> {
   const counted = await database
     .selectFrom('tally')
     .select(sql<number | null>`sum(count)`.as('messages'))
@@ -63,8 +71,9 @@ async function countSince({ database }: Store, accountId: AccountId, since: Inst
     .where('connection_id', '=', ALL_CONNECTIONS)
     .where('state', '<>', 'refused')
     .where('hour', '>=', hourOf(since))
+    .where('hour', '<', recent?.from ?? Number.MAX_SAFE_INTEGER)
     .executeTakeFirst()
-  return Number(counted?.messages ?? 0)
+  return Number(counted?.messages ?? 0) + (recent?.messages.filter(({ at }) => at >= since).length ?? 0)
 }
 
 async function readSpool({ database }: Store, accountId: AccountId): Promise<RetentionView['spool']> {
