@@ -34,7 +34,8 @@ describe('bootstrap --console', () => {
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'nuncio-bootstrap-'))
     cpSync(import.meta.dirname, join(folder, 'scripts'), { recursive: true })
-    write('package.json', JSON.stringify({ optionalDependencies: {} }))
+    cpSync(join(import.meta.dirname, '../src/app/oldest-node.js'), join(folder, 'src/app/oldest-node.js'))
+    write('package.json', JSON.stringify({ type: 'module', optionalDependencies: {} }))
     write('package-lock.json', JSON.stringify({ packages: { '': {} } }))
     write('npm-cli.js', NPM)
     write('vite-does', 'build')

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { isNodeTooOld, OLDEST_NODE } from '../src/app/oldest-node.js'
 import { fetchBenchPeers } from './bootstrap/bench-peers.mjs'
 import { buildConsole } from './bootstrap/console-build.mjs'
 import { installDebianPackages } from './bootstrap/debian-packages.mjs'
@@ -14,9 +15,6 @@ import { takeLock } from './bootstrap/lock.mjs'
 import { runNpmCi } from './bootstrap/npm-ci.mjs'
 import { announcePostgresThatCannotRun, linkPostgresLibraries } from './bootstrap/postgres-binaries.mjs'
 import { Stop, stopBecauseOf, timed } from './bootstrap/report.mjs'
-
-// Node runs our TypeScript as it is from this version on.
-const OLDEST_NODE = 24
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const packageLock = join(root, 'package-lock.json')
@@ -105,7 +103,7 @@ function requireObtainableNode() {
 }
 
 function requireNode() {
-  if (existsSync(packagedNode) || isOwnNodeRecent()) return
+  if (existsSync(packagedNode) || !isNodeTooOld()) return
   throw new Stop(
     `this needs Node ${OLDEST_NODE} or newer and found ${process.version}; npm has none that runs on this system, so install it and start again.`,
   )
@@ -115,10 +113,6 @@ function isNodePackaged() {
   const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const system = process.platform === 'win32' ? 'win' : process.platform
   return `node-${system}-${process.arch}` in optionalDependencies
-}
-
-function isOwnNodeRecent() {
-  return Number.parseInt(process.versions.node, 10) >= OLDEST_NODE
 }
 
 // npm puts the packaged Node before the system's. Where it cannot run (Alpine's musl, an old glibc), every later

@@ -36,7 +36,8 @@ describe('bootstrap', () => {
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'nuncio-bootstrap-'))
     cpSync(import.meta.dirname, join(folder, 'scripts'), { recursive: true })
-    write('package.json', JSON.stringify({ optionalDependencies: {} }))
+    cpSync(join(import.meta.dirname, '../src/app/oldest-node.js'), join(folder, 'src/app/oldest-node.js'))
+    write('package.json', JSON.stringify({ type: 'module', optionalDependencies: {} }))
     write('npm-cli.js', NPM)
     write('npm-does', 'install')
     lockPackages('1.0.0')

@@ -1,5 +1,5 @@
 import { lstatSync, mkdirSync } from 'node:fs'
-import { enableCompileCache } from 'node:module'
+import module from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -12,7 +12,7 @@ const WRITABLE_BY_OTHERS = 0o022
  */
 export function keepCompiledCode() {
   const user = process.geteuid?.()
-  if (user === undefined) return void enableCompileCache()
+  if (user === undefined) return void module.enableCompileCache()
   const folder = join(tmpdir(), `nuncio-compile-cache-${user}`)
   try {
     mkdirSync(folder, { mode: 0o700 })
@@ -20,5 +20,6 @@ export function keepCompiledCode() {
     // It is there, or cannot be made.
   }
   const stats = lstatSync(folder, { throwIfNoEntry: false })
-  if (stats?.isDirectory() && stats.uid === user && (stats.mode & WRITABLE_BY_OTHERS) === 0) enableCompileCache(folder)
+  if (stats?.isDirectory() && stats.uid === user && (stats.mode & WRITABLE_BY_OTHERS) === 0)
+    module.enableCompileCache(folder)
 }
