@@ -222,6 +222,8 @@ export class Referee {
             this.#violate('the log never lies', `${said}, but it reached its recipient`)
           break
         case 'UNCONFIRMED':
+          if (!this.#wasUnknownOnce(message.sequence))
+            this.#violate('the log never lies', `${said}, but every attempt is proven not sent`)
           if (message.reason === 'worker_died' && !this.outcomesMayBeLost)
             this.#violate('no outcome is given up', `${said}, but no worker died`)
           break

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { setTimeout } from 'node:timers/promises'
+import { printTable } from '../../support/black-box/print-table.ts'
+import type { QuickCli } from '../../support/black-box/quick-cli.ts'
+import type { SendClient } from '../../support/black-box/send-client.ts'
+import { waitUntil } from '../../support/black-box/wait-until.ts'
+import { cloudNumber, connectNumber } from '../../support/whatsapp-cloud/connect-number.ts'
+import type { CallbackPlan, Simulator } from '../../support/whatsapp-cloud/simulator-types.ts'
+
+/** Sandbox connections whose calls last until they are cut off: 20 s is the longest latency there is. */
+export const SLOW_SANDBOX = { connections: 2, connectionArguments: ['--set', 'latency=20s'] } as const
+
+const RECIPIENT = '447900000001'
+/** The sandbox recipient of which nobody can find out whether a call delivered something. */
+const UNKNOWN_LOST = '15550100004'
+/** Longer than a claim lasts (15 s). */
+const FROZEN_MS = 18_000
+const OPEN_WITHIN_MS = 15_000
+// A claim that runs out, and then the 60 s for which a channel is asked for evidence.
+const ENDED_WITHIN_MS = 120_000
+const IS_UNDER_WAY = new Set(['QUEUED', 'SENDING'])
+
+// Reports of Meta that come before the call is answered: in these runs it never is.
+const READ: Partial<CallbackPlan> = { beforeAnswer: 1 }
+const FAILED: Partial<CallbackPlan> = { beforeAnswer: 1, failLater: { code: 131_026 } }
+const REPORTS = 4
+
+interface Attempted {
+  readonly cli: Pick<QuickCli, 'json'>
+  readonly client: Pick<SendClient, 'send'>
+  /** The two of `SLOW_SANDBOX`. */
+  readonly connections: readonly string[]
+  readonly simulator: Simulator
+  /** Takes the reports of Meta. */
+  readonly serviceUrl: string
+}
+
+interface Story {
+  readonly state: string
+  readonly reason: string | null
+  readonly timeline: readonly { readonly kind: string; readonly facts: { readonly attempt?: number } }[]
+}
+
+/** Of an attempt whose result nobody knows: its worker died, or the worker itself cut it off. */
+type UnknownReason = 'worker_died' | 'fate_unknown'
+
+/** What the log says of a message, and what has become of it. */
+interface End {
+  readonly state: string
+  readonly reason: string | null
+  readonly attempts: readonly string[]
+  /** How often its recipient has got it. */
+  readonly arrived: number
+}
+
+/**
+ * One message on each of five connections. Their attempts are open, and no answer has come:
+ *
+ * - `read`, `failed`: Meta has taken it, and its report that it was read, or that it could not be delivered, has come already.
+ * - `unreported`: Meta has taken it, and reports nothing. The control of the first two.
+ * - `provable`: nothing has been delivered, and the sandbox can show it.
+ * - `unprovable`: nothing has been delivered, and nobody can show it.
+ */
+export class CutAttempts {
+  readonly #parts: Attempted
+  readonly #ids: Readonly<Record<string, string>>
+
+  private constructor(parts: Attempted, ids: Readonly<Record<string, string>>) {
+    this.#parts = parts
+    this.#ids = ids
+  }
+
+  static async open(parts: Attempted): Promise<CutAttempts> {
+    const { simulator, connections } = parts
+    const [provable = '', unprovable = ''] = connections
+    const letters: Readonly<Record<string, readonly [from: string, to: string]>> = {
+      read: [await connect(parts, 0, READ), RECIPIENT],
+      failed: [await connect(parts, 1, FAILED), RECIPIENT],
+      unreported: [await connect(parts, 2, null), RECIPIENT],
+      provable: [provable, RECIPIENT],
+      unprovable: [unprovable, UNKNOWN_LOST],
+    }
+    simulator.fault('hang-after', { times: 3 })
+    const ids: Record<string, string> = {}
+    for (const [name, [from, to]] of Object.entries(letters)) {
+      const message = { type: 'message', message: name }
+      const answer = await parts.client.send({ from, to, message, idempotencyKey: name })
+      assert.ok(answer.kind === 'acked')
+      ids[name] = answer.messageId
+    }
+    const attempts = new CutAttempts(parts, ids)
+    const isWhole = async () =>
+      simulator.sent.some(({ text }) => text === 'unreported') &&
+      simulator.callbackTries.filter(({ status }) => status === 200).length === REPORTS &&
+      (await attempts.#states()).every((state) => state === 'SENDING')
+    await waitUntil('all attempts are open, and the reports have come', isWhole, { deadlineMs: OPEN_WITHIN_MS })
+    return attempts
+  }
+
+  /** While nobody is at them: the log must not claim a result. */
+  async assertNoResult(): Promise<void> {
+    assert.deepEqual(new Set(await this.#states()), new Set(['SENDING']))
+  }
+
+  /** Waits until all of them have ended, and holds what the log says then against what is true. */
+  async assertHonestEnds(title: string, reason: UnknownReason): Promise<void> {
+    const isOver = async () => (await this.#states()).every((state) => !IS_UNDER_WAY.has(state))
+    await waitUntil('all of them have ended', isOver, { deadlineMs: ENDED_WITHIN_MS, everyMs: 500 })
+    // Reports that came before their attempt had ended are applied a moment later.
+    const isReported = async () => (await this.#storyOf('read')).state === 'READ'
+    await waitUntil('the reports are applied', isReported, { deadlineMs: OPEN_WITHIN_MS }).catch(() => {})
+    const ends = await this.#read()
+    printTable(title, Object.fromEntries(Object.entries(ends).map(([name, end]) => [name, JSON.stringify(end)])))
+    assert.deepEqual(ends, honestEnds(reason))
+  }
+
+  async #read(): Promise<Readonly<Record<string, End>>> {
+    const { cli, simulator } = this.#parts
+    const inbox = await cli.json<readonly { text: string }[]>('sandbox', 'inbox')
+    const arrived = [...inbox, ...simulator.sent].map(({ text }) => text)
+    const ends: Record<string, End> = {}
+    for (const name of Object.keys(this.#ids)) {
+      const { state, reason, timeline } = await this.#storyOf(name)
+      // A broken line is told when it breaks, and what has become of the attempt later: the last word counts.
+      const results = timeline.filter(({ kind }) => /^attempt-(accepted|rejected|unknown)$/.test(kind))
+      const last = new Map(results.map(({ kind, facts }) => [facts.attempt, kind.replace('attempt-', '')]))
+      ends[name] = {
+        state,
+        reason,
+        attempts: [...last.values()],
+        arrived: arrived.filter((text) => text === name).length,
+      }
+    }
+    return ends
+  }
+
+  #storyOf(name: string): Promise<Story> {
+    return this.#parts.cli.json<Story>('message', 'explain', this.#ids[name] ?? '')
+  }
+
+  async #states(): Promise<string[]> {
+    const messages = await this.#parts.cli.json<readonly { state: string }[]>('message', 'list')
+    return messages.map(({ state }) => state)
+  }
+}
+
+function honestEnds(reason: UnknownReason): Readonly<Record<string, End>> {
+  return {
+    read: { state: 'READ', reason: null, attempts: ['accepted'], arrived: 1 },
+    failed: { state: 'FAILED', reason: 'whatsapp_131026', attempts: ['accepted'], arrived: 0 },
+    unreported: { state: 'UNCONFIRMED', reason, attempts: ['unknown'], arrived: 1 },
+    provable: { state: 'PUBLISHED', reason: null, attempts: ['rejected', 'accepted'], arrived: 1 },
+    unprovable: { state: 'UNCONFIRMED', reason, attempts: ['unknown'], arrived: 0 },
+  }
+}
+
+/** Until no claim of a process that stands still can hold any more. */
+export function untilClaimsHaveEnded(): Promise<void> {
+  return setTimeout(FROZEN_MS)
+}
+
+/** Returns the sender number. `reports` null: Meta reports nothing of it. */
+async function connect(
+  { cli, simulator, serviceUrl }: Attempted,
+  place: number,
+  reports: Partial<CallbackPlan> | null,
+): Promise<string> {
+  const number = cloudNumber(place)
+  const path = await connectNumber(cli, simulator, { number })
+  const { phoneNumberId } = number
+  if (reports) simulator.deliverCallbacks({ url: `${serviceUrl}${path}`, phoneNumberIds: [phoneNumberId], ...reports })
+  return number.number
+}
