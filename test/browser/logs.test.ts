@@ -90,6 +90,11 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
     const failed = await takeFile('Export CSV')
     assert.equal(failed.trimEnd().split('\r\n').length, 2)
     assert.ok(failed.includes('recipient_refused'))
+    const problem = { code: 'exports_exceeded', message: 'At most 2 exports run at once.' }
+    const check = '**/log-export/check'
+    await page.route(check, (route) => route.fulfill({ status: 429, json: { error: problem } }), { times: 1 })
+    await page.getByRole('button', { name: 'Export CSV' }).click()
+    await expect(page.getByText(problem.message)).toBeVisible()
     await page.getByRole('button', { name: 'Remove the filter: Result: Failed' }).click()
     await expect(page.getByRole('row')).toHaveCount(3)
     await page.getByRole('button', { name: 'Clear filters' }).click()

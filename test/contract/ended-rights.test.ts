@@ -9,7 +9,6 @@ import { ConsoleWorld } from '../support/console-world/console-world.ts'
 /** These change nothing, or nothing without a code, a passkey or a link that the request must prove. */
 const CHANGES_NOTHING: readonly ConsoleRouteName[] = [
   'checkConnection',
-  'checkProof',
   'stepUp',
   'askPasskeyStepUp',
   'stepUpByPasskey',

@@ -63,10 +63,10 @@ export function Logs() {
 
 function ExportActions({ search }: { readonly search: LogSearch }) {
   const { id: account } = useAccount()
-  const prove = useAct('checkProof')
+  const check = useAct('checkExport')
   const take = async (format: 'csv' | 'ndjson') => {
     try {
-      await prove.mutateAsync({})
+      await check.mutateAsync({ params: { account } })
     } catch (error) {
       return tellError(error)
     }

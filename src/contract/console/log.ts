@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { consoleRoute, RAW } from './route.ts'
-import { inAccount, instant, ofAccount, page } from './shapes.ts'
+import { done, inAccount, instant, ofAccount, page } from './shapes.ts'
 import { TALLIED } from './tallied.ts'
 import {
   maskedBody,
@@ -227,9 +227,18 @@ export const logRoutes = {
     reply: logDetail,
   }),
   /**
-   * A file with all that the filter finds. It is written to the audit log that somebody took it. The browser fetches it by
-   * itself, so the page asks `checkProof` before.
+   * Refused as the export would be, and does nothing: the browser fetches the file by itself, so the page that starts it
+   * would not learn of a refusal.
    */
+  checkExport: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/log-export/check',
+    access: 'viewer',
+    stepUp: true,
+    params: ofAccount,
+    reply: done,
+  }),
+  /** A file with all that the filter finds. It is written to the audit log that somebody took it. */
   exportLog: consoleRoute({
     method: 'GET',
     path: '/accounts/:account/log-export',

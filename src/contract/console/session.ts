@@ -125,8 +125,6 @@ export const sessionRoutes = {
     body: z.object({ ticket, answer: passkeyJson }),
     reply: done,
   }),
-  /** Refused like a sensitive act, but does nothing: before the browser fetches a file that wants a fresh proof. */
-  checkProof: consoleRoute({ method: 'POST', path: '/step-up/check', access: 'person', stepUp: true, reply: done }),
 
   listSessions: consoleRoute({
     method: 'GET',

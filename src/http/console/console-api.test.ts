@@ -92,7 +92,7 @@ describe('who may ask', () => {
 
     assert.equal(await world.refusal('createToken', { as: owner, params: { account } }), '403 step_up_required')
     assert.equal(await world.refusal('exportLog', { as: owner, params: { account } }), '403 step_up_required')
-    assert.equal(await world.refusal('checkProof', { as: owner }), '403 step_up_required')
+    assert.equal(await world.refusal('checkExport', { as: owner, params: { account } }), '403 step_up_required')
     assert.equal((await world.ask('describeTokenForm', { as: owner, params: { account } })).status, 200)
   })
 })

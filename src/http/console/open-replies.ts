@@ -9,6 +9,8 @@ interface Most {
   readonly refusal: RefusalCode
 }
 
+type Whose = Pick<AccountVisit, 'personId' | 'accountId'>
+
 /** How many replies that last may be open at once, so that no person and no account takes what others need. */
 const MOST = {
   // A browser holds about six connections to one host, and some people use several browsers.
@@ -28,21 +30,24 @@ export class OpenReplies {
     this.#most = MOST[kind]
   }
 
-  /** Refuses when as many are open as may be. Returns how to give the place back, which is harmless twice. */
-  open({ personId, accountId }: Pick<AccountVisit, 'personId' | 'accountId'>): () => void {
+  /** Refuses when as many are open as may be. */
+  check({ personId, accountId }: Whose): void {
     const { ofPerson, ofAccount, ofAll, refusal } = this.#most
-    const counted = [
-      [personId, ofPerson],
-      [accountId, ofAccount],
-      ['all', ofAll],
-    ] as const
-    if (counted.some(([key, most]) => this.#count(key) >= most)) throw new Refusal(refusal)
-    for (const [key] of counted) this.#open.set(key, this.#count(key) + 1)
+    const isFull =
+      this.#count(personId) >= ofPerson || this.#count(accountId) >= ofAccount || this.#count('all') >= ofAll
+    if (isFull) throw new Refusal(refusal)
+  }
+
+  /** Refuses as `check` does. Returns how to give the place back, which is harmless twice. */
+  open({ personId, accountId }: Whose): () => void {
+    this.check({ personId, accountId })
+    const counted = [personId, accountId, 'all']
+    for (const key of counted) this.#open.set(key, this.#count(key) + 1)
     let isOpen = true
     return () => {
       if (!isOpen) return
       isOpen = false
-      for (const [key] of counted) {
+      for (const key of counted) {
         if (this.#count(key) > 1) this.#open.set(key, this.#count(key) - 1)
         else this.#open.delete(key)
       }

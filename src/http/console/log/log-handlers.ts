@@ -24,6 +24,11 @@ export function logHandlers({ store: { apiLog }, publicUrl }: Deps): Handlers<ty
       return tellStory(await apiLog.readEntry(accountId, id), { publicUrl, role })
     },
 
+    async checkExport(_, visit) {
+      exports.check(visit)
+      return { done: true as const }
+    },
+
     async exportLog({ query: { format, ...given } }, visit) {
       const { accountId, actor, role } = visit
       const filter = readFilter(given, role)

@@ -123,13 +123,17 @@ describe('an export that is under way', () => {
     const running = [await ask(), await ask()]
     const asked = { as: person, params: { account }, query: { format: 'ndjson' } }
     const { status, body } = await world.ask('exportLog', asked)
-    assert.equal(status, 429)
-    assert.match(JSON.stringify(body), /"message":"At most 2 exports of one person and 4 of one account run at once/)
+    const checked = await world.ask('checkExport', { as: person, params: { account } })
+    assert.deepEqual([status, checked.status], [429, 429])
+    for (const told of [body, checked.body])
+      assert.match(JSON.stringify(told), /"message":"At most 2 exports of one person and 4 of one account run at once/)
 
     await running[0]?.body?.cancel()
     mayReadOn.resolve()
 
     await clock.until(async () => {
+      const { status: mayBegin } = await world.ask('checkExport', { as: person, params: { account } })
+      if (mayBegin !== 200) return false
       const next = await ask()
       await next.body?.cancel()
       return next.status === 200

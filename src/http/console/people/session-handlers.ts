@@ -42,7 +42,6 @@ function ownSessionHandlers(parts: PeopleParts): OwnSessionHandlers {
       await prove(parts, visit)
       return DONE
     },
-    checkProof: async () => DONE,
     async listSessions(_, visit) {
       const all = await sessions.list(visit.personId)
       return { items: all.map((session) => ({ ...session, isThis: session.id === visit.sessionId })) }
