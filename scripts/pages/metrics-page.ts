@@ -3,7 +3,7 @@ import { ALERT_RULES } from '../metrics/alert-rules.ts'
 import { markdownTable } from './markdown.ts'
 
 // More of them would make the table unreadable, and stand in other tables already.
-const VALUES_SHOWN_UP_TO = 12
+const VALUES_SHOWN_UP_TO = 16
 
 /** The text of docs/metrics.md. */
 export function makeMetricsPage(): string {

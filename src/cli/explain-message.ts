@@ -29,6 +29,7 @@ function standing(story: MessageStory, now: number): readonly string[] {
   const lines = [`State: ${message.state}${message.reason ? ` (${message.reason})` : ''}`]
   if (why) lines.push(`Why: ${printable(why.sentence)}${quoted(why.words)}`)
   if (position !== null && position > 1) lines.push(`Place in its lane: ${position}`)
+  if (story.reportsMissing) lines.push(story.reportsMissing.cause)
   // For the head the lane's reason is its own and has been said.
   if (laneWait && laneWait.reason !== message.reason) {
     lines.push(`The lane stands still: ${explainReason(laneWait.reason).sentence}${quoted(laneWait.words)}`)
@@ -41,7 +42,8 @@ function standing(story: MessageStory, now: number): readonly string[] {
   return lines
 }
 
-function nextStep({ message, laneWait }: MessageStory, ofMessage: string): string {
+function nextStep({ message, laneWait, reportsMissing }: MessageStory, ofMessage: string): string {
+  if (reportsMissing) return reportsMissing.nextStep
   const words = laneWait && laneWait.reason !== message.reason ? explainReason(laneWait.reason).nextStep : ofMessage
   return fillNextStep(words, { number: message.connection, recipient: message.to, messageId: message.id })
 }

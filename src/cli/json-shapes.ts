@@ -110,6 +110,7 @@ export function storyJson(story: MessageStory) {
     token: tokenName,
     position,
     laneWait: laneWait && { ...laneWait, until: isoTime(laneWait.until) },
+    reportsMissing: story.reportsMissing,
     connectionState,
     expiresAt: isoTime(story.expiresAt),
     bodyDeletedAt: isoTime(story.bodyDeletedAt),

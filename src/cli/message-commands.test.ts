@@ -140,6 +140,27 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
     assert.match(stdout, /\+1\.0 s {2}Came to its end: The line broke/)
   })
 
+  it('tells of what the network took that it has reported nothing since, and what to check', async () => {
+    const { id } = await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON - 3_600_000 })
+    const at = NOON - 3_599_000
+    const facts = { number: '15550001000', channel: 'whatsapp-cloud', count: 12, oldestAt: at, lastReportAt: 1 }
+    const [account] = await world.all('select account_id from connection')
+    const raised = [String(account?.['account_id']), connectionId, JSON.stringify(facts), at, at, at]
+    await world.run(
+      `insert into alarm (account_id, kind, object, severity, facts, since, raised_at, changed_at, is_told)
+         values (?, 'reports_missing', ?, 'warning', ?, ?, ?, ?, 1)`,
+      ...raised,
+    )
+
+    const { stdout } = await world.cli('message', 'explain', id)
+    const attention = (await world.cli('attention')).stdout
+
+    const cause =
+      'Meta has reported nothing for 12 messages of 15550001000, since 11:00 UTC (59 min ago). Before, it did.'
+    for (const text of [stdout, attention]) assert.ok(text.includes(cause), text)
+    assert.match(stdout, /\nWhat to do: Check the callback address .* nuncio connection check 15550001000\n/)
+  })
+
   it('tells why a lane stands still to those behind', async () => {
     await world.accept({ connectionId })
     const { id } = await world.accept({ connectionId })

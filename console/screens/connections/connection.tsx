@@ -8,6 +8,7 @@ import { useAccount } from '../../parts/account.tsx'
 import { TextLink } from '../../parts/links.tsx'
 import { Page } from '../../parts/page.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
+import { ReasonNote } from '../../parts/reason-note.tsx'
 import { tell } from '../../parts/tell.ts'
 import { TimeAgo } from '../../parts/time-ago.tsx'
 import { ChannelSettingsForm } from './channel-settings-form.tsx'
@@ -56,6 +57,7 @@ function Parts({ connection, isLeaving }: { readonly connection: ConnectionView;
     <>
       <Facts connection={connection} />
       <WaitNote connection={connection} />
+      <ReportsMissing id={connection.id} />
       <LaneSection connection={connection} isFrozen={isLeaving} />
       {unresolved.count > 0 || unresolved.isMore ? (
         <Part id="unconfirmed" title="Unconfirmed messages">
@@ -77,6 +79,15 @@ function Parts({ connection, isLeaving }: { readonly connection: ConnectionView;
       ) : null}
     </>
   )
+}
+
+/** What the watchdog says of reports that do not come. */
+function ReportsMissing({ id }: { readonly id: string }) {
+  const { id: account } = useAccount()
+  const { data } = useAsk('readOpenAlarms', { params: { account } })
+  const alarm = data?.items.find(({ kind, object }) => kind === 'reports_missing' && object === id)
+  if (!alarm) return null
+  return <ReasonNote code={alarm.kind} meaning={alarm.cause} whatToDo={alarm.nextStep} tone="warn" />
 }
 
 function Part({ id, title, children }: { readonly id: string; readonly title: string; readonly children: ReactNode }) {

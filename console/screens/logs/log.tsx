@@ -174,6 +174,7 @@ function Detail({ detail }: { readonly detail: LogDetail }) {
 const BAD_STATES = new Set(['FAILED', 'EXPIRED', 'UNCONFIRMED'])
 
 function Reasons({ detail: { entry, message } }: { readonly detail: LogDetail }) {
+  const { id: account } = useAccount()
   const reason = message?.reason
   const lane = message?.lane
   return (
@@ -193,6 +194,18 @@ function Reasons({ detail: { entry, message } }: { readonly detail: LogDetail })
           channelSaid={reason.words}
           tone={BAD_STATES.has(message.state) ? 'bad' : 'quiet'}
         />
+      ) : null}
+      {message?.reportsMissing ? (
+        <ReasonNote
+          code="reports_missing"
+          meaning={message.reportsMissing.meaning}
+          whatToDo={message.reportsMissing.nextStep}
+          tone="warn"
+        >
+          <TextLink to="/a/$account/connections/$id" params={{ account, id: message.connection.id }} size="sm">
+            Open the connection
+          </TextLink>
+        </ReasonNote>
       ) : null}
       {lane ? (
         <ReasonNote

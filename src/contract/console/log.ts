@@ -174,6 +174,8 @@ export const logDetail = z.object({
         .object({ code: plain, meaning: plain, nextStep: plain, words: maskedWords.nullable() })
         .extend({ until: instant.nullable() })
         .nullable(),
+      /** The network has reported nothing since it took this message; null: no report is missing. */
+      reportsMissing: z.object({ meaning: plain, nextStep: plain }).nullable(),
       /** 1 is next; null when it no longer waits. */
       position: z.int().nullable(),
       expiresAt: instant.nullable(),

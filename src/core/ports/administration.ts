@@ -106,6 +106,8 @@ export interface MessageStory {
   readonly position: number | null
   /** Why the lane stands still; null while it moves. */
   readonly laneWait: { readonly reason: string; readonly words: string | null; readonly until: Instant | null } | null
+  /** Its network has reported nothing since it took this message, nor others: what the alarm says. Null: nothing is missing. */
+  readonly reportsMissing: { readonly cause: string; readonly nextStep: string } | null
   readonly connectionState: ConnectionState
   readonly expiresAt: Instant | null
   /** When its content was deleted, because its time was over; null while it is there. */

@@ -60,6 +60,20 @@ export interface Unconfirmed {
   readonly oldestAt: Instant
 }
 
+/** A connection whose network calls back, but has said nothing since it took messages. */
+export interface Unreported {
+  readonly accountId: AccountId
+  readonly connectionId: ConnectionId
+  readonly number: string
+  readonly channel: string
+  readonly count: number
+  readonly isMore: boolean
+  /** When the network took the first of them. */
+  readonly oldestAt: Instant
+  /** Null: it has never reported anything. */
+  readonly lastReportAt: Instant | null
+}
+
 /** Where nearly as much waits as may. `connectionId` null: in the account as a whole. */
 export interface FullLane {
   readonly accountId: AccountId
@@ -108,6 +122,8 @@ export interface Watch {
   readInstallation(): Promise<InstallationFacts>
   /** Of all accounts. */
   readUnconfirmed(): Promise<readonly Unconfirmed[]>
+  /** Where the network has said nothing for this long, and took a message that long ago. */
+  readUnreported(silentForMs: number): Promise<readonly Unreported[]>
   /** Not deleted, that end between these two moments, by their end. */
   readTokens(ending: { readonly from: Instant; readonly to: Instant }): Promise<readonly WatchedToken[]>
   /** Which of these tokens were called with after their end, as the newest requests of their account tell. */

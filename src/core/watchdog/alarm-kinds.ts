@@ -75,6 +75,16 @@ export const ALARM_KINDS = {
     raisedAfterMs: SOON_MS,
     clearedAfterMs: SOON_MS,
   },
+  reports_missing: {
+    of: 'connection',
+    severity: 'warning',
+    means:
+      'The network of a connection calls back, but has reported nothing since it took three messages or more, the first of them ten minutes ago. As long as no report arrives, nothing becomes DELIVERED or READ, failures that the network reports later are not known, and an attempt without an answer becomes UNCONFIRMED. One report of any kind ends it.',
+    nextStep:
+      'Check the callback address that the network knows, its certificate and the field messages: the page of the connection shows what to enter, and so does nuncio connection check NUMBER',
+    raisedAfterMs: SOON_MS,
+    clearedAfterMs: 0,
+  },
   oldest_waiting: {
     of: 'connection',
     severity: 'warning',

@@ -1,6 +1,6 @@
 import type { Instant } from '../ids.ts'
 import type { Outage } from '../ports/lanes.ts'
-import type { FullLane, InstallationFacts, Unconfirmed } from '../ports/watch.ts'
+import type { FullLane, InstallationFacts, Unconfirmed, Unreported } from '../ports/watch.ts'
 import type { Finding } from './alarm.ts'
 import { ALARM_KINDS } from './alarm-kinds.ts'
 
@@ -47,6 +47,23 @@ export function judgeUnconfirmed({ accountId, count, oldestAt }: Unconfirmed): F
     since: oldestAt,
     facts: { count, oldestAt },
     raises: true,
+  }
+}
+
+/** Phones may be switched off, but the network says in seconds that it has sent a message. */
+export const SILENT_FOR_MS = 10 * 60_000
+const UNREPORTED_TOLD_FROM = 3
+
+export function judgeUnreported({ accountId, connectionId, oldestAt, ...unreported }: Unreported): Finding {
+  const { number, channel, count, isMore, lastReportAt } = unreported
+  return {
+    kind: 'reports_missing',
+    accountId,
+    object: connectionId,
+    severity: ALARM_KINDS.reports_missing.severity,
+    since: oldestAt,
+    facts: { number, channel, count, isMore, oldestAt, lastReportAt },
+    raises: count >= UNREPORTED_TOLD_FROM,
   }
 }
 

@@ -56,6 +56,13 @@ class Facts {
     return spanText(this.#now - this.#number(name))
   }
 
+  /** Of today the time, else the day too. */
+  time(name: string): string {
+    const at = new Date(this.#number(name)).toISOString()
+    const isRecent = this.#now - this.#number(name) < 24 * 3_600_000
+    return `${isRecent ? at.slice(11, 16) : at.slice(0, 16).replace('T', ' ')} UTC`
+  }
+
   left(name: string): string {
     return spanText(this.#number(name) - this.#now)
   }
@@ -83,6 +90,10 @@ const CAUSES: Readonly<Record<AlarmKind, (facts: Facts) => string>> = {
     `${waiting(facts)}, but nothing has moved for ${facts.since}: ${STALLS[facts.text('why')] ?? 'nobody knows why'}${holder(facts)}.`,
   connection_offline: (facts) =>
     `${facts.text('number')} has sent nothing for ${facts.since}. ${reason(facts)} ${waiting(facts)}.`,
+  reports_missing: (facts) =>
+    facts.has('lastReportAt')
+      ? `${network(facts)} has reported nothing for ${facts.is('isMore') ? 'over ' : ''}${messages(facts, 'count')} of ${facts.text('number')}, since ${facts.time('oldestAt')} (${facts.age('oldestAt')} ago). Before, it did.`
+      : `${network(facts)} has never reported anything for ${facts.text('number')}, though it took ${facts.is('isMore') ? 'over ' : ''}${messages(facts, 'count')} since ${facts.time('oldestAt')} (${facts.age('oldestAt')} ago). Without reports nothing becomes DELIVERED.`,
   oldest_waiting: (facts) =>
     `${waiting(facts)}. ${facts.text('reason') === 'due' || facts.text('reason') === 'sending' ? `The lane moves${lastAttempt(facts)}, but more has come than it can send.` : `${reason(facts)}`}`,
   messages_will_expire: (facts) =>
@@ -130,6 +141,12 @@ function waiting(facts: Facts): string {
   if (!facts.has('waiting')) return `Messages wait on ${number}${age}`
   if (count === 1 && !facts.is('isMore')) return `1 message waits on ${number}${age.replace(', the oldest', '')}`
   return `${facts.is('isMore') ? 'Over ' : ''}${facts.count('waiting')} messages wait on ${number}${age}`
+}
+
+const NETWORKS: Readonly<Record<string, string>> = { 'whatsapp-cloud': 'Meta' }
+
+function network(facts: Facts): string {
+  return NETWORKS[facts.text('channel')] ?? 'The network'
 }
 
 function messages(facts: Facts, name: string): string {

@@ -173,6 +173,7 @@ function watching({
     },
     readInstallation: async () => ({ hold: null, dispatchesUntil: null, hasConnections: false }),
     readUnconfirmed: async () => [],
+    readUnreported: async () => [],
     readTokens: async () => [],
     readExpiredUse: async () => [],
     readFullLanes: async () => [],

@@ -12,7 +12,9 @@ import {
   judgeInstallation,
   judgeOutage,
   judgeUnconfirmed,
+  judgeUnreported,
   KEPT_NEAR_LIMIT_SHARE,
+  SILENT_FOR_MS,
 } from './judge-installation.ts'
 import { judgeLane } from './judge-lane.ts'
 import { EXPIRED_WATCHED_MS, judgeTokens, TOKEN_WARNED_MS } from './judge-tokens.ts'
@@ -179,6 +181,7 @@ export class Watchdog {
       ...lanes.findings,
       ...judgeTokens(tokens, uses, now),
       ...(await watch.readUnconfirmed()).map(judgeUnconfirmed),
+      ...(await watch.readUnreported(SILENT_FOR_MS)).map(judgeUnreported),
       ...(full ?? []).map((lane) => judgeFull(lane, now)),
     ]
     return { findings, oldestAt: lanes.oldestAt, isFullKnown: full !== null }

@@ -1,4 +1,4 @@
-import type { ConnectionId } from '../../core/ids.ts'
+import type { ConnectionId, Instant } from '../../core/ids.ts'
 import type { ChannelConnection, ChannelConnections } from '../../core/ports/channel-connections.ts'
 import { CHANNEL_CONNECTION, toChannelConnection } from '../shared/channel-connection.ts'
 import type { Link } from './link.ts'
@@ -22,6 +22,13 @@ export class PostgresChannelConnections implements ChannelConnections {
   async find(id: ConnectionId): Promise<ChannelConnection | null> {
     const [found] = await this.#read(`${CHANNEL_CONNECTION} and id = $1 and channel = $2`, id)
     return found ?? null
+  }
+
+  async noteReport(id: ConnectionId, at: Instant): Promise<void> {
+    await this.#link.ask(
+      'update lane set last_report_at = greatest($1::bigint, last_report_at) where connection_id = $2',
+      [at, id],
+    )
   }
 
   async #read(sql: string, key: string): Promise<readonly ChannelConnection[]> {

@@ -201,6 +201,9 @@ create index settled_unsent_of_account on settled (account_id, sequence)
   where state in ('FAILED', 'EXPIRED', 'CANCELLED', 'UNCONFIRMED');
 -- Only ids of networks whose reports name no id of ours, so that other messages pay nothing.
 create index settled_network_id on settled (network_id) where network_id like 'wamid.%';
+-- What networks that call back have taken and not yet said to be delivered: for the watchdog, which finds reports that are
+-- missing. Only messages with such ids.
+create index settled_undelivered on settled (connection_id, published_at) where state = 'PUBLISHED' and network_id like 'wamid.%';
 
 -- Attempts that ended, except those of which `settled` has all there is to say.
 create table ended_attempt (
@@ -357,7 +360,9 @@ create table lane (
   wait_reason text,
   wait_words text,
   wait_until bigint,
-  last_attempt_at bigint
+  last_attempt_at bigint,
+  -- When the network last called back about the connection, to within a minute. Null: never, or it does not call back.
+  last_report_at bigint
 ) with (fillfactor = 70);
 
 -- A lane that is held has a row here. In it at most one attempt is open: the primary key enforces it (G2). Without an

@@ -169,6 +169,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
       wait_words: text,
       wait_until: number,
       last_attempt_at: number,
+      last_report_at: number,
     },
   },
   {

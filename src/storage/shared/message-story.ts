@@ -1,8 +1,11 @@
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../core/connection/lane-policy.ts'
-import type { MessageId } from '../../core/ids.ts'
+import type { Instant, MessageId } from '../../core/ids.ts'
 import type { MessageState } from '../../core/message/message.ts'
 import type { MessageStory } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
+import type { AlarmFacts } from '../../core/watchdog/alarm.ts'
+import type { AlarmKind } from '../../core/watchdog/alarm-kinds.ts'
+import { tellAlarm } from '../../core/watchdog/tell-alarm.ts'
 import { findHeads, selectUnfinished } from './lane-order.ts'
 import { explainBehind, explainLane, type LaneReason, momentOf } from './lane-reason.ts'
 import { type MessageDetails, selectDetails } from './message-details.ts'
@@ -33,6 +36,7 @@ export async function explainMessage(store: Store, id: MessageId): Promise<Messa
       tokenName: row.token_name,
       position: isWaiting ? await positionOf(tables, row) : null,
       laneWait: lane,
+      reportsMissing: row.state === 'PUBLISHED' ? await readReportsMissing(tables, row, moment.now) : null,
       connectionState: row.connection_state,
       expiresAt: isWaiting ? row.accepted_at + timeToLiveMs(row.policy) : null,
       bodyDeletedAt: row.body_deleted_at,
@@ -69,6 +73,26 @@ async function positionOf(tables: Reader, row: MessageDetails): Promise<number> 
 
 function timeToLiveMs(policy: string): number {
   return { ...DEFAULT_LANE_POLICY, ...(JSON.parse(policy) as Partial<LanePolicy>) }.timeToLiveMs
+}
+
+/** Only of what the network took since: of messages before, it has reported all that it knew. */
+async function readReportsMissing(
+  tables: Reader,
+  row: MessageDetails,
+  now: Instant,
+): Promise<MessageStory['reportsMissing']> {
+  const kind = 'reports_missing' satisfies AlarmKind
+  const alarm = await tables
+    .selectFrom('alarm')
+    .select(['since', 'facts'])
+    .where('kind', '=', kind)
+    .where('object', '=', row.connection_id)
+    .where('cleared_at', 'is', null)
+    .executeTakeFirst()
+  if (!alarm) return null
+  const facts = JSON.parse(alarm.facts) as AlarmFacts
+  if (row.published_at === null || row.published_at < Number(facts['oldestAt'])) return null
+  return tellAlarm({ kind, since: alarm.since, facts }, now)
 }
 
 const HAS_LEFT: ReadonlySet<string> = new Set<MessageState>(['PUBLISHED', 'DELIVERED', 'READ'])

@@ -117,6 +117,7 @@ export interface Tables {
     owner: WorkerId | null
     trouble: string | null
     last_attempt_at: Instant | null
+    last_report_at: Instant | null
     wait_reason: string | null
     wait_words: string | null
     wait_until: Instant | null

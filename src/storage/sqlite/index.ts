@@ -189,7 +189,7 @@ export class SqliteStorage {
   }
 
   channelConnections(channel: string): ChannelConnections {
-    return new SqliteChannelConnections(this.database, channel)
+    return new SqliteChannelConnections(this.database, this.#commits, channel)
   }
 
   async sendAgain(failed: Parameters<ChannelEvents['sendAgain']>[0]): Promise<MessageId | null> {

@@ -121,6 +121,11 @@ create index message_with_reason on message (account_id) where reason is not nul
 -- Only ids of networks whose reports name no id of ours, so that other messages pay nothing: those that begin with `wamid.`
 create index message_network_id on message (network_id) where network_id >= 'wamid.' and network_id < 'wamid/';
 
+-- What networks that call back have taken and not yet said to be delivered: for the watchdog, which finds reports that are
+-- missing. Only messages with ids that begin with `wamid.`, so that others pay nothing.
+create index message_undelivered on message (connection_id, published_at)
+  where state = 'PUBLISHED' and network_id >= 'wamid.' and network_id < 'wamid/';
+
 -- How long shared commits took, so that the log can show the whole duration of accepted requests. A commit's row is
 -- written with the next commit, so only the row of the last commit before a crash is missing.
 create table accept_commit (
@@ -243,7 +248,9 @@ create table lane (
   wait_reason text,
   wait_words text,
   wait_until integer,
-  last_attempt_at integer
+  last_attempt_at integer,
+  -- When the network last called back about the connection, to within a minute. Null: never, or it does not call back.
+  last_report_at integer
 ) strict, without rowid;
 
 -- The lane in order of acceptance: every unfinished message up to the mark, and a short tail of finished ones. A thousand

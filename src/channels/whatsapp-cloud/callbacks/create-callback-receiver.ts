@@ -1,3 +1,4 @@
+import type { ConnectionId, Instant } from '../../../core/ids.ts'
 import type {
   CallbackHead,
   CallbackReceiver,
@@ -5,7 +6,7 @@ import type {
   CallbackRequest,
   HeadVerdict,
 } from '../../../core/ports/callbacks.ts'
-import type { ChannelConnections } from '../../../core/ports/channel-connections.ts'
+import { type ChannelConnections, REPORTS_NOTED_EVERY_MS } from '../../../core/ports/channel-connections.ts'
 import type { ChannelMemory } from '../../../core/ports/channel-memory.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
 import type { CallbackEvent } from '../../../core/ports/journal.ts'
@@ -67,6 +68,8 @@ export function createCallbackReceiver(parts: CallbackParts): CallbackReceiver {
 class Receiver {
   readonly #parts: CallbackParts
   readonly #apps: VouchedApps
+  /** When it was last noted that something came, by connection. */
+  readonly #notedAt = new Map<ConnectionId, Instant>()
 
   constructor(parts: CallbackParts) {
     this.#parts = parts
@@ -125,9 +128,21 @@ class Receiver {
     const { memory, clock, applying } = this.#parts
     const now = clock.now()
     const storing = { taker: applying.taker(), receivedAt: now, tries: 0, remindAt: now + LEFT_FOR_THE_CALL_MS }
-    await Promise.all(tolds.map((told) => storeToldOf(memory, told, storing)))
+    await Promise.all(tolds.flatMap((told) => [storeToldOf(memory, told, storing), this.#noteReport(told, now)]))
     applying.poke()
     return STORED
+  }
+
+  async #noteReport({ connectionId }: { readonly connectionId: ConnectionId }, now: Instant): Promise<void> {
+    const before = this.#notedAt.get(connectionId)
+    if (before !== undefined && before <= now && now < before + REPORTS_NOTED_EVERY_MS) return
+    this.#notedAt.set(connectionId, now)
+    try {
+      await this.#parts.connections.noteReport(connectionId, now)
+    } catch (error) {
+      this.#notedAt.delete(connectionId)
+      throw error
+    }
   }
 
   /** The connections that vouch for it, looked up anew when those that were known do not; null when none does. */

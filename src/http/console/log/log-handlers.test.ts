@@ -333,6 +333,24 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
     )
   })
 
+  it('tells of what the network took since it reported nothing that reports are missing, and of nothing before', async () => {
+    const [before, since] = [
+      await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON - 5_000 }),
+      await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON }),
+    ]
+    const facts = { number: '15550001000', channel: 'whatsapp-cloud', count: 1, oldestAt: NOON + 1_000 }
+    await world.run(
+      `insert into alarm (account_id, kind, object, severity, facts, since, raised_at, changed_at, is_told)
+         values (?, 'reports_missing', ?, 'warning', ?, ?, ?, ?, 1)`,
+      ...[acme, connectionId, JSON.stringify(facts), NOON, NOON, NOON],
+    )
+    const missing = async (id: string) => (await show(id, 'viewer')).message?.reportsMissing
+
+    assert.equal(await missing(before.id), null)
+    assert.match((await missing(since.id))?.meaning ?? '', /^Meta has never reported anything for 15550001000, /)
+    assert.match((await missing(since.id))?.nextStep ?? '', /^Check the callback address/)
+  })
+
   it('tells of each state what may be done', async () => {
     const actions = async (state: string) =>
       (await show((await world.accept({ connectionId, state, reason: 'busy' })).id)).message?.actions

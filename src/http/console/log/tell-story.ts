@@ -41,6 +41,10 @@ function tellMessage(story: LogStory, role: Role): LogDetail['message'] {
     acceptedAt: message.acceptedAt,
     reason: message.reason === null ? null : tellReason(message.reason, reasonWords, message.state),
     lane: lane && { ...tellReason(lane.reason, lane.words), until: lane.until },
+    reportsMissing: told.reportsMissing && {
+      meaning: told.reportsMissing.cause,
+      nextStep: told.reportsMissing.nextStep,
+    },
     position: told.position,
     expiresAt: told.expiresAt,
     connection,

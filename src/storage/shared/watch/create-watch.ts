@@ -1,6 +1,7 @@
 import type { AccountId, ConnectionId, Instant, TokenId } from '../../../core/ids.ts'
 import type { ExpiredUse, FullLane, GiveWay, Watch, WatchedToken } from '../../../core/ports/watch.ts'
 import { ALARM_COLUMNS, toAlarms } from './alarm-rows.ts'
+import { readUnreported } from './unreported.ts'
 import type { WatchDatabase } from './watch-database.ts'
 import { readLanes, readLanesOf } from './watched-lanes.ts'
 
@@ -29,6 +30,7 @@ export function createWatch({ database, now, limits }: WatchParts): Watch {
     measureLanes: (lanes) => database.measureLanes(lanes),
     readInstallation: () => readInstallation(database),
     readUnconfirmed: () => database.readUnconfirmed(),
+    readUnreported: (silentForMs) => readUnreported(database, { silentForMs, now: now() }),
     readOnlyAccount: () => readOnlyAccount(database),
     readTokens: (ending) => readTokens(database, ending),
     readExpiredUse: (tokens) => readExpiredUse(database, tokens),

@@ -34,6 +34,11 @@ export interface WatchDatabase {
   readonly headOfC: string
   /** The table or view that holds messages which have not ended. */
   readonly unfinished: string
+  /**
+   * `from … where …`: messages `m` that a network which calls back has taken, and of which it has not said that they were
+   * delivered. By an index of the connection and the time.
+   */
+  readonly undelivered: string
   measureLanes(lanes: readonly LaneToMeasure[]): Promise<ReadonlyMap<ConnectionId, LaneMeasure>>
   readUnconfirmed(): Promise<readonly Unconfirmed[]>
   /** May be some minutes old; null while it is not known yet. Where `giveWay` ends a count, the next call goes on with it. */

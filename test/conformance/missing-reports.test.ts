@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import type { MessageId } from '../../src/core/ids.ts'
+import type { OpenAlarm } from '../../src/core/watchdog/alarm.ts'
+import { tellAlarm } from '../../src/core/watchdog/tell-alarm.ts'
+import { Watchdog, type WatchState } from '../../src/core/watchdog/watchdog.ts'
+import {
+  type CallbackWorld,
+  type CloudSender,
+  status,
+  WORLDS,
+  withCallbacks,
+} from '../support/callback-world/callback-world.ts'
+import { ANNA, accept, addSender, attempt, beat, head, holdLane, open, step } from './storage-world.ts'
+
+const SECOND_MS = 1_000
+const MINUTE_MS = 60 * SECOND_MS
+
+describe.each(WORLDS)('missing reports of a network, on %s', (_, newWorld) => {
+  it('G10: are told once it has said nothing for ten minutes, on the message too, until any report comes', async () => {
+    await withCallbacks(newWorld, async (world) => {
+      const [sender, other] = [await world.addSender(), await world.addSender()]
+      const watch = watching(world)
+      const ids = await publish(world, sender, 12)
+      const [elsewhere] = await publish(world, other, 1)
+
+      const early = await watch.lookFor(9 * MINUTE_MS)
+      const late = await watch.lookFor(3 * MINUTE_MS)
+      const told = [await reportsMissing(world, ids[11]), await reportsMissing(world, elsewhere)]
+      await world.tell(sender, { id: 'wamid.of-another-program', status: 'sent' })
+      const cleared = await watch.lookFor(15 * SECOND_MS)
+      const after = await reportsMissing(world, ids[11])
+
+      assert.deepEqual(early, [])
+      assert.deepEqual(kindsOf(late), [['reports_missing', sender.connectionId]])
+      assert.match(
+        causeOf(world, late[0]),
+        /^Meta has never reported anything for 15550003001, though it took 12 messages since 12:00 UTC .12 min ago.\. Without/,
+      )
+      assert.deepEqual([told, cleared, after], [[causeOf(world, late[0]), null], [], null])
+    })
+  })
+
+  it('counts only what the network took since its last report', async () => {
+    await withCallbacks(newWorld, async (world) => {
+      const sender = await world.addSender()
+      const watch = watching(world)
+      const [before] = await publish(world, sender, 5)
+      await world.tell(sender, status('sent', before as MessageId, 'wamid.0'))
+      await world.storage.clock.pass(2 * MINUTE_MS)
+      await publish(world, sender, 4)
+
+      const [alarm, ...others] = await watch.lookFor(12 * MINUTE_MS)
+
+      assert.deepEqual(others, [])
+      assert.match(
+        causeOf(world, alarm),
+        /^Meta has reported nothing for 4 messages of 15550003001, since 12:02 UTC .12 min ago.\. Before, it did\.$/,
+      )
+      assert.equal(await reportsMissing(world, before), null)
+    })
+  })
+
+  it('are not told of few messages, nor where phones are off and the network says only that it has sent', async () => {
+    await withCallbacks(newWorld, async (world) => {
+      const [few, off] = [await world.addSender(), await world.addSender()]
+      const watch = watching(world)
+      await publish(world, few, 2)
+      for (let round = 0; round < 12; round++) {
+        const [id] = await publish(world, off, 1)
+        await world.tell(off, status('sent', id as MessageId, `wamid.${round}`))
+        await watch.lookFor(15 * SECOND_MS)
+      }
+
+      const alarms = await watch.lookFor(30 * MINUTE_MS)
+
+      assert.deepEqual(alarms, [])
+    })
+  })
+
+  it('are not told of a channel that is not called back', async () => {
+    await withCallbacks(newWorld, async (world) => {
+      const { storage } = world
+      const sender = await addSender(storage)
+      const watch = watching(world)
+      for (let made = 0; made < 4; made++) {
+        await accept(storage, sender)
+        const lane = await holdLane(storage, ANNA, sender.connectionId)
+        const message = await head(storage, sender.connectionId)
+        await open(storage, lane, message)
+        const close = {
+          attempt: { ...attempt(storage, message), networkId: `wamid.${made}` },
+          disposition: { do: 'settle', as: 'PUBLISHED', reason: null, words: null },
+        } as const
+        await storage.lanes.record(step(storage, lane, { close }))
+      }
+
+      assert.deepEqual(await watch.lookFor(30 * MINUTE_MS), [])
+    })
+  })
+
+  it('are not told of what was sent before Nuncio was away, but what was told stays told', async () => {
+    await withCallbacks(newWorld, async (world) => {
+      const { storage } = world
+      const [silent, away] = [await world.addSender(), await world.addSender()]
+      const watch = watching(world)
+      await publish(world, silent, 3)
+      const told = await watch.lookFor(12 * MINUTE_MS)
+      await publish(world, away, 3)
+      await storage.clock.pass(8 * 60 * MINUTE_MS)
+
+      await storage.sql(`update worker set started_at = ${storage.clock.now()}`)
+      const restarted = await watching(world).lookFor(20 * MINUTE_MS)
+      await publish(world, away, 3)
+      const later = await watch.lookFor(12 * MINUTE_MS)
+
+      assert.deepEqual(kindsOf(told), [['reports_missing', silent.connectionId]])
+      assert.deepEqual(kindsOf(restarted), kindsOf(told))
+      assert.deepEqual(kindsOf(later), [...kindsOf(told), ['reports_missing', away.connectionId]])
+    })
+  })
+})
+
+/** What is open after time went by with a living worker and a look every quarter of a minute. */
+function watching({ storage }: CallbackWorld) {
+  let state: WatchState | null = null
+  const { watch, clock } = storage
+  const watchdog = new Watchdog({
+    watch,
+    watcher: ANNA,
+    host: 'here',
+    pid: 7,
+    clock,
+    journal: { record: () => {} },
+    limits: { oldestWaitingMs: 0, diskFreeShare: 0 },
+    readDisks: async () => [],
+    takeOutage: () => null,
+    callBudgetMs: () => 30 * SECOND_MS,
+    tell: async () => {},
+    onLooked: (looked) => {
+      state = looked
+    },
+  })
+  return {
+    async lookFor(ms: number): Promise<readonly OpenAlarm[]> {
+      const end = clock.now() + ms
+      while (clock.now() < end) {
+        await clock.pass(15 * SECOND_MS)
+        await beat(storage, ANNA, MINUTE_MS)
+        await watchdog.look()
+      }
+      return state?.alarms ?? []
+    },
+  }
+}
+
+let published = 0
+
+async function publish(world: CallbackWorld, sender: CloudSender, count: number): Promise<readonly MessageId[]> {
+  const ids: MessageId[] = []
+  await beat(world.storage, ANNA, MINUTE_MS)
+  await world.storage.clock.pass(SECOND_MS)
+  for (let made = 0; made < count; made++) ids.push(await world.publish(sender, `wamid.published-${++published}`))
+  return ids
+}
+
+async function reportsMissing({ storage }: CallbackWorld, id: MessageId | undefined): Promise<string | null> {
+  const { reportsMissing: missing } = await storage.administration.explainMessage(id as MessageId)
+  return missing?.cause ?? null
+}
+
+function kindsOf(alarms: readonly OpenAlarm[]) {
+  return alarms.map(({ kind, object }) => [kind, object])
+}
+
+function causeOf({ storage }: CallbackWorld, alarm: OpenAlarm | undefined): string {
+  return alarm ? tellAlarm(alarm, storage.clock.now()).cause : ''
+}
