@@ -61,8 +61,7 @@ describe('a connection that leads to another server than before', () => {
 
   it('goes on when the standby had confirmed every commit', async () => {
     const { world, sender, session } = await heldLane()
-    await promote(session)
-    await session.query('update known_server set is_synchronous = true')
+    await promote(session, true)
 
     await acceptAtLast(world, sender)
 
@@ -116,8 +115,10 @@ async function heldLane(): Promise<Held> {
   return { world, sender, lane, session: await world.session() }
 }
 
-/** As if its timeline had moved on since somebody looked. */
-async function promote(session: Client): Promise<void> {
-  const { rowCount } = await session.query('update known_server set timeline = timeline - 1')
+/** As if its timeline had moved on since somebody looked. In one statement: the process may look at any moment. */
+async function promote(session: Client, isSynchronous = false): Promise<void> {
+  const { rowCount } = await session.query('update known_server set timeline = timeline - 1, is_synchronous = $1', [
+    isSynchronous,
+  ])
   assert.equal(rowCount, 1)
 }
