@@ -37,6 +37,10 @@ export const BREAKAGES: Readonly<Record<string, Breakage>> = {
   'an upload does not look at the claim': { patch: withoutUploadClaim, aggravate: uploadAndCut },
   'the pace of the network is not asked': { channel: withoutRests, aggravate: upload },
   'an old backlog drains without being asked about': { lanes: withoutConfirmation, aggravate: restForLong },
+  'what is proven not sent is called unconfirmed after three crashes': {
+    lanes: withoutProof,
+    aggravate: killBeforeTheWire,
+  },
   'a step whose answer was lost is taken for one of before': { lanes: withoutSecondLook, aggravate: loseAnswers },
 }
 
@@ -106,6 +110,19 @@ function restForLong(world: SimulatedWorld): void {
     })
   }
   world.referee.outcomesMayBeLost = true
+}
+
+/** Most calls freeze their worker before anything has left, and it dies of that: evidence can show that nothing was sent. */
+function killBeforeTheWire(world: SimulatedWorld): void {
+  const { networkFaults, referee } = world
+  referee.outcomesMayBeLost = true
+  networkFaults.freezes = 0.9
+  for (let atMs = 1_000; atMs < 150_000; atMs += 1_000) {
+    world.schedule.after(atMs, () => {
+      if (networkFaults.freezes === 0) return
+      for (const worker of [...world.workers]) if (worker.machine.isPaused) world.replace(worker, 100, 'dies')
+    })
+  }
 }
 
 function loseAnswers(world: SimulatedWorld): void {
@@ -264,6 +281,16 @@ function inTwoCommits(lanes: Lanes): Lanes {
       const { sequence } = step.close.attempt
       await lanes.record({ ...step, close: null, open: null, drop: { sequence, as, reason: reason ?? '', words } })
       return lanes.record({ ...step, close: null })
+    },
+  })
+}
+
+function withoutProof(lanes: Lanes): Lanes {
+  return overrideLanes(lanes, {
+    async record(step) {
+      const disposition = step.close?.disposition
+      if (!step.close || disposition?.do !== 'settle' || disposition.reason !== 'quarantined') return lanes.record(step)
+      return lanes.record({ ...step, close: { ...step.close, disposition: { ...disposition, as: 'UNCONFIRMED' } } })
     },
   })
 }
