@@ -3,7 +3,7 @@ import type { AccountId, ConnectionId, Instant, MessageId, TokenId, WorkerId } f
 import type { MessageState, MessageType } from '../message/message.ts'
 import type { Role } from '../people/role.ts'
 import type { OwnTimes, RetentionTimes } from '../retention/retention-times.ts'
-import type { TokenEvent } from '../token/token.ts'
+import type { EndedToken, TokenEvent } from '../token/token.ts'
 import type { RetentionState } from './retention.ts'
 
 export interface AccountView {
@@ -215,14 +215,6 @@ export interface RequestStory extends RequestView {
   readonly body: string | null
   /** When its body was deleted, because its time was over. */
   readonly bodyDeletedAt: Instant | null
-}
-
-export interface EndedToken {
-  readonly name: string
-  readonly how: 'deleted' | 'replaced' | 'expired'
-  readonly at: Instant
-  /** Who did it; null where nobody did, or the audit log no longer knows. */
-  readonly by: string | null
 }
 
 /** A null filters nothing. */

@@ -1,6 +1,5 @@
 import { instantText } from '../duration.ts'
 import type { AccountId, ConnectionId, Instant, TokenId } from '../ids.ts'
-import type { EndedToken } from '../ports/administration.ts'
 
 /** Every event a token may carry, with the words people see. */
 export const TOKEN_EVENTS = {
@@ -20,6 +19,15 @@ export interface Token {
   readonly connectionIds: readonly ConnectionId[] | null
   /** CIDR ranges it may be used from; null means from anywhere. */
   readonly sourceRanges: readonly string[] | null
+}
+
+/** Of a token that was valid once, and no more when a request came with it. */
+export interface EndedToken {
+  readonly name: string
+  readonly how: 'deleted' | 'replaced' | 'expired'
+  readonly at: Instant
+  /** Who did it; null where nobody did, or the audit log no longer knows. */
+  readonly by: string | null
 }
 
 /** Why a request was refused whose token had ended, with what to do. The caller is told less. */

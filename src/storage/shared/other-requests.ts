@@ -1,5 +1,6 @@
 import type { Instant } from '../../core/ids.ts'
-import type { EndedToken, RequestError, RequestStory, SummedView } from '../../core/ports/administration.ts'
+import type { RequestError, RequestStory, SummedView } from '../../core/ports/administration.ts'
+import type { EndedToken } from '../../core/token/token.ts'
 import { shownState } from './message-view.ts'
 import { newestFirst, type Stretch } from './newest-first.ts'
 import { toMs } from './request-duration.ts'

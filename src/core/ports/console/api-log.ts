@@ -1,6 +1,7 @@
 import type { AccountId, ConnectionId, Instant, TokenId } from '../../ids.ts'
 import type { MessageState, MessageType } from '../../message/message.ts'
-import type { Actor, ConnectionState, EndedToken, MessageStory, RequestView } from '../administration.ts'
+import type { EndedToken } from '../../token/token.ts'
+import type { Actor, ConnectionState, MessageStory, RequestView } from '../administration.ts'
 import type { Tallies } from './overview.ts'
 
 /** A null filters nothing. */
