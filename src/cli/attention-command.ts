@@ -85,7 +85,7 @@ async function disabledWebhooks(
 
 function toLane(connection: ConnectionView) {
   const reason = connection.reason ?? ''
-  const nextStep = fillNextStep(explainReason(reason).nextStep, connection)
+  const nextStep = fillNextStep(explainReason(reason, null, connection.reasonWords).nextStep, connection)
   return {
     connection: connection.number,
     account: connection.account,
@@ -179,9 +179,10 @@ function messageLine({ id, connection, to, reason, acceptedAt }: MessageView, no
 function laneLine(lane: Lane, now: number): string {
   const { connection, account, waiting, oldestWaitingAt, reason, words, until, nextStep } = lane
   const since = oldestWaitingAt === null ? '' : `, the oldest accepted ${relativeTime(oldestWaitingAt, now)}`
-  const said = words === null ? '' : ` (“${words}”)`
+  const told = explainReason(reason, null, words)
+  const said = told.words === null ? '' : ` (“${told.words}”)`
   const ends = until === null ? '' : ` It goes on ${goesOn({ reason, until }, now)}.`
-  return `${connection} (${account}): ${waiting} waiting${since}. ${explainReason(reason).sentence}${said}${ends} → ${nextStep}`
+  return `${connection} (${account}): ${waiting} waiting${since}. ${told.sentence}${said}${ends} → ${nextStep}`
 }
 
 function tokenLine({ name, account, id, expiresAt }: TokenView, now: number): string {

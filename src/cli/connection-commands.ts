@@ -53,9 +53,10 @@ function row(connection: ConnectionView, now: number): readonly string[] {
 
 function whyStill({ reason, reasonWords, reasonUntil }: ConnectionView, now: number): string {
   if (reason === null) return '–'
-  const words = reasonWords ? ` (“${reasonWords}”)` : ''
+  const { sentence, words: said } = explainReason(reason, null, reasonWords)
+  const words = said ? ` (“${said}”)` : ''
   const until = reasonUntil === null ? '' : ` Goes on ${goesOn({ reason, until: reasonUntil }, now)}.`
-  return `${explainReason(reason).sentence}${words}${until}`
+  return `${sentence}${words}${until}`
 }
 
 function addPause(group: NuncioCommand, cli: Cli): void {

@@ -32,7 +32,8 @@ function standing(story: MessageStory, now: number): readonly string[] {
   if (story.reportsMissing) lines.push(story.reportsMissing.cause)
   // For the head the lane's reason is its own and has been said.
   if (laneWait && laneWait.reason !== message.reason) {
-    lines.push(`The lane stands still: ${explainReason(laneWait.reason).sentence}${quoted(laneWait.words)}`)
+    const { sentence, words } = explainReason(laneWait.reason, null, laneWait.words)
+    lines.push(`The lane stands still: ${printable(sentence)}${quoted(words)}`)
   }
   if (laneWait?.until)
     lines.push(`Goes on: ${goesOn({ ...laneWait, until: laneWait.until }, now)}, at ${plainTime(laneWait.until)}`)
@@ -44,7 +45,8 @@ function standing(story: MessageStory, now: number): readonly string[] {
 
 function nextStep({ message, laneWait, reportsMissing }: MessageStory, ofMessage: string): string {
   if (reportsMissing) return reportsMissing.nextStep
-  const words = laneWait && laneWait.reason !== message.reason ? explainReason(laneWait.reason).nextStep : ofMessage
+  const ofLane = laneWait && laneWait.reason !== message.reason ? laneWait : null
+  const words = ofLane ? explainReason(ofLane.reason, null, ofLane.words).nextStep : ofMessage
   return fillNextStep(words, { number: message.connection, recipient: message.to, messageId: message.id })
 }
 

@@ -2,15 +2,18 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
 import { ENGINES, type EngineName, NOON } from '../../test/support/administration-world/open-administration-world.ts'
 import { CliWorld } from '../../test/support/administration-world/run-cli.ts'
-import type { ConnectionId } from '../core/ids.ts'
+import type { AccountId, ConnectionId } from '../core/ids.ts'
+import { createLaneViews } from '../storage/shared/lane-views/lane-views.ts'
 
 let world: CliWorld
+let account: AccountId
 let connectionId: ConnectionId
 
 async function open(engine: EngineName) {
   world = new CliWorld()
   const close = await world.open(engine)
-  connectionId = await world.connection(await world.account())
+  account = await world.account()
+  connectionId = await world.connection(account)
   return close
 }
 
@@ -177,15 +180,27 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
     assert.match(stdout, /Expires: in 1 day/)
   })
 
-  it('says of a wait for media that its end is the latest, not the next try', async () => {
-    const { id } = await world.accept({ connectionId, type: 'image' })
-    await world.lane(connectionId, { reason: 'media_pending', words: 'status 503', until: NOON + 900_000 })
+  it('G10: says of a wait for media why the last download failed and when the next one comes', async () => {
+    const { id, sequence } = await world.accept({ connectionId, type: 'image' })
+    await world.lane(connectionId, { reason: 'media_pending', until: NOON + 900_000 })
+    const fresh = (await world.cli('message', 'explain', id)).stdout
+    const failed =
+      "update media set tries = 1, code = 'media_status', words = ?, next_try_at = ? where message_sequence = ?"
+    await world.run(failed, 'files.test answered 503 (service unavailable).', NOON + 30_000, sequence)
 
     const { stdout } = await world.cli('message', 'explain', id)
-    const list = await world.cli('connection', 'list')
+    const list = (await world.cli('connection', 'list')).stdout
+    const lanes = (await world.cli('attention')).stdout
+    const seen = await createLaneViews(world.store).readLane({ accountId: account, id: connectionId })
 
-    assert.match(stdout, /Goes on: in 15 minutes at the latest, at /)
-    assert.match(list.stdout, /Goes on in 15 minutes at the latest\./)
+    const words = 'files.test answered 503 (service unavailable). It is tried again: try 2 of 4.'
+    assert.match(fresh, /\nWhy: Its media has not been fetched yet\.\n/)
+    assert.doesNotMatch(fresh, /Goes on:/)
+    assert.ok(stdout.includes(`\nWhy: ${words}\n`), stdout)
+    assert.match(stdout, /\nGoes on: in 30 seconds at the earliest, at /)
+    for (const told of [list, lanes]) assert.ok(told.includes(words), told)
+    assert.match(list, /Goes on in 30 seconds at the earliest\./)
+    assert.deepEqual(seen.standsStill, { reason: 'media_pending', words, until: NOON + 30_000, canBeEnded: false })
   })
 
   it('tells a repeat of the channel from one of a person, and a network’s time from ours', async () => {

@@ -4,6 +4,8 @@ import { WHATSAPP_CLOUD_REASONS } from './reasons/whatsapp-cloud.ts'
 /** Of reasons whose words are Nuncio's own and tell the cause: what to do about each. Found by the words. */
 const STEPS: Readonly<Record<string, NonNullable<(typeof MEDIA_REASONS)['media_status']['steps']>>> = {
   ...Object.fromEntries(Object.entries(MEDIA_REASONS).map(([code, { steps = [] }]) => [code, steps])),
+  // The words are the last download's.
+  media_pending: [],
   service_stopped: [
     [/ still holds the data, /, 'Restart that process.'],
     [/^No process /, 'Start it: npm start. If its process is still there, restart that one.'],

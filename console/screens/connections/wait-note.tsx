@@ -1,7 +1,7 @@
 import { Alert, Box, Button, Group, Text } from '@mantine/core'
 import { CircleCheck } from 'lucide-react'
 import type { ConnectionView } from '../../../src/contract/console/connections.ts'
-import { endsAtLatest } from '../../../src/contract/console/waits.ts'
+import { endNote } from '../../../src/contract/console/waits.ts'
 import { useAct } from '../../api/queries.ts'
 import { useAccount } from '../../parts/account.tsx'
 import { ReasonNote } from '../../parts/reason-note.tsx'
@@ -53,7 +53,7 @@ function WhyItWaits({ id, wait }: { readonly id: string; readonly wait: Wait }) 
           {until === null ? null : (
             <Text size="sm" component="div">
               It goes on by itself: <TimeAgo at={until} />
-              {endsAtLatest(code) ? ' at the latest' : null}
+              {endNote(code)}
             </Text>
           )}
           {canBeEnded && can('developer') ? (

@@ -57,8 +57,9 @@ function columnsOf(account: string, search: LogSearch): readonly Column<LogEntry
   ]
 }
 
-function Http({ entry: { status, code, name } }: { readonly entry: LogEntry }) {
-  if (status === null) return <Text size="sm">By hand</Text>
+function Http({ entry: { status, code, name, madeBy } }: { readonly entry: LogEntry }) {
+  if (status === null)
+    return <Text size="sm">{madeBy === null ? '–' : `By ${madeBy === 'cli' ? 'the command line' : madeBy}`}</Text>
   return (
     <>
       <HttpBadge status={status} />

@@ -5,7 +5,7 @@ import { useNavigate, useParams } from '@tanstack/react-router'
 import { ArrowLeft, ArrowRight, EyeOff } from 'lucide-react'
 import { useEffect } from 'react'
 import type { LogDetail } from '../../../src/contract/console/log.ts'
-import { endsAtLatest } from '../../../src/contract/console/waits.ts'
+import { endNote } from '../../../src/contract/console/waits.ts'
 import { call } from '../../api/call.ts'
 import { useAsk } from '../../api/queries.ts'
 import { useAccount } from '../../parts/account.tsx'
@@ -218,7 +218,7 @@ function Reasons({ detail: { entry, message } }: { readonly detail: LogDetail })
           {lane.until === null ? null : (
             <Text size="sm">
               Goes on <TimeAgo at={lane.until} />
-              {endsAtLatest(lane.code) ? ' at the latest' : null}
+              {endNote(lane.code)}
             </Text>
           )}
         </ReasonNote>

@@ -15,14 +15,24 @@ interface MediaViewProps {
   readonly connection: string
 }
 
+/** Whether the file is still on this machine, and this browser can show it. */
+type Copy = 'playable' | 'unplayable' | 'lost'
+
 /** A picture or a player for what the server serves as one; a card for all else, and where no copy is left. */
 export function MediaView({ delivery, media, connection }: MediaViewProps) {
   const { id: account } = useAccount()
-  const [isLost, setLost] = useState(!media.isCopied)
+  const [copy, setCopy] = useState<Copy>(media.isCopied ? 'playable' : 'lost')
   const source = addressOf('readSandboxMedia', { params: { account, connection, message: delivery.messageId } })
   const kind = kindOf(delivery.type, media.mime)
-  if (isLost || kind === null) return <FileCard delivery={delivery} media={media} source={isLost ? null : source} />
-  const shared = { src: source, onError: () => setLost(true), className: classes[kind] ?? '' }
+  if (copy !== 'playable' || kind === null)
+    return <FileCard delivery={delivery} media={media} source={source} copy={copy} />
+  // The browser says no more than that it failed: whether the file is there, the server knows.
+  const onError = () =>
+    void fetch(source, { headers: { range: 'bytes=0-0' } }).then(
+      ({ ok }) => setCopy(ok ? 'unplayable' : 'lost'),
+      () => setCopy('unplayable'),
+    )
+  const shared = { src: source, onError, className: classes[kind] ?? '' }
   if (kind === 'picture') return <img {...shared} alt={media.caption ?? media.name} loading="lazy" />
   // What strangers sent has no captions of ours; its name says what it is.
   if (kind === 'film') {
@@ -44,7 +54,8 @@ function FileCard({
   delivery,
   media,
   source,
-}: Omit<MediaViewProps, 'connection'> & { readonly source: string | null }) {
+  copy,
+}: Omit<MediaViewProps, 'connection'> & { readonly source: string; readonly copy: Copy }) {
   const Icon = ICONS[delivery.type] ?? File
   const facts = [
     typeWord(delivery.type),
@@ -61,7 +72,12 @@ function FileCard({
         <Text size="xs" c="dimmed">
           {facts.join(' · ')}
         </Text>
-        {source === null ? (
+        {copy === 'unplayable' ? (
+          <Text size="xs" c="dimmed">
+            This browser cannot play it.
+          </Text>
+        ) : null}
+        {copy === 'lost' ? (
           <Text size="xs" c="dimmed">
             No copy of it is left on this machine. Its size and checksum are under Details.
           </Text>

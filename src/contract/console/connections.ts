@@ -13,7 +13,8 @@ export type BoundedCount = z.output<typeof boundedCount>
 export const laneWait = z.object({
   /** A code of docs/reasons.md. */
   code: plain,
-  sentence: plain,
+  /** May be what a server said. */
+  sentence: maskedWords,
   nextStep: plain,
   /** The network's own words. */
   words: maskedWords.nullable(),

@@ -85,6 +85,8 @@ export const logEntry = z.object({
   code: plain.nullable(),
   name: plain.nullable(),
   outcome: z.enum(['accepted', 'repeated', 'refused', 'copied']),
+  /** Who made this message of another: a person, `cli`, or Nuncio by itself. Null of what came with a request. */
+  madeBy: plain.nullable(),
   /** What the caller was told, where it was refused. */
   errors: z.array(logError),
   messageId: plain.nullable(),
@@ -171,7 +173,7 @@ export const logDetail = z.object({
         .nullable(),
       /** Why its whole lane stands still; null while it moves. */
       lane: z
-        .object({ code: plain, meaning: plain, nextStep: plain, words: maskedWords.nullable() })
+        .object({ code: plain, meaning: maskedWords, nextStep: plain, words: maskedWords.nullable() })
         .extend({ until: instant.nullable() })
         .nullable(),
       /** The network has reported nothing since it took this message; null: no report is missing. */

@@ -48,8 +48,8 @@ const overview = z.object({
       oldestAt: instant.nullable(),
       /** Why it stands still: a code of core/reasons.ts; null while it moves. */
       reason: plain.nullable(),
-      /** What that means, and what to do. */
-      meaning: plain.nullable(),
+      /** What that means, which may be what a server said, and what to do. */
+      meaning: maskedWords.nullable(),
       whatToDo: plain.nullable(),
       /** The network's own words. */
       words: maskedWords.nullable(),

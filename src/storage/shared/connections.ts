@@ -9,7 +9,7 @@ import type {
   NetworkLink,
 } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
-import { LANE_FACTS } from './lane-facts.ts'
+import { headMediaOf, LANE_FACTS } from './lane-facts.ts'
 import { type Moment, momentOf, whyStandsStill } from './lane-reason.ts'
 import { newConnectionId } from './new-id.ts'
 import {
@@ -22,7 +22,6 @@ import {
   touchLane,
   writeAudit,
 } from './store.ts'
-import type { Tables } from './tables.ts'
 import { announceConnection } from './webhooks/announce-connection.ts'
 
 export type WantedConnection = Parameters<Administration['addConnection']>[0]
@@ -269,12 +268,9 @@ export function selectConnections({ tables, engine }: Reading) {
       sql<Instant | null>`(select q.accepted_at from ${engine.unfinishedOfC} order by e.sequence limit 1)`.as(
         'oldest_waiting_at',
       ),
-      sql<MediaState | null>`(select (select x.state from media x where x.message_sequence = e.sequence)
-        from ${engine.unfinishedOfC} order by e.sequence limit 1)`.as('head_media'),
+      ...headMediaOf(engine.unfinishedOfC),
     ])
 }
-
-type MediaState = Tables['media']['state']
 
 type ConnectionRow = Awaited<ReturnType<ReturnType<typeof selectConnections>['execute']>>[number]
 

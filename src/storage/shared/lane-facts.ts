@@ -1,11 +1,13 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
+import { MOST_DOWNLOADS } from '../../core/dispatch/media-stage.ts'
 import type { Instant } from '../../core/ids.ts'
+import type { Tables } from './tables.ts'
 
 /** Whether a row of `worker` is of one that dispatches: others move no lane, however alive they are. */
 export const DISPATCHES = sql<boolean>`(roles is null or ',' || roles || ',' like '%,dispatch,%')`
 
 /**
- * What a query selects so that `explainLane` can tell why a lane stands still; `head_media` comes beside it. Tables:
+ * What a query selects so that `explainLane` can tell why a lane stands still; the facts of its media come beside it. Tables:
  * connection `c`, lane `l`, its open attempt `o`, the lane's owner `w`.
  */
 export const LANE_FACTS = [
@@ -21,3 +23,22 @@ export const LANE_FACTS = [
   sql<string | null>`(select reason from hold)`.as('held'),
   sql<Instant | null>`(select max(heartbeat_until) from worker where ${DISPATCHES})`.as('workers_until'),
 ] as const
+
+const MEDIA = sql<Tables['media']['state'] | null>`x.state`
+const NEXT_TRY = sql<Instant | null>`case when x.state = 'pending' and x.tries > 0 then x.next_try_at end`
+const LAST_TRY = sql<string | null>`case when x.state = 'pending' and x.tries > 0
+  then x.words || ' It is tried again: try ' || (x.tries + 1) || ' of ' || ${sql.lit(MOST_DOWNLOADS)} || '.' end`
+
+/** The same of the attachment of the lane's head. Table: its media `x`. */
+export const HEAD_MEDIA = [MEDIA.as('head_media'), NEXT_TRY.as('head_try_at'), LAST_TRY.as('head_words')] as const
+
+/** The same, where `waiting` is what waits in the lane, with its sequence in `e`. */
+export function headMediaOf(waiting: RawBuilder<unknown>) {
+  const ofHead = <Value>(fact: RawBuilder<Value>) => sql<Value>`(select
+    (select ${fact} from media x where x.message_sequence = e.sequence) from ${waiting} order by e.sequence limit 1)`
+  return [
+    ofHead(MEDIA).as('head_media'),
+    ofHead(NEXT_TRY).as('head_try_at'),
+    ofHead(LAST_TRY).as('head_words'),
+  ] as const
+}

@@ -25,6 +25,9 @@ export interface LaneFacts {
   readonly open_words: string | null
   /** Of the head message; null for text. */
   readonly head_media: 'pending' | 'ready' | 'failed' | 'forgotten' | null
+  /** Why its last download failed, and when it is tried again; null while none has. */
+  readonly head_words: string | null
+  readonly head_try_at: Instant | null
 }
 
 export interface LaneReason {
@@ -63,10 +66,16 @@ export function explainLane(lane: LaneFacts, moment: Moment): LaneReason {
   if (lane.connection_state === 'paused') return plain('paused')
   const hold = held(lane)
   if (hold) return hold
-  if (lane.wait_reason !== null && (lane.wait_until === null || lane.wait_until > now)) {
+  // The wait for a file is told by the download: the lane would wait for longer than that tries.
+  const waits = lane.wait_reason !== 'media_pending' && (lane.wait_until === null || lane.wait_until > now)
+  if (lane.wait_reason !== null && waits) {
     return { reason: lane.wait_reason, words: lane.wait_words, until: lane.wait_until }
   }
-  return withoutWorker(lane, moment) ?? plain(lane.head_media === 'pending' ? 'media_pending' : 'due')
+  return withoutWorker(lane, moment) ?? (lane.head_media === 'pending' ? download(lane, now) : plain('due'))
+}
+
+function download({ head_words: words, head_try_at: tryAt }: LaneFacts, now: Instant): LaneReason {
+  return { reason: 'media_pending', words, until: tryAt !== null && tryAt > now ? tryAt : null }
 }
 
 /** The same for what stands behind the head: even while that is being sent, nothing may be going to follow it. */

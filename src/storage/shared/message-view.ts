@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { MessageState } from '../../core/message/message.ts'
 import type { MessageView } from '../../core/ports/administration.ts'
-import { LANE_FACTS } from './lane-facts.ts'
+import { HEAD_MEDIA, LANE_FACTS } from './lane-facts.ts'
 import { findHeads } from './lane-order.ts'
 import { explainLane, type LaneFacts, type Moment } from './lane-reason.ts'
 import type { Reader, Reading } from './store.ts'
@@ -80,7 +80,7 @@ export function selectMessages(tables: Reader, rows = selectRows(tables)) {
       ...LANE_FACTS,
       'o.number as open_number',
       'o.started_at as open_started_at',
-      'x.state as head_media',
+      ...HEAD_MEDIA,
     ])
 }
 

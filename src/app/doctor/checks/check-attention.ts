@@ -32,8 +32,8 @@ export function judgeAttention({ hold, unconfirmed, standing, tokens }: Attentio
       ),
     )
   const waiting = standing.reduce((sum, lane) => sum + lane.waiting, 0)
-  for (const { number, reason, waiting: own } of standing.slice(0, NAMED)) {
-    const { sentence, nextStep } = explainReason(reason ?? '')
+  for (const { number, reason, reasonWords, waiting: own } of standing.slice(0, NAMED)) {
+    const { sentence, nextStep } = explainReason(reason ?? '', null, reasonWords)
     found.push(
       warning(
         `The lane of ${number} stands still with ${own} waiting: ${sentence}`,

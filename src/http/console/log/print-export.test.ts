@@ -76,6 +76,7 @@ const ENTRY: LogEntry = {
   code: 'HC-2',
   name: 'bad_request_400',
   outcome: 'refused',
+  madeBy: null,
   errors: [{ field: 'to', code: 'number_malformed', message: '=bad, “very”' }],
   messageId: null,
   state: null,

@@ -1,5 +1,6 @@
 import type { LogEntry } from '../../../contract/console/log.ts'
 import { REPLIES } from '../../../contract/replies.ts'
+import { CHANNEL_ACTOR } from '../../../core/message/timeline.ts'
 import type { LogEntryView } from '../../../core/ports/console/api-log.ts'
 import { explainReason } from '../../../core/reasons.ts'
 
@@ -14,6 +15,7 @@ export function tellEntry(entry: LogEntryView): LogEntry {
     code: entry.code,
     name: entry.code === null ? null : nameOf(entry.code),
     outcome: entry.outcome,
+    madeBy: entry.madeBy === CHANNEL_ACTOR ? 'Nuncio' : entry.madeBy,
     errors: [...entry.errors],
     messageId: entry.messageId,
     state: entry.state,

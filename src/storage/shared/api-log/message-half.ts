@@ -204,6 +204,9 @@ function withNeighbours(
       'm.user_agent',
       'm.took_us',
       commitUsOfM(stretch).as('commit_us'),
+      sql<string | null>`case when m.request_id is null then (
+        select c.facts from timeline c where c.message_sequence = m.sequence and c.kind = 'sent-again'
+          order by c.position limit 1) end`.as('copy_facts'),
       't.id as token_id',
       't.name as token_name',
       't.prefix as token_prefix',
@@ -240,6 +243,7 @@ function toEntry(row: MessageEntryRow): FoundEntry {
     receivedAt: row.accepted_at - Math.round(toMs(row.took_us ?? 0)),
     ...answer,
     outcome: row.request_id === null ? 'copied' : 'accepted',
+    madeBy: row.copy_facts === null ? null : ((JSON.parse(row.copy_facts) as { by?: string }).by ?? null),
     errors: [],
     messageId: row.id,
     state: shownState(row),

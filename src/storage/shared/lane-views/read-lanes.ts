@@ -6,10 +6,9 @@ import type { BoundedCount, LaneOverview, LaneViews, OfConnection } from '../../
 import { Refusal } from '../../../core/refusals.ts'
 import { toLink } from '../connections.ts'
 import type { Standing } from '../engine.ts'
-import { LANE_FACTS } from '../lane-facts.ts'
-import { type Moment, momentOf, whyStandsStill } from '../lane-reason.ts'
+import { HEAD_MEDIA, LANE_FACTS } from '../lane-facts.ts'
+import { type LaneFacts, type Moment, momentOf, whyStandsStill } from '../lane-reason.ts'
 import { type Reader, type Reading, type Store, snapshot } from '../store.ts'
-import type { Tables } from '../tables.ts'
 import { mayBeEnded } from './endable-waits.ts'
 import { measurePaces, NO_PACE } from './measure-pace.ts'
 
@@ -84,17 +83,17 @@ function selectLanes(tables: Reader, accountId: AccountId) {
 }
 
 type LaneRow = Awaited<ReturnType<ReturnType<typeof selectLanes>['execute']>>[number]
-type MediaState = Tables['media']['state']
 
-interface Head {
-  readonly acceptedAt: Instant
-  readonly media: MediaState | null
+interface Head extends Pick<LaneFacts, 'head_media' | 'head_try_at' | 'head_words'> {
+  readonly accepted_at: Instant
 }
+
+const NO_MEDIA = { head_media: null, head_try_at: null, head_words: null }
 
 async function toOverviews(
   reading: Reading,
   rows: readonly LaneRow[],
-  { now, trouble, counted, rowsBack }: Effort & Moment,
+  { counted, rowsBack, ...moment }: Effort & Moment,
 ): Promise<LaneOverview[]> {
   const [first] = rows
   if (!first) return []
@@ -106,11 +105,11 @@ async function toOverviews(
     lanes: ids,
     headOf: (id: ConnectionId) => standings.get(id)?.head ?? null,
   }
-  const paces = await measurePaces(reading, wanted, { now, rowsBack })
+  const paces = await measurePaces(reading, wanted, { now: moment.now, rowsBack })
   return rows.map((row) => {
     const standing = standings.get(row.id) ?? { waiting: 0, head: null }
     const head = heads.get(standing.head ?? -1)
-    const still = whyStandsStill({ ...row, head_media: head?.media ?? null }, standing.waiting, { now, trouble })
+    const still = whyStandsStill({ ...row, ...(head ?? NO_MEDIA) }, standing.waiting, moment)
     return {
       id: row.id,
       number: row.number,
@@ -121,7 +120,7 @@ async function toOverviews(
       link: toLink(row),
       createdAt: row.created_at,
       waiting: bounded(standing.waiting, counted),
-      oldestWaitingAt: head?.acceptedAt ?? null,
+      oldestWaitingAt: head?.accepted_at ?? null,
       pace: paces.get(row.id) ?? NO_PACE,
       standsStill: still && { ...still, canBeEnded: row.connection_state === 'active' && mayBeEnded(still.reason) },
     }
@@ -139,7 +138,7 @@ async function readHeads(tables: Reader, standings: readonly Standing[]): Promis
     .selectFrom('message as m')
     .leftJoin('media as x', 'x.message_sequence', 'm.sequence')
     .where('m.sequence', 'in', sequences)
-    .select(['m.sequence', 'm.accepted_at', 'x.state as media'])
+    .select(['m.sequence', 'm.accepted_at', ...HEAD_MEDIA])
     .execute()
-  return new Map(rows.map((row) => [row.sequence, { acceptedAt: row.accepted_at, media: row.media }]))
+  return new Map(rows.map(({ sequence, ...head }) => [sequence, head]))
 }

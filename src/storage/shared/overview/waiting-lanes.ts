@@ -2,10 +2,9 @@ import { sql } from 'kysely'
 import type { AccountId, Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { OverviewView, WaitingLane } from '../../../core/ports/console/overview.ts'
-import { LANE_FACTS } from '../lane-facts.ts'
+import { headMediaOf, LANE_FACTS } from '../lane-facts.ts'
 import { momentOf, whyStandsStill } from '../lane-reason.ts'
 import type { Store } from '../store.ts'
-import type { Tables } from '../tables.ts'
 import { ALL_CONNECTIONS } from './hour-tally.ts'
 
 const SHOWN = 8
@@ -97,8 +96,7 @@ function selectLanes({ database, engine }: Store, accountId: AccountId) {
       sql<Sequence | null>`(select e.sequence from ${engine.overview.enteredOfC} order by e.sequence limit 1)`.as(
         'entered_head',
       ),
-      sql<Tables['media']['state'] | null>`(select (select x.state from media x where x.message_sequence = e.sequence)
-        from ${engine.overview.enteredOfC} order by e.sequence limit 1)`.as('head_media'),
+      ...headMediaOf(engine.overview.enteredOfC),
     ])
 }
 
