@@ -1,4 +1,5 @@
 import { fillNextStep } from '../core/fill-next-step.ts'
+import { explainDealtWith } from '../core/message/dealt-with.ts'
 import { repeatText } from '../core/message/timeline.ts'
 import type { MessageStory, TimelineEntry } from '../core/ports/administration.ts'
 import { explainReason } from '../core/reasons.ts'
@@ -38,7 +39,9 @@ function standing(story: MessageStory, now: number): readonly string[] {
   if (laneWait?.until)
     lines.push(`Goes on: ${goesOn({ ...laneWait, until: laneWait.until }, now)}, at ${plainTime(laneWait.until)}`)
   if (expiresAt !== null) lines.push(`Expires: ${relativeTime(expiresAt, now)}, at ${plainTime(expiresAt)}`)
-  const next = nextStep(story, why?.nextStep ?? '')
+  const dealtWith = explainDealtWith(story)
+  if (dealtWith?.done) lines.push(`What was done: ${printable(dealtWith.done)}`)
+  const next = dealtWith?.nextStep ?? nextStep(story, why?.nextStep ?? '')
   if (next !== '') lines.push(`What to do: ${next}`)
   return lines
 }

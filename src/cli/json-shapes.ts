@@ -1,6 +1,7 @@
 import type { Finding } from '../app/doctor/finding.ts'
 import type { InboxEntry } from '../app/open-administration.ts'
 import { fillNextStep } from '../core/fill-next-step.ts'
+import { explainDealtWith } from '../core/message/dealt-with.ts'
 import { TIMELINE_KINDS } from '../core/message/timeline.ts'
 import type {
   AccountView,
@@ -93,7 +94,13 @@ export function inboxJson(entry: InboxEntry) {
   return { messageId, connection, to, type, text, caption, name, sizeBytes, sha256, deliveredAt: isoTime(deliveredAt) }
 }
 
-function nextStepOf({ message: { reason, connection, to, id, state }, reasonWords }: MessageStory): string | null {
+function nextStepOf(story: MessageStory): string | null {
+  const {
+    message: { reason, connection, to, id, state },
+    reasonWords,
+  } = story
+  const dealtWith = explainDealtWith(story)
+  if (dealtWith) return dealtWith.nextStep
   if (reason === null) return null
   const { nextStep } = explainReason(reason, state, reasonWords)
   return fillNextStep(nextStep, { number: connection, recipient: to, messageId: id })

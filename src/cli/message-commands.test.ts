@@ -180,6 +180,33 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
     assert.match(stdout, /Expires: in 1 day/)
   })
 
+  it('G10: says after a removal what to do, and after a retry what was done and nothing that would double it', async () => {
+    const { id } = await world.accept({ connectionId })
+    const told = async () => (await world.cli('message', 'explain', id)).stdout
+    await world.cli('connection', 'remove', '15550001000', '--cancel-waiting')
+    const removed = await told()
+    await world.cli('connection', 'add', '15550001000', '--channel', 'sandbox')
+    const added = await told()
+    const copy = await world.json<{ id: string }>('message', 'retry', id)
+    const retried = await told()
+    const { nextStep } = await world.json('message', 'explain', id)
+    const again = await world.cli('message', 'retry', id)
+
+    assert.match(
+      removed,
+      /\nWhat to do: Its number 15550001000 was removed\. Add it again; then the message can be retried\.\n/,
+    )
+    assert.match(added, /\nWhat to do: Retry it if it is still wanted\.\n/)
+    assert.match(
+      retried,
+      /\nWhat was done: The command line sent it again\. That message waits to be sent\.\nWhat to do: You need not do anything here\.\n/,
+    )
+    assert.ok(retried.includes(`\nIt was sent again as the message ${copy.id}.\n`), retried)
+    assert.doesNotMatch(retried, /[Rr]etry/)
+    assert.equal(nextStep, 'You need not do anything here.')
+    assert.match(again.stderr, new RegExp(`sent again already, as ${copy.id}`))
+  })
+
   it('G10: says of a wait for media why the last download failed and when the next one comes', async () => {
     const { id, sequence } = await world.accept({ connectionId, type: 'image' })
     await world.lane(connectionId, { reason: 'media_pending', until: NOON + 900_000 })

@@ -2,7 +2,7 @@ import { Alert, Button, Group, Skeleton, Stack, Tabs, Text, Title } from '@manti
 import { useHotkeys } from '@mantine/hooks'
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
-import { ArrowLeft, ArrowRight, EyeOff } from 'lucide-react'
+import { ArrowLeft, ArrowRight, EyeOff, Info } from 'lucide-react'
 import { useEffect } from 'react'
 import type { LogDetail } from '../../../src/contract/console/log.ts'
 import { endNote } from '../../../src/contract/console/waits.ts'
@@ -186,6 +186,15 @@ function Reasons({ detail: { entry, message } }: { readonly detail: LogDetail })
           meaning={entry.summed ? words : `${field ?? 'The whole request'}: ${words}`}
         />
       ))}
+      {message?.done ? (
+        <Alert color="gray" variant="light" icon={<Info aria-hidden />} title={message.done}>
+          {message.resentAs === null ? null : (
+            <TextLink to="/a/$account/developer/logs/$id" params={{ account, id: message.resentAs }} size="sm">
+              Open that message
+            </TextLink>
+          )}
+        </Alert>
+      ) : null}
       {reason ? (
         <ReasonNote
           code={reason.code}

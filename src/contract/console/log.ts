@@ -87,6 +87,8 @@ export const logEntry = z.object({
   outcome: z.enum(['accepted', 'repeated', 'refused', 'copied']),
   /** Who made this message of another: a person, `cli`, or Nuncio by itself. Null of what came with a request. */
   madeBy: plain.nullable(),
+  /** Who sent this message again: a person, `cli`, or Nuncio by itself, as a template. Null: nobody. */
+  resentBy: plain.nullable(),
   /** What the caller was told, where it was refused. */
   errors: z.array(logError),
   messageId: plain.nullable(),
@@ -171,6 +173,8 @@ export const logDetail = z.object({
       reason: z
         .object({ code: plain, meaning: maskedWords, nextStep: plain, words: maskedWords.nullable() })
         .nullable(),
+      /** What was done about it since, such as that it was sent again; null: nothing. */
+      done: maskedWords.nullable(),
       /** Why its whole lane stands still; null while it moves. */
       lane: z
         .object({ code: plain, meaning: maskedWords, nextStep: plain, words: maskedWords.nullable() })

@@ -116,6 +116,16 @@ export interface MessageStory {
   /** It still waits, and the message that it repeats has been taken after all: sent, it comes twice. */
   readonly repeatsWhatLeft: boolean
   readonly resentAs: MessageId | null
+  /** The message that it was sent again as, and who did that; null when it was not. */
+  readonly resent: {
+    readonly id: MessageId
+    readonly state: MessageState
+    readonly reason: string | null
+    readonly words: string | null
+    readonly by: string | null
+  } | null
+  /** Its connection was removed, and its number was added again: there it can be sent again. */
+  readonly hasSuccessor: boolean
   readonly timeline: readonly TimelineEntry[]
 }
 

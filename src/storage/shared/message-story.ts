@@ -1,7 +1,7 @@
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../core/connection/lane-policy.ts'
 import type { Instant, MessageId } from '../../core/ids.ts'
 import type { MessageState } from '../../core/message/message.ts'
-import type { MessageStory } from '../../core/ports/administration.ts'
+import type { MessageStory, TimelineEntry } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
 import type { AlarmFacts } from '../../core/watchdog/alarm.ts'
 import type { AlarmKind } from '../../core/watchdog/alarm-kinds.ts'
@@ -10,6 +10,7 @@ import { findHeads, selectUnfinished } from './lane-order.ts'
 import { explainBehind, explainLane, type LaneReason, momentOf } from './lane-reason.ts'
 import { type MessageDetails, selectDetails } from './message-details.ts'
 import { type MessageRow, selectMessages, toMessageView } from './message-view.ts'
+import { findSuccessor } from './send-again.ts'
 import { type Reader, type Reading, type Store, snapshot } from './store.ts'
 import { readTimeline } from './timeline.ts'
 
@@ -28,6 +29,8 @@ export async function explainMessage(store: Store, id: MessageId): Promise<Messa
     const head = isWaiting ? await findHead({ tables, engine: store.engine }, row) : null
     const isHead = head?.sequence === row.sequence
     const repeated = await findRepeated(tables, row.resend_of)
+    const timeline = await readTimeline({ tables, engine: store.engine }, row)
+    const resent = await findResent(tables, row.resent_as, timeline)
     const lane = head && standing(isHead ? explainLane(head, moment) : explainBehind(head, moment))
     return {
       message: toMessageView(row, isHead, moment),
@@ -42,8 +45,10 @@ export async function explainMessage(store: Store, id: MessageId): Promise<Messa
       bodyDeletedAt: row.body_deleted_at,
       resendOf: repeated?.id ?? null,
       repeatsWhatLeft: isWaiting && HAS_LEFT.has(repeated?.state ?? ''),
-      resentAs: await idOf(tables, row.resent_as),
-      timeline: await readTimeline({ tables, engine: store.engine }, row),
+      resentAs: resent?.id ?? null,
+      resent,
+      hasSuccessor: row.connection_state === 'removed' && (await findSuccessor(tables, row)) !== null,
+      timeline,
     }
   })
 }
@@ -103,8 +108,14 @@ async function findRepeated(tables: Reader, sequence: number | null) {
   return (await rows.executeTakeFirst()) ?? null
 }
 
-async function idOf(tables: Reader, sequence: number | null): Promise<MessageId | null> {
+async function findResent(
+  tables: Reader,
+  sequence: number | null,
+  timeline: readonly TimelineEntry[],
+): Promise<MessageStory['resent']> {
   if (sequence === null) return null
-  const row = await tables.selectFrom('message').select('id').where('sequence', '=', sequence).executeTakeFirst()
-  return row?.id ?? null
+  const rows = tables.selectFrom('message').select(['id', 'state', 'reason', 'words']).where('sequence', '=', sequence)
+  const row = await rows.executeTakeFirst()
+  const by = timeline.find(({ kind, facts }) => kind === 'sent-again' && 'newMessage' in facts)?.facts['by']
+  return row ? { ...row, by: typeof by === 'string' ? by : null } : null
 }

@@ -6,7 +6,7 @@ import { Refusal } from '../../core/refusals.ts'
 import type { MessageRow } from './message-view.ts'
 import { newMessageId } from './new-id.ts'
 import { refuseBlocked } from './recipients/block-lists.ts'
-import { addMoment, type Change, touchLane } from './store.ts'
+import { addMoment, type Change, type Reader, touchLane } from './store.ts'
 import type { Tables } from './tables.ts'
 
 /** Puts a copy of a message at the end of its line, and links the two. Returns the id of the copy. */
@@ -79,18 +79,27 @@ function copyOf(stored: Selectable<Tables['message']>) {
 /** The message's own connection, or the one that took its number over after it had been removed. */
 async function livingConnection({ tables }: Change, old: MessageRow): Promise<ConnectionId> {
   if (old.connection_state !== 'removed') return old.connection_id
-  const successor = await tables
-    .selectFrom('connection')
-    .select('id')
-    .where('account_id', '=', old.account_id)
-    .where('number', '=', old.number)
-    .where('state', '<>', 'removed')
-    .executeTakeFirst()
-  if (successor) return successor.id
+  const successor = await findSuccessor(tables, old)
+  if (successor) return successor
   throw new Refusal(
     'connection_unknown',
     `The connection ${old.number} was removed. Add the number again, then the message can be sent again.`,
   )
+}
+
+/** The living connection of the number. */
+export async function findSuccessor(
+  tables: Reader,
+  { account_id, number }: Pick<MessageRow, 'account_id' | 'number'>,
+): Promise<ConnectionId | null> {
+  const successor = await tables
+    .selectFrom('connection')
+    .select('id')
+    .where('account_id', '=', account_id)
+    .where('number', '=', number)
+    .where('state', '<>', 'removed')
+    .executeTakeFirst()
+  return successor?.id ?? null
 }
 
 async function copyMedia(

@@ -64,6 +64,8 @@ export interface LogEntryView
   readonly outcome: 'accepted' | 'repeated' | 'refused' | 'copied'
   /** Who made this message of another, without a request: a person, the CLI or a channel. Null of all others. */
   readonly madeBy: string | null
+  /** Who sent this message again; null when it was not. */
+  readonly resentBy: string | null
   readonly token: { readonly id: TokenId; readonly name: string; readonly prefix: string } | null
   readonly connectionId: ConnectionId | null
   /** Why the message ended as it did. */

@@ -77,6 +77,7 @@ const ENTRY: LogEntry = {
   name: 'bad_request_400',
   outcome: 'refused',
   madeBy: null,
+  resentBy: null,
   errors: [{ field: 'to', code: 'number_malformed', message: '=bad, “very”' }],
   messageId: null,
   state: null,

@@ -15,7 +15,8 @@ export function tellEntry(entry: LogEntryView): LogEntry {
     code: entry.code,
     name: entry.code === null ? null : nameOf(entry.code),
     outcome: entry.outcome,
-    madeBy: entry.madeBy === CHANNEL_ACTOR ? 'Nuncio' : entry.madeBy,
+    madeBy: nameOfActor(entry.madeBy),
+    resentBy: nameOfActor(entry.resentBy),
     errors: [...entry.errors],
     messageId: entry.messageId,
     state: entry.state,
@@ -29,6 +30,10 @@ export function tellEntry(entry: LogEntryView): LogEntry {
     attempts: entry.attempts,
     summed: entry.summed,
   }
+}
+
+function nameOfActor(actor: string | null): string | null {
+  return actor === CHANNEL_ACTOR ? 'Nuncio' : actor
 }
 
 /** Such as `bad_request_400`. A code of a newer version reads as itself. */

@@ -67,6 +67,33 @@ describe.each(ENGINES)('what is told of one entry of the log, on %s', (engine) =
     assert.equal(ofBefore, 'Refused, so no message was made. The request has no body.')
   })
 
+  it('G10: tells first that a message was sent again, by whom and what became of that one, and offers no retry', async () => {
+    const old = await world.accept({ connectionId, state: 'FAILED', reason: 'whatsapp_131047' })
+    const before = (await show(old.id)).message
+    const { id } = await world.administration.retryMessage(old.id, 'anna@example.org')
+
+    const [{ message, entry }, copy] = [await show(old.id), await show(id)]
+
+    assert.deepEqual([before?.done, before?.actions], [null, ['retry']])
+    assert.equal(message?.done, 'anna@example.org sent it again. That message waits to be sent.')
+    assert.deepEqual([message?.reason?.nextStep, message?.resentAs], ['You need not do anything here.', id])
+    assert.deepEqual([message?.actions, entry.resentBy], [[], 'anna@example.org'])
+    assert.deepEqual([copy.entry.madeBy, copy.entry.resentBy], ['anna@example.org', null])
+  })
+
+  it('G10: offers to retry what was cancelled with its connection once its number was added again', async () => {
+    const old = await world.accept({ connectionId })
+    await world.administration.removeConnection(connectionId, true, 'anna@example.org')
+    const removed = (await show(old.id)).message
+    await world.connection(acme)
+
+    const { message } = await show(old.id)
+
+    assert.deepEqual([removed?.actions, message?.actions], [[], ['retry']])
+    assert.match(removed?.reason?.nextStep ?? '', /^Its number 15550001000 was removed\. Add it again/)
+    assert.equal(message?.reason?.nextStep, 'Retry it if it is still wanted.')
+  })
+
   it('says that Nuncio stopped during an attempt', async () => {
     const made = await world.accept({ connectionId, state: 'PUBLISHED' })
     await world.run(

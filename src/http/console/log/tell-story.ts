@@ -1,5 +1,6 @@
 import type { LogDetail } from '../../../contract/console/log.ts'
 import type { Role } from '../../../contract/console/route.ts'
+import { explainDealtWith } from '../../../core/message/dealt-with.ts'
 import { ERASED } from '../../../core/message/erased.ts'
 import { repeatText } from '../../../core/message/timeline.ts'
 import type { LogStory } from '../../../core/ports/console/api-log.ts'
@@ -34,12 +35,15 @@ function tellMessage(story: LogStory, role: Role): LogDetail['message'] {
   const { message: told, connection } = story
   if (!told || !connection) return null
   const { message, reasonWords, laneWait } = told
+  const dealtWith = explainDealtWith(told)
+  const reason = message.reason === null ? null : tellReason(message.reason, reasonWords, message.state)
   const lane = laneWait && laneWait.reason !== message.reason ? laneWait : null
   return {
     id: message.id,
     state: message.state,
     acceptedAt: message.acceptedAt,
-    reason: message.reason === null ? null : tellReason(message.reason, reasonWords, message.state),
+    reason: reason && { ...reason, nextStep: dealtWith?.nextStep ?? reason.nextStep },
+    done: dealtWith?.done ?? null,
     lane: lane && { ...tellReason(lane.reason, lane.words), until: lane.until },
     reportsMissing: told.reportsMissing && {
       meaning: told.reportsMissing.cause,
@@ -60,7 +64,10 @@ function actionsOf({ message, isUnresolved, bodyDeletedAt }: LogStory): ('cancel
   if (isUnresolved) return ['resolve']
   const isOver = state === 'FAILED' || state === 'EXPIRED' || state === 'CANCELLED'
   // Without its content, or a recipient, there is nothing to send again.
-  const isWhole = bodyDeletedAt === null && message?.message.to !== ERASED && message?.connectionState !== 'removed'
+  const isWhole =
+    bodyDeletedAt === null &&
+    message?.message.to !== ERASED &&
+    (message?.connectionState !== 'removed' || message.hasSuccessor)
   return isOver && message?.resentAs === null && isWhole ? ['retry'] : []
 }
 

@@ -203,10 +203,11 @@ function withNeighbours(
       'm.remote_address',
       'm.user_agent',
       'm.took_us',
+      'm.resent_as',
       commitUsOfM(stretch).as('commit_us'),
-      sql<string | null>`case when m.request_id is null then (
+      sql<string | null>`case when m.request_id is null or m.resent_as is not null then (
         select c.facts from timeline c where c.message_sequence = m.sequence and c.kind = 'sent-again'
-          order by c.position limit 1) end`.as('copy_facts'),
+          order by c.position desc limit 1) end`.as('again_facts'),
       't.id as token_id',
       't.name as token_name',
       't.prefix as token_prefix',
@@ -232,6 +233,7 @@ export async function readMessageEntry(
 type MessageEntryRow = Awaited<ReturnType<ReturnType<typeof withNeighbours>['execute']>>[number]
 
 function toEntry(row: MessageEntryRow): FoundEntry {
+  const by = row.again_facts === null ? null : ((JSON.parse(row.again_facts) as { by?: string }).by ?? null)
   const answer = row.request_id === null ? { status: null, code: null } : ANSWER
   return {
     sequence: row.sequence,
@@ -243,7 +245,8 @@ function toEntry(row: MessageEntryRow): FoundEntry {
     receivedAt: row.accepted_at - Math.round(toMs(row.took_us ?? 0)),
     ...answer,
     outcome: row.request_id === null ? 'copied' : 'accepted',
-    madeBy: row.copy_facts === null ? null : ((JSON.parse(row.copy_facts) as { by?: string }).by ?? null),
+    madeBy: row.request_id === null ? by : null,
+    resentBy: row.resent_as === null ? null : by,
     errors: [],
     messageId: row.id,
     state: shownState(row),

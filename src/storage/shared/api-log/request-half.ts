@@ -241,6 +241,7 @@ function toEntry(row: RequestEntryRow): FoundEntry {
     code: row.code,
     outcome: row.message_id === null ? 'refused' : 'repeated',
     madeBy: null,
+    resentBy: null,
     errors: row.errors === null ? [] : (JSON.parse(row.errors) as RequestError[]),
     messageId: row.message_id,
     state: state && shownState({ state, open_sequence }),
