@@ -12,8 +12,6 @@ const obstacle = whyNoBrowser()
 const ANNA = '15551234567'
 const LOST = '15550100004'
 const PICTURE = `document.querySelector('article img')`
-// Begins as an MP4 does, and holds nothing.
-const ODD_FILM = Buffer.from('\0\0\0\x14ftypmp42\0\0\0\0isom', 'latin1')
 const PDF = Buffer.from('%PDF-1.4\n%%EOF\n')
 
 let service: ConsoleService
@@ -68,26 +66,6 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
     await page.getByText('Accepted and stored').waitFor()
     await page.getByRole('tab', { name: 'Request' }).click()
     await page.getByRole('tabpanel').getByText('Your parcel is here').first().waitFor()
-  })
-
-  it('offers a film that the browser cannot play for download, and counts the one try that it took', async () => {
-    const files = await serveFiles({ '/odd.mp4': { body: ODD_FILM, type: 'video/mp4' } })
-    await opened.visit('/sandbox')
-    await page.getByLabel('API token').fill(await opened.createToken('browser'))
-
-    await sendFile('Video', { url: `${files}/odd.mp4`, name: 'odd.mp4', caption: '' })
-    await bubbles(1)
-
-    const bubble = page.locator('article')
-    await bubble.getByText('This browser cannot play it.').waitFor()
-    const download = page.waitForEvent('download')
-    await bubble.getByRole('link', { name: 'Download' }).click()
-    assert.equal((await download).suggestedFilename(), 'odd.mp4')
-    assert.deepEqual(await opened.axe(), [])
-    await bubble.getByRole('button', { name: 'Details' }).click()
-    await page.getByRole('dialog').getByRole('link', { name: 'Open in the API log' }).click()
-    await page.getByRole('definition').filter({ hasText: /^1$/ }).last().waitFor()
-    assert.match(await page.getByRole('main').innerText(), /\nTries\n+1\n/)
   })
 
   it('shows the story of a recipient that fails on request, at one click', async () => {
