@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import type { Page } from '@playwright/test'
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
+import { waitUntil } from '../support/black-box/wait-until.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
 import { expect } from '../support/browser/expect.ts'
 import { type OpenConsole, openConsole } from '../support/browser/open-console.ts'
@@ -69,6 +72,23 @@ describe.skipIf(obstacle !== null)(`a WhatsApp Cloud connection in the console${
     assert.deepEqual(await opened.axe(), [])
   })
 
+  it('says that no reports come, also on the page of a message', async () => {
+    const connection = page.url()
+    const token = await opened.createToken('reports')
+    const [id] = [await send(token), await send(token), await send(token)]
+    const { dataDir } = opened.service.settings
+    await waitUntil('all are taken', async () => countPublished(dataDir) === 3, { deadlineMs: 20_000 })
+    pretendSilence(dataDir)
+    const missing = page.getByRole('alert').filter({ hasText: 'Meta has never reported anything' })
+
+    await page.goto(connection)
+    await missing.getByText('Check the callback address').waitFor()
+    assert.deepEqual(await opened.axe(), [])
+    await opened.visit(`/developer/logs/${id}`)
+    await missing.getByRole('link', { name: 'Open the connection' }).click()
+    await page.getByRole('heading', { level: 1, name: NUMBER }).waitFor()
+  })
+
   it('lists the templates, and which of them can carry a text', async () => {
     const templates = page.getByRole('region', { name: 'Templates' })
     await templates.getByRole('button', { name: 'Show templates' }).click()
@@ -102,3 +122,39 @@ describe.skipIf(obstacle !== null)(`a WhatsApp Cloud connection in the console${
     assert.deepEqual(await opened.axe(), [])
   })
 })
+
+async function send(token: string): Promise<string> {
+  const reply = await fetch(`${opened.url}/chat/api/v1/public/message/send`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': token },
+    body: JSON.stringify({ from: NUMBER, to: '15551234567', message: { type: 'message', message: 'Hello' } }),
+  })
+  assert.equal(reply.status, 200)
+  return reply.headers.get('x-message-id') ?? ''
+}
+
+function countPublished(dataDir: string): number {
+  const database = new DatabaseSync(join(dataDir, 'nuncio.db'), { readOnly: true })
+  try {
+    return Number(database.prepare(`select count(*) as count from message where state = 'PUBLISHED'`).get()?.['count'])
+  } finally {
+    database.close()
+  }
+}
+
+/** As if what was sent had been taken an hour ago, and the watchdog had told of it: as long as that is so, it says it again. */
+function pretendSilence(dataDir: string): void {
+  const database = new DatabaseSync(join(dataDir, 'nuncio.db'))
+  try {
+    const at = Date.now() - 3_600_000
+    const facts = JSON.stringify({ number: NUMBER, channel: 'whatsapp-cloud', count: 3, oldestAt: at })
+    database.exec(`begin immediate;
+      update message set accepted_at = ${at}, published_at = ${at}, settled_at = ${at} where state = 'PUBLISHED';
+      insert into alarm (account_id, kind, object, severity, facts, since, raised_at, changed_at, is_told)
+        select account_id, 'reports_missing', id, 'warning', '${facts}', ${at}, ${at}, ${at}, 1
+          from connection where number = '${NUMBER}' and state <> 'removed';
+      commit`)
+  } finally {
+    database.close()
+  }
+}
