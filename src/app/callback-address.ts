@@ -1,4 +1,4 @@
-import type { NetworkLink } from '../core/ports/administration.ts'
+import type { ConnectionView } from '../core/ports/administration.ts'
 import type { CallbackAddress } from '../core/ports/connecting.ts'
 
 const THIS_MACHINE = /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/
@@ -6,10 +6,11 @@ const THIS_MACHINE = /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/
 /** Where a network is to send its callbacks; null where it needs none. `publicUrl` without a slash at the end. */
 export function callbackAddress(
   publicUrl: string,
-  { channel, link }: { readonly channel: string; readonly link: NetworkLink | null },
+  { channel, link, lastReportAt }: Pick<ConnectionView, 'channel' | 'link' | 'lastReportAt'>,
 ): CallbackAddress | null {
   if (!link?.callbackApp) return null
-  return { url: `${publicUrl}/channels/${channel}/${link.callbackApp}`, trouble: troubleOf(new URL(publicUrl)) }
+  const trouble = lastReportAt === null ? troubleOf(new URL(publicUrl)) : null
+  return { url: `${publicUrl}/channels/${channel}/${link.callbackApp}`, trouble, lastReportAt }
 }
 
 /** Only what can be known without asking anybody outside. */

@@ -159,9 +159,10 @@ describe('a new connection', () => {
     assert.match(app, /^[0-9A-Za-z]{22}$/)
     assert.deepEqual([second.link?.callbackApp, third.link?.callbackApp], [app, app])
     assert.equal(new Set([app, ofAnotherApp.link?.callbackApp, ofOthers.link?.callbackApp]).size, 3)
-    assert.deepEqual(connecting.callbackOf(first), {
+    assert.deepEqual(connecting.callbackOf({ ...first, lastReportAt: null }), {
       url: `https://nuncio.example/channels/whatsapp-cloud/${app}`,
       trouble: null,
+      lastReportAt: null,
     })
   })
 
@@ -169,10 +170,14 @@ describe('a new connection', () => {
     ['http://nuncio.example', /https only/],
     ['https://localhost:8443', /the machine itself/],
     ['https://127.0.0.1', /the machine itself/],
-  ])('says that callbacks cannot come to %s', async (publicUrl, trouble) => {
+  ])('says that callbacks cannot come to %s, until one has come', async (publicUrl, trouble) => {
     const reached = createConnecting({ setUps: new Map(), openSecrets: async () => secrets, publicUrl })
 
-    assert.match(reached.callbackOf(await add())?.trouble ?? '', trouble)
+    const connection = await add()
+    const troubleAfter = (lastReportAt: number | null) => reached.callbackOf({ ...connection, lastReportAt })?.trouble
+
+    assert.match(troubleAfter(null) ?? '', trouble)
+    assert.equal(troubleAfter(1), null)
   })
 
   it('of the sandbox needs no network and no key ring', async () => {

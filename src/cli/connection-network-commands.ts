@@ -1,5 +1,5 @@
 import type { TemplateView } from '../core/ports/channel-set-up.ts'
-import type { Cli } from './cli.ts'
+import { ACTOR, type Cli } from './cli.ts'
 import { WHOSE, withConnection } from './connection-argument.ts'
 import { connectionJson, networkJson, templateJson } from './json-shapes.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
@@ -21,8 +21,9 @@ function addCheck(group: NuncioCommand, cli: Cli): void {
     .withJson('the connection, with its settings that are no secrets and what the network said')
     .withExamples('nuncio connection check 15550001000')
     .action((number: string, options: CommonOptions) =>
-      withConnection(cli, { number, options }, async ({ connecting, channels }, connection) => {
+      withConnection(cli, { number, options }, async ({ administration, connecting, channels }, connection) => {
         const facts = await connecting.check(connection)
+        await administration.noteCheck(connection.id, facts, ACTOR)
         const callback = connecting.callbackOf(connection)
         if (options.json)
           return cli.json({

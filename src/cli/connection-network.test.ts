@@ -107,8 +107,21 @@ describe.each(ENGINES)('connections of WhatsApp Cloud at the command line, on %s
     const facts = added['facts'] as { label: string; value: string; tone: string }[]
     assert.deepEqual(facts[0], { label: 'Name', value: 'Nuncio Test', tone: 'plain' })
     assert.deepEqual([checked['facts'], checked['callback']], [facts, added['callback']])
-    assert.deepEqual(Object.keys(added['callback'] as object), ['url', 'trouble'])
+    assert.deepEqual(Object.keys(added['callback'] as object), ['url', 'trouble', 'lastReportAt'])
     assert.equal(JSON.stringify(added).includes('v1.k'), false)
+  })
+
+  it('keep what the network said and when it was asked, for whoever looks later', async () => {
+    await world.json('connection', 'add', NUMBER, '--channel', 'whatsapp-cloud', ...given())
+    const kept = async () =>
+      JSON.parse(String((await world.all('select network_check from connection'))[0]?.['network_check']))
+    const { at: addedAt } = await kept()
+    world.now += 60_000
+
+    const { facts } = await world.json('connection', 'check', NUMBER)
+
+    assert.equal(addedAt, world.now - 60_000)
+    assert.deepEqual(await kept(), { at: world.now, facts })
   })
 
   it.each([

@@ -47,7 +47,10 @@ export function networkJson({
   readonly facts: readonly ConnectionFact[]
   readonly callback: CallbackAddress | null
 }) {
-  return { facts: facts.map(({ label, value, tone }) => ({ label, value, tone })), callback }
+  return {
+    facts: facts.map(({ label, value, tone }) => ({ label, value, tone })),
+    callback: callback && { ...callback, lastReportAt: isoTime(callback.lastReportAt) },
+  }
 }
 
 export function templateJson({ name, language, status, category, header, body, fits, why }: TemplateView) {

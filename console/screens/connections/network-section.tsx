@@ -1,6 +1,6 @@
 import { Alert, Button, Code, Group, List, Paper, Stack, Text, Title } from '@mantine/core'
 import { RefreshCw, TriangleAlert } from 'lucide-react'
-import { type ReactNode, useState } from 'react'
+import type { ReactNode } from 'react'
 import type {
   ConnectionCallbackView,
   ConnectionFactView,
@@ -11,6 +11,7 @@ import { useAccount } from '../../parts/account.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
 import { ToneBadge } from '../../parts/state-badge.tsx'
+import { TimeAgo } from '../../parts/time-ago.tsx'
 import { TemplateList } from './template-list.tsx'
 
 /** What the network says of the number, where it is to report what becomes of messages, and its templates. */
@@ -26,32 +27,26 @@ export function NetworkSection({ connection }: { readonly connection: Connection
   )
 }
 
-/** What was asked for by hand stays until the page is left: what the server remembers may say less. */
 function Said({ connection }: { readonly connection: ConnectionView }) {
   const { id: account, can } = useAccount()
   const check = useAct('checkConnection')
-  const [asked, setAsked] = useState<readonly ConnectionFactView[] | null>(null)
-  const facts = asked ?? connection.facts
-  const ask = () =>
-    check.mutateAsync({ params: { account, id: connection.id } }).then(
-      (answer) => setAsked(answer.facts ?? []),
-      // The problem is shown below, and what was known before it is no longer true.
-      () => setAsked([]),
-    )
+  const { facts, checkedAt } = connection
   return (
     <Box title="What the network says">
       {check.error ? (
         <ProblemNote problem={check.error} title="The network does not take this connection as it is" />
-      ) : facts && facts.length > 0 ? (
-        <Group component="dl" gap="xl" m={0}>
-          {facts.map((fact) => (
-            <Fact key={fact.label} {...fact} />
-          ))}
-        </Group>
       ) : (
-        <Text size="sm" c="dimmed">
-          Nothing is remembered of it.
-        </Text>
+        <>
+          <Group component="dl" gap="xl" m={0}>
+            {facts.map((fact) => (
+              <Fact key={fact.label} {...fact} />
+            ))}
+          </Group>
+          <Text size="sm" c="dimmed">
+            {checkedAt === null ? 'Not checked yet.' : 'Checked '}
+            {checkedAt === null ? null : <TimeAgo at={checkedAt} />}
+          </Text>
+        </>
       )}
       {can('developer') ? (
         <Group>
@@ -59,7 +54,7 @@ function Said({ connection }: { readonly connection: ConnectionView }) {
             variant="default"
             leftSection={<RefreshCw size={16} aria-hidden />}
             loading={check.isPending}
-            onClick={() => void ask()}
+            onClick={() => check.mutate({ params: { account, id: connection.id } })}
           >
             Check now
           </Button>
@@ -96,6 +91,11 @@ function CallbackAddress({ callback }: { readonly callback: ConnectionCallbackVi
         <Code style={{ overflowWrap: 'anywhere' }}>{callback.url}</Code>
         <CopyButton value={callback.url} label="Copy the callback address" />
       </Group>
+      {callback.lastReportAt === null ? null : (
+        <Text size="sm">
+          Last report <TimeAgo at={callback.lastReportAt} />
+        </Text>
+      )}
       {callback.trouble === null ? null : (
         <Alert color="yellow" variant="light" icon={<TriangleAlert aria-hidden />} title="It cannot be reached yet">
           {callback.trouble}

@@ -1,4 +1,4 @@
-import type { ConnectionId } from '../../core/ids.ts'
+import type { ConnectionId, Instant } from '../../core/ids.ts'
 import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import type { NumberNews, NumberReport } from './statuses/connection-news.ts'
@@ -48,12 +48,18 @@ export class NumberMemory implements NumberNews {
   }
 
   async read(connectionId: ConnectionId): Promise<NumberFacts> {
-    const facts: Record<string, unknown> = { ...NOTHING_TOLD }
-    const entries = await this.#memory.list(KIND, { connectionId, after: 0, limit: MOST_ENTRIES })
-    for (const { key, value } of entries) if (Object.hasOwn(NOTHING_TOLD, key)) facts[key] = JSON.parse(value)
-    const read = facts as unknown as NumberFacts
+    const read = await this.readAfter(connectionId, null)
     this.#known.set(connectionId, { facts: read, readMonotonic: this.#clock.monotonic() })
     return read
+  }
+
+  /** What was told after this moment; null: ever. */
+  async readAfter(connectionId: ConnectionId, after: Instant | null): Promise<NumberFacts> {
+    const facts: Record<string, unknown> = { ...NOTHING_TOLD }
+    const entries = await this.#memory.list(KIND, { connectionId, after: 0, limit: MOST_ENTRIES })
+    for (const { key, value, at } of entries)
+      if (Object.hasOwn(NOTHING_TOLD, key) && (after === null || at > after)) facts[key] = JSON.parse(value)
+    return facts as unknown as NumberFacts
   }
 
   /** What this process knows, at once; it reads anew behind the caller's back when that is old. */

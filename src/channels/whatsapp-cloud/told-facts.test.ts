@@ -6,14 +6,14 @@ const NOTHING = { isFlagged: false, throughputPerSecond: null, messagingLimit: n
 
 describe('what Meta told of a number by callback', () => {
   it('is nothing as long as it told nothing', () => {
-    assert.equal(toldFacts(NOTHING), null)
+    assert.deepEqual(toldFacts(NOTHING), [])
   })
 
   it('is shown with what should be looked at', () => {
     const told = { isFlagged: true, throughputPerSecond: 1_000, messagingLimit: 'TIER_1K', accountEvent: 'RESTRICTION' }
 
     assert.deepEqual(
-      toldFacts(told)?.map(({ label, tone }) => [label, tone]),
+      toldFacts(told).map(({ label, tone }) => [label, tone]),
       [
         ['Quality', 'warning'],
         ['Throughput', 'plain'],

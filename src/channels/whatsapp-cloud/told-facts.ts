@@ -1,13 +1,13 @@
 import type { ConnectionFact } from '../../core/ports/channel-set-up.ts'
 import type { NumberFacts } from './number-memory.ts'
 
-/** What Meta has told by callback, as people read it. Null: nothing, which is the usual case. */
+/** What Meta has told by callback, as people read it. Empty, which is the usual case: nothing. */
 export function toldFacts({
   isFlagged,
   throughputPerSecond,
   messagingLimit,
   accountEvent,
-}: NumberFacts): readonly ConnectionFact[] | null {
+}: NumberFacts): readonly ConnectionFact[] {
   const facts: ConnectionFact[] = []
   if (isFlagged)
     facts.push({ label: 'Quality', value: 'Flagged: recipients block or report this number', tone: 'warning' })
@@ -15,5 +15,5 @@ export function toldFacts({
     facts.push({ label: 'Throughput', value: `${throughputPerSecond} messages a second`, tone: 'plain' })
   if (messagingLimit !== null) facts.push({ label: 'Messaging limit', value: messagingLimit, tone: 'plain' })
   if (accountEvent !== null) facts.push({ label: 'Business account', value: accountEvent, tone: 'warning' })
-  return facts.length > 0 ? facts : null
+  return facts
 }

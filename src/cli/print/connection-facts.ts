@@ -1,6 +1,7 @@
 import type { ConnectionFact } from '../../core/ports/channel-set-up.ts'
 import type { CallbackAddress } from '../../core/ports/connecting.ts'
 import { printable } from './printable.ts'
+import { plainTime } from './times.ts'
 
 const MARKS: Readonly<Record<ConnectionFact['tone'], string>> = { plain: '', good: '', warning: '  (!)', bad: '  (!!)' }
 
@@ -14,6 +15,7 @@ export function callbackLines(callback: CallbackAddress): readonly string[] {
   const named = lines([
     ['Callback URL', callback.url],
     ['Verify token', 'the one you gave as verify_token'],
+    ...(callback.lastReportAt === null ? [] : [['Last report', plainTime(callback.lastReportAt)] as const]),
   ])
   return callback.trouble === null ? named : [...named, `  ${callback.trouble}`]
 }

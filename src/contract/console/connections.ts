@@ -94,6 +94,8 @@ export const connectionCallback = z.object({
   /** False when it is known that a network cannot reach it. `trouble` then says why, and what to do. */
   isReachable: z.boolean(),
   trouble: plain.nullable(),
+  /** When the network last called back about the connection, to within a minute. Null: never. */
+  lastReportAt: instant.nullable(),
 })
 export type ConnectionCallbackView = z.output<typeof connectionCallback>
 
@@ -118,11 +120,10 @@ export const connectionView = connectionRow.extend({
   /** As one would write them. A secret one only says that it is set. */
   channelSettings: z.array(channelSetting.extend({ value: plain.nullable(), isSet: z.boolean() })),
   hasTemplates: z.boolean(),
-  /**
-   * What the network said: just now, right after adding, changing or `checkConnection`; else what is remembered of it.
-   * Null when nothing is remembered, or the channel has no network.
-   */
-  facts: z.array(connectionFact).nullable(),
+  /** What the network said when it was last asked, and what it has told by itself since. */
+  facts: z.array(connectionFact),
+  /** When it was last asked; null: never, or the channel has no network. */
+  checkedAt: instant.nullable(),
   /** Null where the network needs none, and for viewers: only who changes connections needs to know it. */
   callback: notForViewers(connectionCallback),
   createdAt: instant,

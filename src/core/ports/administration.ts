@@ -4,6 +4,7 @@ import type { MessageState, MessageType } from '../message/message.ts'
 import type { Role } from '../people/role.ts'
 import type { OwnTimes, RetentionTimes } from '../retention/retention-times.ts'
 import type { EndedToken, TokenEvent } from '../token/token.ts'
+import type { ConnectionFact } from './channel-set-up.ts'
 import type { RetentionState } from './retention.ts'
 
 export interface AccountView {
@@ -18,6 +19,12 @@ export interface NetworkLink {
   readonly networkKey: string
   /** The last part of the address for the network's callbacks; connections of an account may share it. Null without callbacks. */
   readonly callbackApp: string | null
+}
+
+/** What the network of a connection said when it was last asked. */
+export interface NetworkCheck {
+  readonly at: Instant
+  readonly facts: readonly ConnectionFact[]
 }
 
 /** What is left out stays as it is. */
@@ -55,6 +62,8 @@ export interface ConnectionView {
   /** Secrets sealed. */
   readonly channelSettings: Readonly<Record<string, unknown>>
   readonly link: NetworkLink | null
+  /** When its network last called back about it, to within a minute. Null: never, or it does not call back. */
+  readonly lastReportAt: Instant | null
 }
 
 export interface TokenView {
@@ -309,6 +318,8 @@ export interface Administration {
   setConnectionState(id: ConnectionId, state: 'active' | 'paused', actor: Actor): Promise<ConnectionView>
   /** What is left out stays as it is. Refuses as `addConnection` does, and with `connection_changed`. */
   changeConnection(id: ConnectionId, change: ConnectionChange, actor: Actor): Promise<ConnectionView>
+  /** Keeps what its network has just said, and nothing where it has none. That it was asked is no change of the connection. */
+  noteCheck(id: ConnectionId, facts: readonly ConnectionFact[], actor: Actor): Promise<void>
   /** Forgets its secrets. Cancels what waits if `cancelWaiting`, else refuses when anything does. The open attempt is let finish. */
   removeConnection(id: ConnectionId, cancelWaiting: boolean, actor: Actor): Promise<TakenOut>
 

@@ -1,5 +1,5 @@
-import type { AccountId, ConnectionId } from '../ids.ts'
-import type { NetworkLink } from './administration.ts'
+import type { AccountId, ConnectionId, Instant } from '../ids.ts'
+import type { ConnectionView, NetworkLink } from './administration.ts'
 import type { ConnectionFact, TemplateView } from './channel-set-up.ts'
 
 /** A connection as it is stored, as far as asking its network takes it. */
@@ -54,8 +54,13 @@ export interface PreparedChange {
 /** Where a network is to send its callbacks about a connection. */
 export interface CallbackAddress {
   readonly url: string
-  /** One sentence: why a network cannot reach it, and what to do. Null when nothing is known against it. */
+  /**
+   * One sentence: why a network cannot reach it, and what to do. Null when nothing is known against it, and when the network
+   * has called back already, so that it can be reached whatever the settings say.
+   */
   readonly trouble: string | null
+  /** When the network last called back, to within a minute. Null: never. */
+  readonly lastReportAt: Instant | null
 }
 
 /** What people at the CLI and the console can expect of a channel's connections. */
@@ -93,10 +98,10 @@ export interface Connecting {
   ): Promise<PreparedChange>
   /** Asks the network now. Empty for a channel without one. */
   check(connection: StoredConnection): Promise<readonly ConnectionFact[]>
-  /** What is remembered of the network, without asking it; null when nothing is. */
-  readLastFacts(connection: StoredConnection): Promise<readonly ConnectionFact[] | null>
+  /** What the network has told by itself after this moment, or ever; empty where nothing. */
+  readTold(connection: StoredConnection, after: Instant | null): Promise<readonly ConnectionFact[]>
   /** Empty for a channel that has none. */
   listTemplates(connection: StoredConnection): Promise<readonly TemplateView[]>
   /** Null where the network needs none. */
-  callbackOf(connection: Pick<StoredConnection, 'channel' | 'link'>): CallbackAddress | null
+  callbackOf(connection: Pick<ConnectionView, 'channel' | 'link' | 'lastReportAt'>): CallbackAddress | null
 }

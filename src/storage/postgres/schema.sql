@@ -44,7 +44,9 @@ create table connection (
   removed_at bigint,
   -- The network's own id of the number, and the last part of the address for its callbacks.
   network_key text collate "C",
-  callback_app text collate "C"
+  callback_app text collate "C",
+  -- JSON: what its network said when it was last asked, and when. Null: it was never asked, or there is none.
+  network_check text
 );
 
 -- A removed number may be added again, which makes a new connection.

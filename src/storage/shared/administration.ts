@@ -1,7 +1,14 @@
 import type { Administration } from '../../core/ports/administration.ts'
 import { createAccount, listAccounts } from './accounts.ts'
 import { cancelMessage, resolveMessage, retryMessage } from './change-message.ts'
-import { addConnection, changeConnection, findConnection, listConnections, setConnectionState } from './connections.ts'
+import {
+  addConnection,
+  changeConnection,
+  findConnection,
+  listConnections,
+  noteCheck,
+  setConnectionState,
+} from './connections.ts'
 import { holdLanes, readHold, releaseHold } from './hold.ts'
 import { listMessages, listUnresolved } from './list-messages.ts'
 import { explainMessage } from './message-story.ts'
@@ -23,6 +30,7 @@ export function createAdministration(store: Store): Administration {
     findConnection: (number, accountId) => findConnection(store, number, accountId),
     setConnectionState: (id, state, actor) => setConnectionState(store, { id, state }, actor),
     changeConnection: (id, wanted, actor) => changeConnection(store, { id, changed: wanted }, actor),
+    noteCheck: (id, facts, actor) => noteCheck(store, { id, facts }, actor),
     removeConnection: (id, cancelWaiting, actor) => removeConnection(store, { id, cancelWaiting }, actor),
 
     createToken: (token, actor) => createToken(store, token, actor),

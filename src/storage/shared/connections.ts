@@ -6,8 +6,10 @@ import type {
   Administration,
   ConnectionChange,
   ConnectionView,
+  NetworkCheck,
   NetworkLink,
 } from '../../core/ports/administration.ts'
+import type { ConnectionFact } from '../../core/ports/channel-set-up.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { headMediaOf, LANE_FACTS } from './lane-facts.ts'
 import { type Moment, momentOf, whyStandsStill } from './lane-reason.ts'
@@ -140,6 +142,21 @@ export function changeConnection(
   })
 }
 
+export function noteCheck(
+  store: Store,
+  { id, facts }: { readonly id: ConnectionId; readonly facts: readonly ConnectionFact[] },
+  actor: Actor,
+): Promise<void> {
+  return change(store, actor, async ({ tables, at }) => {
+    const check: NetworkCheck | null = facts.length === 0 ? null : { at, facts }
+    await tables
+      .updateTable('connection')
+      .set({ network_check: check && JSON.stringify(check) })
+      .where('id', '=', id)
+      .execute()
+  })
+}
+
 /** Inside a change that has found the connection living. What is left out stays as it is. */
 export async function writeSettings(
   making: Change,
@@ -261,6 +278,7 @@ export function selectConnections({ tables, engine }: Reading) {
       'c.channel_settings',
       'c.network_key',
       'c.callback_app',
+      'l.last_report_at',
       'a.name as account_name',
       ...LANE_FACTS,
       // The message that is being handed over counts too, because it has not come to its end.
@@ -302,6 +320,7 @@ function toConnectionView(row: ConnectionRow, moment: Moment): ConnectionView {
     policy: { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row.policy) as Partial<LanePolicy>) },
     channelSettings: JSON.parse(row.channel_settings) as Record<string, unknown>,
     link: toLink(row),
+    lastReportAt: row.last_report_at,
   }
 }
 

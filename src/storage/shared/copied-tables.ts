@@ -37,6 +37,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
       channel_settings: text,
       network_key: text,
       callback_app: text,
+      network_check: text,
       created_at: number,
       removed_at: number,
     },

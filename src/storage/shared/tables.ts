@@ -26,6 +26,7 @@ export interface Tables {
     channel_settings: string
     network_key: string | null
     callback_app: string | null
+    network_check: Generated<string | null>
     created_at: Instant
     removed_at: Instant | null
   }

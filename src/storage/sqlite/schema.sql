@@ -36,7 +36,9 @@ create table connection (
   removed_at integer,
   -- The network's own id of the number, and the last part of the address for its callbacks.
   network_key text,
-  callback_app text
+  callback_app text,
+  -- JSON: what its network said when it was last asked, and when. Null: it was never asked, or there is none.
+  network_check text
 ) strict, without rowid;
 
 -- A removed number may be added again, which makes a new connection.

@@ -1,7 +1,7 @@
 import type { LanePolicy } from '../../connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant, MessageId } from '../../ids.ts'
 import type { MessageType } from '../../message/message.ts'
-import type { Actor, ConnectionChange, MessageView, NetworkLink, TakenOut } from '../administration.ts'
+import type { Actor, ConnectionChange, MessageView, NetworkCheck, NetworkLink, TakenOut } from '../administration.ts'
 
 /** Exact while it is small. `isMore`: at least so many. */
 export interface BoundedCount {
@@ -38,6 +38,10 @@ export interface LaneOverview {
   /** Secrets sealed. */
   readonly channelSettings: Readonly<Record<string, unknown>>
   readonly link: NetworkLink | null
+  /** Null: its network was never asked, or it has none. */
+  readonly networkCheck: NetworkCheck | null
+  /** When its network last called back about it, to within a minute. Null: never, or it does not call back. */
+  readonly lastReportAt: Instant | null
   readonly createdAt: Instant
   readonly waiting: BoundedCount
   readonly oldestWaitingAt: Instant | null

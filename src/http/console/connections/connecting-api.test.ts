@@ -10,7 +10,8 @@ import { createConnecting } from '../../../app/connecting.ts'
 import { systemClock } from '../../../app/system-clock.ts'
 import type { ConsoleRouteName } from '../../../contract/console/routes.ts'
 import type { ConsoleProblem } from '../../../contract/console/shapes.ts'
-import type { AccountId } from '../../../core/ids.ts'
+import type { AccountId, ConnectionId } from '../../../core/ids.ts'
+import type { ConnectionFact } from '../../../core/ports/channel-set-up.ts'
 import type { Connecting } from '../../../core/ports/connecting.ts'
 
 const STEP_UP_LASTS_MS = 5 * 60_000
@@ -68,6 +69,10 @@ async function ask<Reply>(name: ConsoleRouteName, id: string | null, body: unkno
   return answer.body as Reply
 }
 
+/** What the network tells by itself, and after which moments it was asked for. */
+let told: ConnectionFact[]
+let toldAfter: (number | null)[]
+
 interface Refused {
   readonly told: string
   readonly fields: readonly string[]
@@ -75,8 +80,14 @@ interface Refused {
 
 interface Shown {
   readonly id: string
-  readonly facts: readonly { label: string; value: string; tone: string }[] | null
-  readonly callback: { url: string; isReachable: boolean; trouble: string | null } | null
+  readonly facts: readonly { label: string; value: string; tone: string }[]
+  readonly checkedAt: number | null
+  readonly callback: {
+    url: string
+    isReachable: boolean
+    trouble: string | null
+    lastReportAt: number | null
+  } | null
   readonly channelSettings: readonly { name: string; value: string | null; isSet: boolean }[]
   readonly alsoChanged?: readonly string[]
   readonly notChanged?: readonly string[]
@@ -93,7 +104,13 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
       setUps: createSetUps({ settings: { whatsappCloudUrl: simulator.url }, clock: systemClock }),
       openSecrets: async () => testSecrets(),
       publicUrl: 'http://nuncio.example',
+      readTold: async (_, after) => {
+        toldAfter.push(after)
+        return told
+      },
     })
+    told = []
+    toldAfter = []
     whenPrepared = async () => {}
     const slow: Connecting = {
       ...connecting,
@@ -157,14 +174,48 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
       Object.fromEntries(channels.map(({ name, hasCallbacks, hasTemplates }) => [name, [hasCallbacks, hasTemplates]])),
       { sandbox: [false, false], 'whatsapp-cloud': [true, true] },
     )
-    assert.deepEqual(added.facts?.[0], { label: 'Name', value: 'Nuncio Test', tone: 'plain' })
-    assert.deepEqual([read.facts, checked.facts], [null, added.facts])
+    assert.deepEqual(added.facts[0], { label: 'Name', value: 'Nuncio Test', tone: 'plain' })
+    assert.deepEqual([read.facts, checked.facts], [added.facts, added.facts])
     assert.match(added.callback?.url ?? '', /^http:\/\/nuncio\.example\/channels\/whatsapp-cloud\/\w{22}$/)
     assert.deepEqual([added.callback?.isReachable, /https only/.test(added.callback?.trouble ?? '')], [false, true])
     assert.deepEqual(
       templates.map(({ name, fits }) => [name, fits]),
       [['notice', 'template_text']],
     )
+  })
+
+  it('keep what the network said when it was last asked, and show what it has told since', async () => {
+    const { id } = await ask<Shown>('addConnection', null, adding())
+    const [quality] = (await ask<Shown>('readConnection', id)).facts.filter(({ label }) => label === 'Quality')
+    told = [{ label: 'Quality', value: 'Flagged', tone: 'warning' }]
+    world.now += 60_000
+
+    const since = await ask<Shown>('readConnection', id)
+    const asked = [...toldAfter]
+    told = []
+    const checked = await ask<Shown>('checkConnection', id)
+
+    assert.deepEqual(asked.at(-1), world.now - 60_000)
+    assert.deepEqual(
+      since.facts.filter(({ label }) => label === 'Quality'),
+      [{ label: 'Quality', value: 'Flagged', tone: 'warning' }],
+    )
+    assert.equal(since.checkedAt, world.now - 60_000)
+    assert.deepEqual(
+      checked.facts.filter(({ label }) => label === 'Quality'),
+      [quality],
+    )
+    assert.equal(checked.checkedAt, world.now)
+  })
+
+  it('tell when their network last called back, and then not that it cannot', async () => {
+    const { id } = await ask<Shown>('addConnection', null, adding())
+    await world.lane(id as ConnectionId, {})
+    await world.run('update lane set last_report_at = ? where connection_id = ?', world.now, id)
+
+    const { callback } = await ask<Shown>('readConnection', id)
+
+    assert.deepEqual([callback?.isReachable, callback?.trouble, callback?.lastReportAt], [true, null, world.now])
   })
 
   it('tell their address for callbacks to developers and owners, and not to viewers', async () => {

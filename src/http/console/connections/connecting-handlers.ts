@@ -38,7 +38,8 @@ export function connectingHandlers(deps: ConsoleDeps): Handlers<ConnectingRoutes
         { id, accountId, number, channel, policy: DEFAULT_LANE_POLICY, channelSettings: { ...channelSettings }, link },
         actor,
       )
-      return showConnection(deps, { accountId, id }, facts)
+      await store.administration.noteCheck(id, facts, actor)
+      return showConnection(deps, { accountId, id })
     },
     async changeChannelSettings({ params, body }, visit) {
       const of = own(params, visit)
@@ -52,14 +53,15 @@ export function connectingHandlers(deps: ConsoleDeps): Handlers<ConnectingRoutes
         await store.lanes.changeSettings(its, changeOf(other.connection, other), visit.actor)
       }
       await store.lanes.changeSettings(of, changeOf(connection, { channelSettings, link }), visit.actor)
-      const shown = await showConnection(deps, of, facts)
+      if (facts) await store.administration.noteCheck(of.id, facts, visit.actor)
+      const shown = await showConnection(deps, of)
       return { ...shown, alsoChanged: alongside.map((other) => other.connection.number), notChanged: [...notChanged] }
     },
     async checkConnection({ params }, visit) {
       const of = own(params, visit)
       const connection = stored(await store.lanes.readLane(of), of)
-      const asked = await connecting.check(connection)
-      return showConnection(deps, of, asked)
+      await store.administration.noteCheck(of.id, await connecting.check(connection), visit.actor)
+      return showConnection(deps, of)
     },
     async listConnectionTemplates({ params }, visit) {
       const of = own(params, visit)

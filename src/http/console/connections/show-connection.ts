@@ -1,7 +1,6 @@
 import type { ConnectionView } from '../../../contract/console/connections.ts'
 import type { ConnectionId } from '../../../core/ids.ts'
 import type { ChannelDescription } from '../../../core/ports/channel-description.ts'
-import type { ConnectionFact } from '../../../core/ports/channel-set-up.ts'
 import type { StoredConnection } from '../../../core/ports/connecting.ts'
 import type { LaneOverview, OfConnection } from '../../../core/ports/console/lanes.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
@@ -17,19 +16,16 @@ export function stored(lane: LaneOverview, { accountId }: Pick<OfConnection, 'ac
   return { id, accountId, number, channel, channelSettings, link }
 }
 
-/** `asked`: what the network has just said; null when it was not asked. */
-export async function showConnection(
-  deps: ConsoleDeps,
-  of: OfConnection,
-  asked: readonly ConnectionFact[] | null = null,
-): Promise<ConnectionView> {
+export async function showConnection(deps: ConsoleDeps, of: OfConnection): Promise<ConnectionView> {
   const { lanes } = deps.store
   const wanted = { accountId: of.accountId, connectionId: of.id, after: null }
   const [lane, { items, next }]: [LaneOverview, Awaited<ReturnType<typeof lanes.listUnresolved>>] = await Promise.all([
     lanes.readLane(of),
     lanes.listUnresolved(wanted),
   ])
-  const facts = asked ?? (await deps.connecting.readLastFacts(stored(lane, of)))
+  const check = lane.networkCheck
+  const told = await deps.connecting.readTold(stored(lane, of), check?.at ?? null)
+  const kept = (check?.facts ?? []).filter(({ label }) => !told.some((later) => later.label === label))
   const callback = deps.connecting.callbackOf(lane)
   return {
     ...tellConnection(lane, {
@@ -37,7 +33,8 @@ export async function showConnection(
       unresolved: { count: items.length, isMore: next !== null },
     }),
     hasTemplates: deps.connecting.abilitiesOf(lane.channel).hasTemplates,
-    facts: facts && facts.length > 0 ? facts.map((fact) => ({ ...fact })) : null,
+    facts: [...kept, ...told].map((fact) => ({ ...fact })),
+    checkedAt: check?.at ?? null,
     callback: callback && { ...callback, isReachable: callback.trouble === null },
   }
 }

@@ -35,7 +35,7 @@ export function tellConnection(
     readonly channel: ChannelDescription | undefined
     readonly unresolved: BoundedCount
   },
-): Omit<ConnectionView, 'hasTemplates' | 'facts' | 'callback'> {
+): Omit<ConnectionView, 'hasTemplates' | 'facts' | 'checkedAt' | 'callback'> {
   const texts = channel?.writeSettings(lane.channelSettings) ?? {}
   const channelSettings = (channel?.settings ?? []).map((setting) => {
     const value = texts[setting.name] ?? null

@@ -2,6 +2,7 @@ import { type SqlBool, sql } from 'kysely'
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
+import type { NetworkCheck } from '../../../core/ports/administration.ts'
 import type { BoundedCount, LaneOverview, LaneViews, OfConnection } from '../../../core/ports/console/lanes.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { toLink } from '../connections.ts'
@@ -76,7 +77,9 @@ function selectLanes(tables: Reader, accountId: AccountId) {
         'c.channel_settings',
         'c.network_key',
         'c.callback_app',
+        'c.network_check',
         'c.created_at',
+        'l.last_report_at',
         ...LANE_FACTS,
       ])
   )
@@ -118,6 +121,8 @@ async function toOverviews(
       policy: { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row.policy) as Partial<LanePolicy>) },
       channelSettings: JSON.parse(row.channel_settings) as Record<string, unknown>,
       link: toLink(row),
+      networkCheck: JSON.parse(row.network_check ?? 'null') as NetworkCheck | null,
+      lastReportAt: row.last_report_at,
       createdAt: row.created_at,
       waiting: bounded(standing.waiting, counted),
       oldestWaitingAt: head?.accepted_at ?? null,

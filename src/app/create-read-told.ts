@@ -1,0 +1,18 @@
+import { WHATSAPP_CLOUD } from '../channels/whatsapp-cloud/name.ts'
+import { NumberMemory } from '../channels/whatsapp-cloud/number-memory.ts'
+import { toldFacts } from '../channels/whatsapp-cloud/told-facts.ts'
+import type { ChannelMemory } from '../core/ports/channel-memory.ts'
+import type { Clock } from '../core/ports/clock.ts'
+import type { Connecting } from '../core/ports/connecting.ts'
+
+export interface ReadToldParts {
+  readonly channelMemory: (channel: string) => ChannelMemory
+  readonly clock: Clock
+}
+
+/** Looks up what networks have told of connections by themselves. */
+export function createReadTold({ channelMemory, clock }: ReadToldParts): Connecting['readTold'] {
+  const numbers = new NumberMemory(channelMemory(WHATSAPP_CLOUD), clock)
+  return async ({ channel, id }, after) =>
+    channel === WHATSAPP_CLOUD ? toldFacts(await numbers.readAfter(id, after)) : []
+}
