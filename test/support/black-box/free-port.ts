@@ -1,12 +1,32 @@
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
+
+// Below those that the system gives to connections and to whoever listens on any port: one of those could be gone before its
+// service listens on it, or while it is down.
+const FIRST_PORT = 10_000
+const BLOCKS = 300
+// Each process of a test run takes its ports from a block of its own, for the same reason.
+const PORTS_OF_BLOCK = 64
+
+let taken = 0
 
 /** A port nobody listens on. Chosen by us and kept over restarts, so that clients simply come back. */
 export async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  for (let tries = 0; tries < PORTS_OF_BLOCK; tries += 1) {
+    const port = FIRST_PORT + (process.pid % BLOCKS) * PORTS_OF_BLOCK + (taken++ % PORTS_OF_BLOCK)
+    if (await isFree(port)) return port
+  }
+  throw new Error(`Somebody listens on each of the ${PORTS_OF_BLOCK} ports that this process may take`)
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+  } catch {
+    return false
+  }
   server.close()
   await once(server, 'close')
-  return port
+  return true
 }
