@@ -9,6 +9,9 @@ export type TryAnswer =
   | { readonly kind: 'refused'; readonly status: number; readonly codes: readonly string[] }
   | { readonly kind: 'unknown'; readonly why: string }
 
+/** Why nothing is known of a request that met, on a busy machine, a connection just as the service closed it for idleness. */
+export const CLOSED_WHEN_IDLE = 'connection closed'
+
 export interface Letter {
   readonly from: string
   readonly to: string
@@ -36,13 +39,13 @@ export class SendClient {
       ...(idempotencyKey === null ? {} : { 'idempotency-key': idempotencyKey }),
     }
     return new Promise((resolve, reject) => {
-      const failed = (error: NodeJS.ErrnoException) => resolve(answerOfError(error))
       const options = { method: 'POST', headers, agent: this.#agent, timeout: LONGEST_WAIT_MS }
       const call = request(this.#url, options, (response) => {
         readAll(response)
           .then((text) => answerOf(response, text), answerOfError)
           .then(resolve, reject)
       })
+      const failed = (error: NodeJS.ErrnoException) => resolve(call.reusedSocket ? cutOff(error) : answerOfError(error))
       call.on('error', failed).on('timeout', () => call.destroy(new Error('no answer in time')))
       call.end(body)
     })
@@ -75,6 +78,11 @@ function answerOf({ statusCode = 0, headers }: IncomingMessage, text: string): T
 function errorCodes(text: string): string[] {
   const body = JSON.parse(text) as { data?: { errors?: readonly { code: string }[] } }
   return body.data?.errors?.map(({ code }) => code) ?? []
+}
+
+/** A connection that was kept open; `CLOSED_WHEN_IDLE` if the service may just have closed it, because it was idle. */
+function cutOff(error: NodeJS.ErrnoException): TryAnswer {
+  return error.code === 'ECONNRESET' ? { kind: 'unknown', why: CLOSED_WHEN_IDLE } : answerOfError(error)
 }
 
 function answerOfError(error: NodeJS.ErrnoException): TryAnswer {
