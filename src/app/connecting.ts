@@ -25,8 +25,8 @@ export interface ConnectingParts {
   readonly openSecrets: () => Promise<Secrets>
   /** Without a slash at the end. */
   readonly publicUrl: string
-  /** What networks have told by themselves; left out where nobody looks. */
-  readonly readTold?: Connecting['readTold']
+  /** What networks have reported by themselves; left out where it is not shown. */
+  readonly readReported?: Connecting['readReported']
   /** Replaced by tests. */
   readonly answersWithinMs?: number
 }
@@ -44,7 +44,7 @@ const TURN_WITHIN_MS = 2 * ANSWERS_WITHIN_MS
 
 /** What the CLI and the console use to add, change and look at connections. */
 export function createConnecting(parts: ConnectingParts): Connecting {
-  const { setUps, publicUrl, readTold } = parts
+  const { setUps, publicUrl, readReported } = parts
   const turns = new TakeTurns({ mostAtOnce: MOST_AT_ONCE_PER_ACCOUNT, waitsMs: TURN_WITHIN_MS, tooLate: tooMany })
   const networkOf = async (description: ChannelDescription): Promise<ConnectionNetwork | null> => {
     const openSetUp = setUps.get(description.name)
@@ -71,7 +71,7 @@ export function createConnecting(parts: ConnectingParts): Connecting {
       const { number, channelSettings, accountId } = connection
       return (await turns.run(accountId, () => network.prove(number, channelSettings, connection))).facts
     },
-    readTold: async (connection, after) => (await readTold?.(connection, after)) ?? [],
+    readReported: async (connection, after) => (await readReported?.(connection, after)) ?? [],
     async listTemplates(connection) {
       const network = await networkOf(describe(connection.channel))
       return network ? turns.run(connection.accountId, () => network.listTemplates(connection)) : []

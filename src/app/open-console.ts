@@ -10,7 +10,7 @@ import type { ConsoleSettings } from '../http/console/console-parts.ts'
 import { createSetUps } from './channel-set-ups.ts'
 import { CHANNELS } from './channel-settings.ts'
 import { createConnecting } from './connecting.ts'
-import { createReadTold } from './create-read-told.ts'
+import { createReadReported } from './create-read-reported.ts'
 import { createSandboxShow } from './create-sandbox-show.ts'
 import { sweepTimesOf } from './keep-by-age.ts'
 import { type ConsoleStorage, openConsoleStore } from './open-console-store.ts'
@@ -54,7 +54,7 @@ export async function openConsole({
         setUps: createSetUps({ settings, clock }),
         openSecrets: async () => secrets,
         publicUrl: settings.publicUrl,
-        readTold: createReadTold({ channelMemory, clock }),
+        readReported: createReadReported({ channelMemory, clock }),
       }),
       dataDir: settings.dataDir,
       sandbox: createSandboxShow(sandboxMediaFolder(settings)),

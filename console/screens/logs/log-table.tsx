@@ -9,7 +9,7 @@ import { MaskedNumber } from '../../parts/masked-number.tsx'
 import { HttpBadge, StateBadge } from '../../parts/state-badge.tsx'
 import { TimeAgo } from '../../parts/time-ago.tsx'
 import type { LogSearch } from './log-search.ts'
-import { actorText, stateOf, sumText, TYPE_WORDS, whyOf } from './log-words.ts'
+import { stateOf, sumText, TYPE_WORDS, whyOf } from './log-words.ts'
 
 interface LogTableProps {
   readonly source: Rows<LogEntry>
@@ -58,7 +58,7 @@ function columnsOf(account: string, search: LogSearch): readonly Column<LogEntry
 }
 
 function Http({ entry: { status, code, name, madeBy } }: { readonly entry: LogEntry }) {
-  if (status === null) return <Text size="sm">{madeBy === null ? '–' : `By ${actorText(madeBy)}`}</Text>
+  if (status === null) return <Text size="sm">{madeBy === null ? '–' : `By ${madeBy}`}</Text>
   return (
     <>
       <HttpBadge status={status} />

@@ -47,14 +47,9 @@ export function stateOf({ outcome, state }: LogEntry): string {
   return outcome === 'refused' ? 'REFUSED' : (state ?? 'GONE')
 }
 
-export function actorText(actor: string): string {
-  return actor === 'cli' ? 'the command line' : actor
-}
-
 /** In one line below the state: why. */
 export function whyOf({ outcome, errors, reason, summed, resentBy }: LogEntry): string | null {
-  if (resentBy !== null)
-    return resentBy === 'Nuncio' ? 'Sent again as a template' : `Sent again by ${actorText(resentBy)}`
+  if (resentBy !== null) return resentBy === 'Nuncio' ? 'Sent again as a template' : `Sent again by ${resentBy}`
   if (outcome !== 'refused') return reason?.meaning ?? null
   const [first, ...others] = errors
   // Where it was wrong may differ from one to the other.

@@ -53,7 +53,7 @@ export class NumberMemory implements NumberNews {
     return read
   }
 
-  /** What was told after this moment; null: ever. */
+  /** What was reported after this moment; null: ever. */
   async readAfter(connectionId: ConnectionId, after: Instant | null): Promise<NumberFacts> {
     const facts: Record<string, unknown> = { ...NOTHING_TOLD }
     const entries = await this.#memory.list(KIND, { connectionId, after: 0, limit: MOST_ENTRIES })

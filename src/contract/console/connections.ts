@@ -120,7 +120,7 @@ export const connectionView = connectionRow.extend({
   /** As one would write them. A secret one only says that it is set. */
   channelSettings: z.array(channelSetting.extend({ value: plain.nullable(), isSet: z.boolean() })),
   hasTemplates: z.boolean(),
-  /** What the network said when it was last asked, and what it has told by itself since. */
+  /** What the network said when it was last asked, and what it has reported by itself since. */
   facts: z.array(connectionFact),
   /** When it was last asked; null: never, or the channel has no network. */
   checkedAt: instant.nullable(),

@@ -85,9 +85,9 @@ export const logEntry = z.object({
   code: plain.nullable(),
   name: plain.nullable(),
   outcome: z.enum(['accepted', 'repeated', 'refused', 'copied']),
-  /** Who made this message of another: a person, `cli`, or Nuncio by itself. Null of what came with a request. */
+  /** Who made this message of another: a person, the command line, or Nuncio by itself. Null of what came with a request. */
   madeBy: plain.nullable(),
-  /** Who sent this message again: a person, `cli`, or Nuncio by itself, as a template. Null: nobody. */
+  /** Who sent this message again: a person, the command line, or Nuncio by itself, as a template. Null: nobody. */
   resentBy: plain.nullable(),
   /** What the caller was told, where it was refused. */
   errors: z.array(logError),

@@ -1,3 +1,4 @@
+import { nameActor } from '../name-actor.ts'
 import type { MessageStory } from '../ports/administration.ts'
 import { explainReason } from '../reasons.ts'
 import { ERASED } from './erased.ts'
@@ -41,7 +42,7 @@ function explainResent(
   was: MessageState,
   { state, reason, words, by }: NonNullable<MessageStory['resent']>,
 ): DealtWith {
-  const who = by === null ? 'Somebody' : by === 'cli' ? 'The command line' : by === CHANNEL_ACTOR ? 'Nuncio' : by
+  const who = by === null ? 'Somebody' : nameActor(by).replace(/^the /, 'The ')
   const how = by === CHANNEL_ACTOR ? ' as a template' : ''
   const done = `${who} sent it again${how}. That message ${BECAME[state]}.`
   if (state === 'FAILED' && reason !== null) {

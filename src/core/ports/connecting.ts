@@ -98,8 +98,8 @@ export interface Connecting {
   ): Promise<PreparedChange>
   /** Asks the network now. Empty for a channel without one. */
   check(connection: StoredConnection): Promise<readonly ConnectionFact[]>
-  /** What the network has told by itself after this moment, or ever; empty where nothing. */
-  readTold(connection: StoredConnection, after: Instant | null): Promise<readonly ConnectionFact[]>
+  /** What the network has reported by itself after this moment, or ever if it is null; empty if nothing. */
+  readReported(connection: StoredConnection, after: Instant | null): Promise<readonly ConnectionFact[]>
   /** Empty for a channel that has none. */
   listTemplates(connection: StoredConnection): Promise<readonly TemplateView[]>
   /** Null where the network needs none. */

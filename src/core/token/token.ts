@@ -1,5 +1,6 @@
 import { instantText } from '../duration.ts'
 import type { AccountId, ConnectionId, Instant, TokenId } from '../ids.ts'
+import { nameActor } from '../name-actor.ts'
 
 /** Every event a token may carry, with the words people see. */
 export const TOKEN_EVENTS = {
@@ -33,7 +34,7 @@ export interface EndedToken {
 /** Why a request was refused whose token had ended, with what to do. The caller is told less. */
 export function explainEndedToken({ name, how, at, by }: EndedToken): string {
   const when = instantText(at)
-  const who = by === null ? '' : ` by ${by === 'cli' ? 'the command line' : by}`
+  const who = by === null ? '' : ` by ${nameActor(by)}`
   if (how === 'deleted') return `The token “${name}” was deleted${who} on ${when}. Give the caller a valid token.`
   if (how === 'expired') return `The token “${name}” expired on ${when}. Create a new one, and give it to the caller.`
   return `The token “${name}” was replaced${who}; the old one ended on ${when}. Give the caller the new token.`

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { SentRequest } from '../ledger/ledger-input.ts'
 import { makeText } from './make-text.ts'
 import { createRandom, type Random } from './random.ts'
-import type { SendClient, TryAnswer } from './send-client.ts'
+import { CLOSED_WHEN_IDLE, type SendClient, type TryAnswer } from './send-client.ts'
 import { waitUntil } from './wait-until.ts'
 
 const PAUSE_WHEN_REFUSED_MS = 25
@@ -58,12 +58,9 @@ export class Load {
     await this.#loops
   }
 
-  /**
-   * Answers that say it is not known whether the message was accepted. Without those that never came: on a busy machine a
-   * request now and then goes out over a connection that the service has just closed because it was idle.
-   */
+  /** Those that leave open whether the message was accepted. */
   get unsureAnswers(): Record<string, number> {
-    return Object.fromEntries(Object.entries(this.answers).filter(([name]) => name.startsWith('unknown 5')))
+    return Object.fromEntries(Object.entries(this.answers).filter(([name]) => name.startsWith('unknown')))
   }
 
   /** Until so many more were acknowledged. */
@@ -118,6 +115,8 @@ export class Load {
   }
 
   #count(answer: TryAnswer): void {
+    // The service has not answered it, and may never have seen it.
+    if (answer.kind === 'unknown' && answer.why === CLOSED_WHEN_IDLE) return
     const name = nameAnswer(answer)
     this.answers[name] = (this.answers[name] ?? 0) + 1
   }

@@ -104,7 +104,7 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
       setUps: createSetUps({ settings: { whatsappCloudUrl: simulator.url }, clock: systemClock }),
       openSecrets: async () => testSecrets(),
       publicUrl: 'http://nuncio.example',
-      readTold: async (_, after) => {
+      readReported: async (_, after) => {
         toldAfter.push(after)
         return told
       },

@@ -24,8 +24,8 @@ export async function showConnection(deps: ConsoleDeps, of: OfConnection): Promi
     lanes.listUnresolved(wanted),
   ])
   const check = lane.networkCheck
-  const told = await deps.connecting.readTold(stored(lane, of), check?.at ?? null)
-  const kept = (check?.facts ?? []).filter(({ label }) => !told.some((later) => later.label === label))
+  const reported = await deps.connecting.readReported(stored(lane, of), check?.at ?? null)
+  const kept = (check?.facts ?? []).filter(({ label }) => !reported.some((later) => later.label === label))
   const callback = deps.connecting.callbackOf(lane)
   return {
     ...tellConnection(lane, {
@@ -33,7 +33,7 @@ export async function showConnection(deps: ConsoleDeps, of: OfConnection): Promi
       unresolved: { count: items.length, isMore: next !== null },
     }),
     hasTemplates: deps.connecting.abilitiesOf(lane.channel).hasTemplates,
-    facts: [...kept, ...told].map((fact) => ({ ...fact })),
+    facts: [...kept, ...reported].map((fact) => ({ ...fact })),
     checkedAt: check?.at ?? null,
     callback: callback && { ...callback, isReachable: callback.trouble === null },
   }

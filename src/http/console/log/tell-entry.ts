@@ -1,6 +1,6 @@
 import type { LogEntry } from '../../../contract/console/log.ts'
 import { REPLIES } from '../../../contract/replies.ts'
-import { CHANNEL_ACTOR } from '../../../core/message/timeline.ts'
+import { nameActor } from '../../../core/name-actor.ts'
 import type { LogEntryView } from '../../../core/ports/console/api-log.ts'
 import { explainReason } from '../../../core/reasons.ts'
 
@@ -15,8 +15,8 @@ export function tellEntry(entry: LogEntryView): LogEntry {
     code: entry.code,
     name: entry.code === null ? null : nameOf(entry.code),
     outcome: entry.outcome,
-    madeBy: nameOfActor(entry.madeBy),
-    resentBy: nameOfActor(entry.resentBy),
+    madeBy: entry.madeBy && nameActor(entry.madeBy),
+    resentBy: entry.resentBy && nameActor(entry.resentBy),
     errors: [...entry.errors],
     messageId: entry.messageId,
     state: entry.state,
@@ -30,10 +30,6 @@ export function tellEntry(entry: LogEntryView): LogEntry {
     attempts: entry.attempts,
     summed: entry.summed,
   }
-}
-
-function nameOfActor(actor: string | null): string | null {
-  return actor === CHANNEL_ACTOR ? 'Nuncio' : actor
 }
 
 /** Such as `bad_request_400`. A code of a newer version reads as itself. */

@@ -5,13 +5,13 @@ import type { ChannelMemory } from '../core/ports/channel-memory.ts'
 import type { Clock } from '../core/ports/clock.ts'
 import type { Connecting } from '../core/ports/connecting.ts'
 
-export interface ReadToldParts {
+export interface ReadReportedParts {
   readonly channelMemory: (channel: string) => ChannelMemory
   readonly clock: Clock
 }
 
-/** Looks up what networks have told of connections by themselves. */
-export function createReadTold({ channelMemory, clock }: ReadToldParts): Connecting['readTold'] {
+/** Reads what networks have reported of connections by themselves. */
+export function createReadReported({ channelMemory, clock }: ReadReportedParts): Connecting['readReported'] {
   const numbers = new NumberMemory(channelMemory(WHATSAPP_CLOUD), clock)
   return async ({ channel, id }, after) =>
     channel === WHATSAPP_CLOUD ? toldFacts(await numbers.readAfter(id, after)) : []
