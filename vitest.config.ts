@@ -10,7 +10,7 @@ export default defineConfig({
     // crash inside the database engine takes down one file instead of the whole run.
     pool: 'forks',
     // All tests share one PostgreSQL, which belongs to the runner and not to one of its workers.
-    globalSetup: ['test/support/postgres/global-setup.ts'],
+    globalSetup: ['test/support/build/global-setup.ts', 'test/support/postgres/global-setup.ts'],
     reporters: ['default', new TierReporter()],
     // Limits only for what never ends: a busy machine makes a test slower, and must not make it fail.
     expect: { poll: { timeout: 120_000 } },

@@ -19,6 +19,8 @@ export default defineConfig({
     cssCodeSplit: false,
     // The pages that show which files belong to the first view: the check of its size reads it.
     manifest: true,
+    // Of the packages in it, for those who pass the build on.
+    license: { fileName: 'licences.md' },
     // Fonts and pictures as files of their own: `data:` would have to be allowed in the page's policy.
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 600,

@@ -10,6 +10,7 @@ import { isNodeTooOld, OLDEST_NODE } from '../src/app/oldest-node.js'
 import { fetchBenchPeers } from './bootstrap/bench-peers.mjs'
 import { buildConsole } from './bootstrap/console-build.mjs'
 import { installDebianPackages } from './bootstrap/debian-packages.mjs'
+import { buildDist } from './bootstrap/dist-build.mjs'
 import { buildDocs } from './bootstrap/docs-build.mjs'
 import { takeLock } from './bootstrap/lock.mjs'
 import { runNpmCi } from './bootstrap/npm-ci.mjs'
@@ -26,10 +27,12 @@ try {
   requireNode()
   standInForExec()
   const tests = process.argv.find((argument) => argument.startsWith('--tests='))?.slice('--tests='.length)
-  if (process.argv.includes('--console') || tests) {
+  const isBuilt = process.argv.includes('--build') || tests
+  if (process.argv.includes('--console') || isBuilt) {
     const node = existsSync(packagedNode) ? packagedNode : process.execPath
     await buildConsole(root, node)
     await buildDocs(root, node)
+    if (isBuilt) await buildDist(root, node)
   }
   if (tests) {
     await installDebianPackages(tests)

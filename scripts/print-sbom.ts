@@ -6,9 +6,12 @@ import { ROOT } from './source-tree.ts'
 
 // Not `npm sbom`: leaving out what only development needs, it also leaves out what both need (npm 10 and 11).
 
-if (import.meta.main) {
+if (import.meta.main) console.log(JSON.stringify(readSbom(), null, 2))
+
+/** Of what package-lock.json names. */
+export function readSbom() {
   const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock
-  console.log(JSON.stringify(makeSbom(lock, randomUUID()), null, 2))
+  return makeSbom(lock, randomUUID())
 }
 
 /** What runs, as CycloneDX 1.6: packages that neither development alone nor a certain system needs. Pure. */

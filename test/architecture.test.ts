@@ -21,8 +21,11 @@ const FOLDERS: ImportRules['folders'] = {
   // It reads the environment into values, and knows the words that the values are made of.
   config: { mayImport: ['core'], mayUseNode: true },
 
+  // Where files lie that are no code.
+  assets: { mayImport: [], mayUseNode: true },
+
   'storage/shared': { mayImport: ['core'], mayUseNode: true },
-  'storage/*': { mayImport: ['core', 'storage/shared'], mayUseNode: true },
+  'storage/*': { mayImport: ['assets', 'core', 'storage/shared'], mayUseNode: true },
   'channels/*': { mayImport: ['core'], mayUseNode: true },
   media: { mayImport: ['core'], mayUseNode: true },
   notify: { mayImport: ['core'], mayUseNode: true },
@@ -36,6 +39,7 @@ const FOLDERS: ImportRules['folders'] = {
   // The one place that knows all parts. Nobody but cli may import it.
   app: {
     mayImport: [
+      'assets',
       'contract',
       'core',
       'config',
@@ -52,7 +56,7 @@ const FOLDERS: ImportRules['folders'] = {
   },
 
   // Reads arguments, calls one function of app, prints: what it needs from elsewhere, app gives it.
-  cli: { mayImport: ['app', 'contract', 'config', 'core'], mayUseNode: true },
+  cli: { mayImport: ['app', 'assets', 'contract', 'config', 'core'], mayUseNode: true },
 }
 
 // Package → folders that may import it: few, so that a package that moves on is replaced in one place.

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import { brotliCompressSync, constants } from 'node:zlib'
 import type { Site } from './make-site.ts'
 
 // Pictures are compressed already, but for those that are text.
@@ -20,7 +20,6 @@ export function writeSite(site: Site, folder: string): void {
     if (isCompressed) {
       const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: body.length }
       writeFileSync(join(folder, `${file}.br`), brotliCompressSync(body, { params }))
-      writeFileSync(join(folder, `${file}.gz`), gzipSync(body, { level: 9 }))
     }
     const hash = createHash('sha256').update(body).digest('base64url').slice(0, 22)
     return [address, { file, type, hash, isCompressed }] as const

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
 import type { Logger } from 'pino'
 import packageFile from '../../package.json' with { type: 'json' }
+import { assetPath } from '../assets/asset-path.ts'
 import { localUrl, type Settings } from '../config/read-settings.ts'
 import type { Role } from '../config/setting-kinds.ts'
 import type { ConnectionId, WorkerId } from '../core/ids.ts'
@@ -307,8 +307,7 @@ export class Nuncio {
         ? wakeOnAccept(storage.intake, storage.clock, (message) => this.#accepted(message))
         : null,
       ...served,
-      // Beside the sources, wherever the process was started.
-      docsFolder: join(import.meta.dirname, '../../site/dist'),
+      docsFolder: assetPath('site/dist'),
       clock: storage.clock,
       log: this.#parts.logger,
       observer: this.#traces?.observer() ?? this.#metrics,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { join } from 'node:path'
 import packageFile from '../../package.json' with { type: 'json' }
+import { assetPath } from '../assets/asset-path.ts'
 import type { Settings } from '../config/read-settings.ts'
 import type { ChannelMemory } from '../core/ports/channel-memory.ts'
 import type { Clock } from '../core/ports/clock.ts'
@@ -62,8 +62,7 @@ export async function openConsole({
       version: packageFile.version,
       webhookRanges: rangesOfWebhooks(settings),
       mayUsePlainHttp: settings.consolePlainHttp,
-      // Beside the sources, wherever the process was started.
-      pagesFolder: join(import.meta.dirname, '../../console/dist'),
+      pagesFolder: assetPath('console/dist'),
     },
   }
 }

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, it } from 'vitest'
 
-const MAIN = fileURLToPath(new URL('./main.js', import.meta.url))
+const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url))
 
 describe('the command line on a Node', () => {
   it.each(['20.20.2', '24.15.0'])('that is too old, as %s, says so in one sentence and does nothing', (version) => {

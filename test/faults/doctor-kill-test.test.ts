@@ -131,7 +131,7 @@ describe('the kill test of doctor, with a service that breaks a promise', () => 
     const database = new DatabaseSync(join(place.settings.dataDir, 'nuncio.db'))
     database.exec(sql)
     database.close()
-    const service = new ServiceChild(place.folder, place.environment)
+    const service = new ServiceChild(nuncioMain, place)
     onTestFinished(() => service.close())
 
     const figures = await killAgainAndAgain({

@@ -1,5 +1,4 @@
 import cluster from 'node:cluster'
-import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import type { Settings } from '../../config/read-settings.ts'
 import type { FirstStart } from '../first-start.ts'
@@ -11,12 +10,11 @@ import { MetricsRelay } from './metrics-relay.ts'
 import { ProcessGroup } from './process-group.ts'
 import { startChild } from './start-child.ts'
 
-const CHILD = fileURLToPath(new URL('./child-main.js', import.meta.url))
-
 /** Has several processes serve one port, until they are told to stop and have all ended. */
 export async function serveInProcesses(settings: Settings, logger: Logger): Promise<void> {
   const makeFirst = async () => (settings.roles.includes('api') ? prepareFirst(settings) : null)
-  await runProcesses(settings, logger, { childFile: CHILD, makeFirst })
+  // The program that was started, once more: it notices that it is a child.
+  await runProcesses(settings, logger, { childFile: process.argv[1] ?? '', makeFirst })
 }
 
 interface ServedWith {

@@ -1,11 +1,9 @@
-export type Encoding = 'br' | 'gzip' | 'identity'
+export type Encoding = 'br' | 'identity'
 
-const BEST_FIRST = ['br', 'gzip'] as const
-
-/** The smallest form that the browser understands. */
+/** Brotli for every browser of these days; other programs get the file as it is. */
 export function chooseEncoding(accepted: string | undefined): Encoding {
   const offers = (accepted ?? '').toLowerCase().split(',').map(parseOffer)
-  return BEST_FIRST.find((encoding) => offers.some(({ name, isWanted }) => name === encoding && isWanted)) ?? 'identity'
+  return offers.some(({ name, isWanted }) => name === 'br' && isWanted) ? 'br' : 'identity'
 }
 
 function parseOffer(offer: string) {

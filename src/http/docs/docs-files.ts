@@ -23,7 +23,7 @@ export interface FoundFile {
     Readonly<Record<string, string>>
 }
 
-const ENDING_OF: Readonly<Record<Encoding, string>> = { br: '.br', gzip: '.gz', identity: '' }
+const ENDING_OF: Readonly<Record<Encoding, string>> = { br: '.br', identity: '' }
 const FOR_GOOD = 'public, max-age=31536000, immutable'
 // Kept, but asked about each time: a page has the same address after an upgrade.
 const ASK_AGAIN = 'no-cache'

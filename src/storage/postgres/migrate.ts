@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { DatabaseError } from 'pg'
+import { assetPath } from '../../assets/asset-path.ts'
 import { Refusal } from '../../core/refusals.ts'
 import type { AppliedMigration } from '../shared/backup-facts.ts'
 import {
@@ -17,8 +18,6 @@ import type { Ask } from './link.ts'
 import { classify, type Kind } from './postgres-errors.ts'
 import { mustBeApplied, readFunctions, recordFunctions, type StoredFunctions } from './stored-functions.ts'
 
-const FOLDER = new URL('./', import.meta.url)
-
 // Whoever waits for a lock on a table keeps all who come after waiting too, so not for long, but again.
 const TABLE_LOCK_WITHIN_MS = 3_000
 const TRIES = 10
@@ -29,7 +28,7 @@ const REFUSED_FOR_GOOD: readonly Kind[] = ['data', 'denied', 'not-there', 'damag
 
 /** The baseline with the functions in it, and the migrations after it. */
 export function readMigrations(functions = readFunctions()): readonly Migration[] {
-  return readMigrationsIn(FOLDER).map((migration) => ({
+  return readMigrationsIn(assetPath('src/storage/postgres')).map((migration) => ({
     ...migration,
     sql: migration.sql.replace(/^-- functions$/m, () => functions.sql),
   }))

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import packageFile from '../../../package.json' with { type: 'json' }
+import { assetPath } from '../../assets/asset-path.ts'
 import type { Ask } from './link.ts'
-
-const FOLDER = new URL('./functions/', import.meta.url)
 
 /** All of functions/*.sql as one text, and the version of Nuncio that brings it. */
 export interface StoredFunctions {
@@ -13,9 +13,10 @@ export interface StoredFunctions {
 }
 
 export function readFunctions(): StoredFunctions {
-  const sql = readdirSync(FOLDER)
+  const folder = assetPath('src/storage/postgres/functions')
+  const sql = readdirSync(folder)
     .sort()
-    .map((file) => readFileSync(new URL(file, FOLDER), 'utf8'))
+    .map((file) => readFileSync(join(folder, file), 'utf8'))
     .join('\n')
   return { version: packageFile.version, hash: hash('sha256', sql), sql }
 }

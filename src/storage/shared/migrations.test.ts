@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { readMigrations as readMigrationsOfPostgres } from '../postgres/migrate.ts'
 import { readMigrations as readMigrationsOfSqlite } from '../sqlite/migrate.ts'
@@ -22,7 +21,7 @@ describe('the migrations of an engine', () => {
   afterEach(() => rmSync(folder, { recursive: true }))
 
   function read() {
-    return readMigrationsIn(pathToFileURL(`${folder}/`))
+    return readMigrationsIn(folder)
   }
 
   function baselineOf(schema: string): string | undefined {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Refusal } from '../../core/refusals.ts'
 import type { AppliedMigration } from './backup-facts.ts'
 
@@ -8,14 +9,14 @@ export interface Migration extends AppliedMigration {
 }
 
 /** The baseline, as migration 1, and the migrations after it. `folder` is that of the engine. */
-export function readMigrationsIn(folder: URL): readonly Migration[] {
-  const schema = readFileSync(new URL('schema.sql', folder), 'utf8')
+export function readMigrationsIn(folder: string): readonly Migration[] {
+  const schema = readFileSync(join(folder, 'schema.sql'), 'utf8')
   const baseline = { number: 1, name: `baseline-${fingerprintOf(schema)}`, sql: schema, breaking: false }
-  const later = readdirSync(new URL('migrations/', folder))
+  const later = readdirSync(join(folder, 'migrations'))
     .filter((file) => file.endsWith('.sql'))
     .sort()
     .map((file) => {
-      const sql = readFileSync(new URL(`migrations/${file}`, folder), 'utf8')
+      const sql = readFileSync(join(folder, 'migrations', file), 'utf8')
       return {
         number: Number(file.slice(0, 4)),
         name: file.slice(5, -4),

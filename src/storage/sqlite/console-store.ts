@@ -1,5 +1,5 @@
 import { getCompileCacheDir } from 'node:module'
-import { dirname } from 'node:path'
+import { dirname, extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { CONSOLE_AREAS, type ConsoleArea } from '../../core/ports/console/console-areas.ts'
 import type { ConsoleStore } from '../../core/ports/console/console-store.ts'
@@ -133,7 +133,8 @@ export class ConsoleThread {
   #startWorker(): Worker {
     // Node keeps it in a folder of the one that it was given.
     const compiled = getCompileCacheDir()
-    const worker = new Worker(new URL('./console-thread-main.js', import.meta.url), {
+    // Beside this file, in the sources and in a build.
+    const worker = new Worker(new URL(`./console-thread-main${extname(import.meta.url)}`, import.meta.url), {
       workerData: { path: this.#options.path, compileCache: compiled === undefined ? null : dirname(compiled) },
       name: 'console',
       // A look that takes more than this ends the thread, and not the process that accepts.

@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
+import { assetPath } from '../../assets/asset-path.ts'
 import { Refusal } from '../../core/refusals.ts'
 import type { AppliedMigration } from '../shared/backup-facts.ts'
 import {
@@ -18,10 +19,8 @@ import { isRefusedStatement } from './sqlite-errors.ts'
 /** "NCIO" in ASCII, in the header of every database of ours, so that a foreign file is known before it is touched. */
 export const APPLICATION_ID = 0x4e43494f
 
-const FOLDER = new URL('./', import.meta.url)
-
 export function readMigrations(): readonly Migration[] {
-  return readMigrationsIn(FOLDER)
+  return readMigrationsIn(assetPath('src/storage/sqlite'))
 }
 
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { brotliDecompressSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import type { Site } from '../../../site/build/make-site.ts'
 import { writeSite } from '../../../site/build/write-site.ts'
@@ -75,8 +75,8 @@ describe('the documents', () => {
 
   it.each([
     ['br', 'br', (body: Buffer) => brotliDecompressSync(body)],
-    ['gzip, deflate', 'gzip', (body: Buffer) => gunzipSync(body)],
-    ['br;q=0, gzip', 'gzip', (body: Buffer) => gunzipSync(body)],
+    ['gzip, br', 'br', (body: Buffer) => brotliDecompressSync(body)],
+    ['br;q=0, gzip', undefined, (body: Buffer) => body],
     ['identity', undefined, (body: Buffer) => body],
   ] as const)('are sent as was compressed beforehand: %s', async (accepted, encoding, open) => {
     await withDocs(async (server) => {

@@ -1,6 +1,12 @@
 import { fileURLToPath } from 'node:url'
 
-export const nuncioMain = fileURLToPath(new URL('../../../src/cli/main.js', import.meta.url))
+const ROOT = new URL('../../../', import.meta.url)
+
+/** The program as it is shipped; `npm run build` makes it. */
+export const nuncioMain = fileURLToPath(new URL('dist/src/nuncio.js', ROOT))
+
+/** The same from the sources, whose parts a test can wrap before they are used. */
+export const nuncioSource = fileURLToPath(new URL('src/cli/main.ts', ROOT))
 
 /** Only what is named here: settings of whoever runs the tests must not change what is tested. */
 export function nuncioEnvironment(

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { nuncioEnvironment, nuncioMain } from './nuncio-environment.ts'
+import { nuncioEnvironment, nuncioMain, nuncioSource } from './nuncio-environment.ts'
 import { waitUntil } from './wait-until.ts'
 
 // Several services may start at once on a machine that is busy with other things.
@@ -65,7 +65,7 @@ export class NuncioProcess {
     const log = openSync(this.#logFile, 'a')
     const child = spawn(
       process.execPath,
-      [this.settings.main ?? nuncioMain, 'serve', ...(this.settings.serveArguments ?? [])],
+      [this.settings.main ?? this.#program, 'serve', ...(this.settings.serveArguments ?? [])],
       {
         cwd: this.settings.workDir,
         env: nuncioEnvironment(this.settings.dataDir, {
@@ -81,6 +81,11 @@ export class NuncioProcess {
       child.once('error', reject).once('exit', (code, signal) => resolve({ code, signal }))
     })
     if (child.pid !== undefined) this.settings.onStart?.(child.pid)
+  }
+
+  /** What a test loads before wraps parts of the sources, which are not to be found in a build. */
+  get #program(): string {
+    return this.settings.environment?.['NODE_OPTIONS']?.includes('--import') ? nuncioSource : nuncioMain
   }
 
   signal(signal: NodeJS.Signals): void {

@@ -13,7 +13,7 @@ export async function runKillTest({ settings, killRounds, signal, onProgress }: 
   if (!settings) return skipped('The settings are wrong, so that nobody knows where to test.')
   onProgress('kill test: making data of its own')
   const place = await makeTestPlace(settings, killRounds * LANES_PER_ROUND)
-  const service = new ServiceChild(place.folder, place.environment)
+  const service = new ServiceChild(process.argv[1] ?? '', place)
   try {
     const run = { place, service, rounds: killRounds, signal, onProgress }
     const figures = await killAgainAndAgain(run)

@@ -2,17 +2,22 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { surroundingEnvironment } from '../../../config/surrounding-environment.ts'
 
-const MAIN = fileURLToPath(new URL('../../../cli/main.js', import.meta.url))
 const SAYS_WHERE = /^Nuncio serves on (\S+)$/m
 const STARTS_WITHIN_MS = 60_000
 const STOPS_WITHIN_MS = 40_000
 const SHOWN = 600
 
+interface ServicePlace {
+  readonly folder: string
+  /** All of its settings. */
+  readonly environment: Readonly<Record<string, string>>
+}
+
 /** The real service as a process of its own, on the data of the test. */
 export class ServiceChild {
+  readonly #program: string
   readonly #folder: string
   readonly #environment: Readonly<Record<string, string>>
   readonly #endWithUs = () => this.#child?.kill('SIGKILL')
@@ -20,8 +25,9 @@ export class ServiceChild {
   #said = ''
   #url: string | null = null
 
-  /** `environment`: all of its settings. It is started in `folder`, where no file `.env` lies. */
-  constructor(folder: string, environment: Readonly<Record<string, string>>) {
+  /** `program`: the file of the command line. It is started in the folder of the place, where no file `.env` lies. */
+  constructor(program: string, { folder, environment }: ServicePlace) {
+    this.#program = program
     this.#folder = folder
     this.#environment = environment
     process.once('exit', this.#endWithUs)
@@ -36,7 +42,7 @@ export class ServiceChild {
   spawn(): void {
     this.#said = ''
     this.#url = null
-    const child = spawn(process.execPath, [MAIN, 'serve'], {
+    const child = spawn(process.execPath, [this.#program, 'serve'], {
       cwd: this.#folder,
       env: { ...surroundingEnvironment(), ...this.#environment },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,8 +1,10 @@
 import { enableCompileCache } from 'node:module'
 import { workerData } from 'node:worker_threads'
+import { nameTrueLines } from '../../assets/true-lines.ts'
 
-// A thread does not inherit it. Plain JavaScript for the reason of src/cli/main.js.
-const { compileCache } = /** @type {{ readonly compileCache: string | null }} */ (workerData)
+// A thread does not inherit it.
+const { compileCache } = workerData as { readonly compileCache: string | null }
 if (compileCache !== null) enableCompileCache(compileCache)
 
+nameTrueLines()
 await import('./console-thread.ts')

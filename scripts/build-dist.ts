@@ -1,0 +1,84 @@
+import { copyFileSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { build } from 'vite'
+import packageFile from '../package.json' with { type: 'json' }
+import { OLDEST_NODE } from '../src/app/oldest-node.js'
+import { readSbom } from './print-sbom.ts'
+import { ROOT } from './source-tree.ts'
+
+/**
+ * `node scripts/build-dist.ts --out FOLDER`: all that a service needs but Node itself, in one folder. It has the shape of a clone,
+ * so that what the program reads lies where it does there. The pages of the console and the documents are built before.
+ */
+const { values } = parseArgs({ options: { out: { type: 'string', default: join(ROOT, 'dist') } } })
+const { out } = values
+
+const LICENCES_OF_SERVER = 'licences.md'
+const LICENCES_OF_CONSOLE = 'console/dist/licences.md'
+
+rmSync(out, { recursive: true, force: true })
+await bundle()
+for (const file of [
+  'LICENSE',
+  'README.md',
+  ...globSync('src/storage/*/{schema.sql,functions/*,migrations/*}', { cwd: ROOT }),
+]) {
+  mkdirSync(dirname(join(out, file)), { recursive: true })
+  copyFileSync(join(ROOT, file), join(out, file))
+}
+for (const folder of ['console/dist', 'site/dist'])
+  cpSync(join(ROOT, folder), join(out, folder), { recursive: true, preserveTimestamps: true })
+writeLicences()
+writeFileSync(join(out, 'sbom.json'), `${JSON.stringify(readSbom(), null, 2)}\n`)
+writeFileSync(join(out, 'package.json'), `${JSON.stringify(packageOfBuild(), null, 2)}\n`)
+
+/** The server and the command line with their packages. Not made smaller, so that it can be read where it runs. */
+async function bundle(): Promise<void> {
+  await build({
+    root: ROOT,
+    configFile: false,
+    logLevel: 'warn',
+    publicDir: false,
+    ssr: { noExternal: true },
+    build: {
+      ssr: true,
+      outDir: join(out, 'src'),
+      target: 'node24',
+      sourcemap: true,
+      license: { fileName: LICENCES_OF_SERVER },
+      rolldownOptions: {
+        input: {
+          nuncio: join(ROOT, 'src/cli/main.ts'),
+          'console-thread-main': join(ROOT, 'src/storage/sqlite/console-thread-main.ts'),
+        },
+        output: {
+          entryFileNames: '[name].js',
+          chunkFileNames: '[name]-[hash].js',
+          // They name the lines; who wants to read them has the repository.
+          sourcemapExcludeSources: true,
+          sourcemapPathTransform: (source, map) => relative(ROOT, resolve(dirname(map), source)),
+        },
+      },
+    },
+  })
+}
+
+function writeLicences(): void {
+  const parts = [join(out, 'src', LICENCES_OF_SERVER), join(out, LICENCES_OF_CONSOLE)]
+  writeFileSync(join(out, 'THIRD-PARTY-LICENSES.md'), parts.map((file) => readFileSync(file, 'utf8')).join('\n'))
+  for (const file of parts) rmSync(file)
+}
+
+function packageOfBuild() {
+  const { name, version, description, license } = packageFile
+  return {
+    name,
+    version,
+    description,
+    license,
+    type: 'module',
+    bin: { nuncio: 'src/nuncio.js' },
+    engines: { node: `>=${OLDEST_NODE}` },
+  }
+}

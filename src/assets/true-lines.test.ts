@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { describe, it, onTestFinished } from 'vitest'
+import { toTrueLine } from './true-lines.ts'
+
+// The second line of the build is the eleventh of the source, from its fifth column on.
+const MAP = { version: 3, sources: ['src/a.ts'], names: [], mappings: ';AAUI' }
+
+describe('a line of a stack trace', () => {
+  it('names the place in the sources', () => {
+    assert.equal(toTrueLine(`run (${build()}:2:1)`), 'run (src/a.ts:11:5)')
+  })
+
+  it('stays as it is where no map leads on', () => {
+    const built = build()
+
+    for (const line of [`run (${built}:1:1)`, 'run (file:///nowhere/b.js:1:1)', 'at node:internal/main:3:4', ''])
+      assert.equal(toTrueLine(line), line)
+  })
+})
+
+function build(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'nuncio-lines-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, 'a.js.map'), JSON.stringify(MAP))
+  return pathToFileURL(join(folder, 'a.js')).href
+}

@@ -1,0 +1,30 @@
+import cluster from 'node:cluster'
+import { keepCompiledCode } from '../app/keep-compiled-code.ts'
+import { isNodeTooOld, OLDEST_NODE } from '../app/oldest-node.js'
+import { nameTrueLines } from '../assets/true-lines.ts'
+
+if (isNodeTooOld()) {
+  process.stderr.write(
+    `nuncio: This is Node ${process.versions.node}, and Nuncio needs Node ${OLDEST_NODE} or newer. Install a newer one.\n`,
+  )
+  process.exit(1)
+}
+
+// What is made from here on is for this user alone, whichever folder it lies in.
+process.umask(0o077)
+// Node would open its debugger for every user of this machine.
+process.on('SIGUSR1', () => {})
+keepCompiledCode()
+nameTrueLines()
+void start()
+
+/** Everything else is loaded later: an older Node could not read it, and would say so in its own words. */
+async function start(): Promise<void> {
+  if (cluster.isWorker) {
+    const { serveChild } = await import('../app/processes/serve-child.ts')
+    return serveChild()
+  }
+  const { run } = await import('./run.ts')
+  const { openSurroundings } = await import('./surroundings.ts')
+  process.exitCode = await run(process.argv.slice(2), openSurroundings())
+}
