@@ -234,7 +234,7 @@ describe('the rule of imports, on trees that break it', () => {
     const tree = treeWith({ 'src/cli/main.ts': `import { fetchMedia } from '../media/fetch.ts'` })
 
     assert.deepEqual(findForbiddenImports(tree, RULES), [
-      'src/cli/main.ts:1 imports src/media/fetch.ts, but cli may import only app, contract, config, core',
+      'src/cli/main.ts:1 imports src/media/fetch.ts, but cli may import only app, assets, contract, config, core',
     ])
   })
 })

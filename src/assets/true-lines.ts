@@ -2,6 +2,10 @@ import { readFileSync } from 'node:fs'
 import { SourceMap, type SourceMapPayload } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
+interface Place {
+  toString(): string
+}
+
 const PLACE = /(file:\/\/\S+\.js):(\d+):(\d+)/
 
 /**
@@ -10,7 +14,9 @@ const PLACE = /(file:\/\/\S+\.js):(\d+):(\d+)/
  */
 export function nameTrueLines(): void {
   Error.prepareStackTrace = (error, sites) =>
-    [Error.prototype.toString.call(error), ...sites.map((site) => `    at ${toTrueLine(String(site))}`)].join('\n')
+    [Error.prototype.toString.call(error), ...sites.map((site: Place) => `    at ${toTrueLine(site.toString())}`)].join(
+      '\n',
+    )
 }
 
 /** One line of a stack trace. As it was, when there is no map for it. */

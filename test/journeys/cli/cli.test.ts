@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, it } from 'vitest'
+import { ROOT } from '../../../scripts/source-tree.ts'
 import { readSettings } from '../../../src/config/read-settings.ts'
 import { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
 import { nuncioEnvironment, nuncioMain } from '../../support/black-box/nuncio-environment.ts'
@@ -124,6 +125,20 @@ describe('the command line as a process', () => {
     assert.deepEqual([code, stdout], [1, ''])
     assert.match(stderr, /NUNCIO_PORT .*setting_invalid\)\n.*NUNCIO_DATABASE_URL .*it names no database/)
     assert.doesNotMatch(stderr, /hunter2/)
+  })
+
+  it('names the true line of a fault in the sources, though a build runs', async () => {
+    const broken = 'Date.now = () => { throw new Error("no clock") }'
+
+    const { stderr } = await promisify(execFile)(
+      process.execPath,
+      ['--import', `data:text/javascript,${broken}`, nuncioMain, 'token', 'create', '--name', 'a', '--expires', '3d'],
+      { cwd: folder, env: nuncioEnvironment(dataDir, { NUNCIO_LOG_LEVEL: 'debug' }) },
+    ).catch((error: unknown) => error as { readonly stderr: string })
+
+    const [, line] = /at now \(src\/cli\/surroundings\.ts:(\d+):\d+\)/.exec(stderr) ?? []
+    const source = readFileSync(join(ROOT, 'src/cli/surroundings.ts'), 'utf8').split('\n')
+    assert.match(source[Number(line) - 1] ?? stderr, /now: \(\) => Date\.now\(\)/)
   })
 
   it('ends quietly when its reader has gone', async () => {
