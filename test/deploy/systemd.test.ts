@@ -54,7 +54,7 @@ describe('the units of systemd', () => {
 
     assert.match(unit, /^Restart=always$/m)
     assert.match(unit, /^TimeoutStopSec=40$/m)
-    assert.match(unit, /^ExecStart=.* src\/cli\/main\.js serve$/m)
+    assert.match(unit, /^ExecStart=.* dist\/src\/nuncio\.js serve$/m)
     // Node writes machine code at run time.
     assert.doesNotMatch(unit, /^MemoryDenyWriteExecute/m)
   })

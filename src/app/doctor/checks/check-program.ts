@@ -1,10 +1,27 @@
+import { existsSync } from 'node:fs'
 import packageFile from '../../../../package.json' with { type: 'json' }
+import { assetPath } from '../../../assets/asset-path.ts'
 import type { Examination } from '../examination.ts'
-import { ok, type Verdict } from '../finding.ts'
+import { ok, trouble, type Verdict } from '../finding.ts'
+
+/** What the service shows to people, and the file of each that is always there. */
+const PAGES = { console: 'console/dist/index.html', documents: 'site/dist/site.json' } as const
 
 /** For the report: on a Node that is too old no command runs. */
-export async function checkProgram(_: Examination): Promise<Verdict> {
+export async function checkProgram(_: Examination): Promise<readonly Verdict[]> {
   const { node, sqlite = 'unknown' } = process.versions
   const facts = { nuncio: packageFile.version, node, sqlite }
-  return ok(`Nuncio ${packageFile.version} on Node ${node}, with SQLite ${sqlite}.`, facts)
+  const program = ok(`Nuncio ${packageFile.version} on Node ${node}, with SQLite ${sqlite}.`, facts)
+  return [program, judgePages((file) => existsSync(assetPath(file)))]
+}
+
+/** Pure. `isThere` is asked for paths from the root of the program. */
+export function judgePages(isThere: (file: string) => boolean): Verdict {
+  const missing = Object.entries(PAGES).flatMap(([name, file]) => (isThere(file) ? [] : [name]))
+  if (missing.length === 0) return ok('The pages of the console and the documents are there.')
+  return trouble(
+    `The program was installed without its pages: ${missing.join(' and ')} missing. The endpoint works without them.`,
+    'Install it again as its manual says; in a clone, npm run build makes them.',
+    { missing: missing.join(', ') },
+  )
 }

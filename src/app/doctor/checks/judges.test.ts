@@ -11,6 +11,7 @@ import { judgeMount, judgeRoom } from './check-disk.ts'
 import { judgeFlush } from './check-flush.ts'
 import { judgeMemory, judgeOpenFiles } from './check-limits.ts'
 import { judgePort, judgeSharers } from './check-port.ts'
+import { judgePages } from './check-program.ts'
 import { judgeAnswers } from './check-resolver.ts'
 import { judgeSettings } from './check-settings.ts'
 import { judgeTimeZones } from './check-time-zones.ts'
@@ -26,6 +27,18 @@ function settingsFound(
   const reading = readSettings({ environment, envFile })
   return judgeSettings(reading, reading.settings, mode)
 }
+
+describe('the judge of the program', () => {
+  it('names the pages that an installation lacks', () => {
+    const whole = judgePages(() => true)
+    const bare = judgePages(() => false)
+    const half = judgePages((file) => file.startsWith('console/'))
+
+    assert.deepEqual([whole.standing, bare.standing, half.standing], ['ok', 'trouble', 'trouble'])
+    assert.match(bare.sentence, /console and documents missing/)
+    assert.match(half.sentence, /: documents missing/)
+  })
+})
 
 describe('the judge of settings', () => {
   it('is content with none at all', () => {
