@@ -28,6 +28,15 @@ fs.mkdirSync(out, { recursive: true })
 fs.writeFileSync(out + '/site.json', fs.readFileSync('docs/README.md'))
 `
 
+// Takes along what the builds before it have made.
+const DIST_BUILD = `
+import fs from 'node:fs'
+const out = process.argv[process.argv.indexOf('--out') + 1]
+fs.mkdirSync(out, { recursive: true })
+fs.writeFileSync(out + '/package.json', fs.readFileSync('console/dist/index.html'))
+fs.appendFileSync('dist-runs', 'x')
+`
+
 describe('bootstrap --console', () => {
   let folder: string
 
@@ -107,6 +116,24 @@ describe('bootstrap --console', () => {
 
     assert.deepEqual([first, told], ['first', ''])
     assert.equal(readFileSync(join(folder, 'site/dist/site.json'), 'utf8'), 'second')
+  })
+
+  it('builds the service only with --build, after the pages, and again when a page or a source has changed', async () => {
+    write('scripts/build-dist.ts', DIST_BUILD)
+    const runs = () => readFileSync(join(folder, 'dist-runs'), 'utf8').length
+    await start('--console')
+    assert.equal(existsSync(join(folder, 'dist')), false)
+    await start('--build')
+    const { told } = await start('--build')
+    assert.deepEqual([told, runs()], ['', 1])
+
+    write('console/main.tsx', 'second')
+    await start('--build')
+    write('src/cli/main.ts', '')
+    await start('--build')
+
+    assert.equal(runs(), 3)
+    assert.equal(readFileSync(join(folder, 'dist/package.json'), 'utf8'), 'second')
   })
 
   function write(file: string, text: string) {
