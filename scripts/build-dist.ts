@@ -19,11 +19,8 @@ const LICENCES_OF_CONSOLE = 'console/dist/licences.md'
 
 rmSync(out, { recursive: true, force: true })
 await bundle()
-for (const file of [
-  'LICENSE',
-  'README.md',
-  ...globSync('src/storage/*/{schema.sql,functions/*,migrations/*}', { cwd: ROOT }),
-]) {
+copyFileSync(join(ROOT, 'deploy/npm/README.md'), join(out, 'README.md'))
+for (const file of ['LICENSE', ...globSync('src/storage/*/{schema.sql,functions/*,migrations/*}', { cwd: ROOT })]) {
   mkdirSync(dirname(join(out, file)), { recursive: true })
   copyFileSync(join(ROOT, file), join(out, file))
 }

@@ -11,7 +11,7 @@ export async function buildDist(root, node) {
     sources: [
       'src',
       'package.json',
-      'README.md',
+      join('deploy', 'npm', 'README.md'),
       'LICENSE',
       join('console', 'dist'),
       join('site', 'dist'),

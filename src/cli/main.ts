@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import cluster from 'node:cluster'
 import { keepCompiledCode } from '../app/keep-compiled-code.ts'
 import { isNodeTooOld, OLDEST_NODE } from '../app/oldest-node.js'

@@ -16,24 +16,24 @@ export class NuncioCli {
   readonly #workDir: string
   readonly #environment: Readonly<Record<string, string>>
   readonly #through: readonly string[]
-  readonly #main: string
+  readonly #program: readonly string[]
 
   /**
    * `environment`: what the service has beside its data folder, such as the URL of its database. `through`: a program with
-   * arguments that starts each command, such as with fewer rights. `main`: another copy of the program than this one.
+   * arguments that starts each command, such as with fewer rights. `program`: another copy of the program than this one.
    */
   constructor(place: {
     readonly dataDir: string
     readonly workDir: string
     readonly environment?: Readonly<Record<string, string>>
     readonly through?: readonly string[]
-    readonly main?: string
+    readonly program?: readonly string[]
   }) {
     this.#dataDir = place.dataDir
     this.#workDir = place.workDir
     this.#environment = place.environment ?? {}
     this.#through = place.through ?? []
-    this.#main = place.main ?? nuncioMain
+    this.#program = place.program ?? [process.execPath, nuncioMain]
   }
 
   run(...args: readonly string[]): Promise<CliAnswer> {
@@ -49,7 +49,7 @@ export class NuncioCli {
       maxBuffer: LONGEST_OUTPUT_BYTES,
     }
     return new Promise((resolve) => {
-      const [program = '', ...given] = [...this.#through, process.execPath, this.#main, ...args]
+      const [program = '', ...given] = [...this.#through, ...this.#program, ...args]
       const child = execFile(program, given, options, (error, stdout, stderr) => {
         resolve({ code: error ? (error.code ?? error.signal ?? 'killed') : 0, stdout, stderr })
       })

@@ -21,7 +21,7 @@ export interface ServiceSettings {
   readonly serveArguments?: readonly string[]
   readonly onStart?: (pid: number) => void
   /** Another copy of the program than this one. */
-  readonly main?: string
+  readonly program?: readonly string[]
 }
 
 export interface Ending {
@@ -63,18 +63,15 @@ export class NuncioProcess {
   /** Starts it without waiting, for runs in which it may fail to start. */
   spawn(): void {
     const log = openSync(this.#logFile, 'a')
-    const child = spawn(
-      process.execPath,
-      [this.settings.main ?? this.#program, 'serve', ...(this.settings.serveArguments ?? [])],
-      {
-        cwd: this.settings.workDir,
-        env: nuncioEnvironment(this.settings.dataDir, {
-          NUNCIO_PORT: String(this.settings.port),
-          ...this.settings.environment,
-        }),
-        stdio: ['ignore', log, log],
-      },
-    )
+    const [program = '', ...given] = this.settings.program ?? [process.execPath, this.#main]
+    const child = spawn(program, [...given, 'serve', ...(this.settings.serveArguments ?? [])], {
+      cwd: this.settings.workDir,
+      env: nuncioEnvironment(this.settings.dataDir, {
+        NUNCIO_PORT: String(this.settings.port),
+        ...this.settings.environment,
+      }),
+      stdio: ['ignore', log, log],
+    })
     closeSync(log)
     this.#child = child
     this.#ending = new Promise((resolve, reject) => {
@@ -84,7 +81,7 @@ export class NuncioProcess {
   }
 
   /** What a test loads before wraps parts of the sources, which are not to be found in a build. */
-  get #program(): string {
+  get #main(): string {
     return this.settings.environment?.['NODE_OPTIONS']?.includes('--import') ? nuncioSource : nuncioMain
   }
 
