@@ -1,28 +1,33 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { build } from 'vite'
-import { describe, it } from 'vitest'
+import { afterAll, beforeAll, describe, it } from 'vitest'
 import clientPackage from '../../client/package.json' with { type: 'json' }
 import servicePackage from '../../package.json' with { type: 'json' }
 import { ROOT } from '../../scripts/source-tree.ts'
 import { compileIn, installClient } from '../support/client/install-client.ts'
-import { startNuncio, temporaryFolder } from '../support/journey/start-nuncio.ts'
+import { SENDER, startNuncio } from '../support/journey/start-nuncio.ts'
 
 const MOST_BYTES = 4096
 
 const run = promisify(execFile)
 
-function folderWithClient(): string {
-  const folder = temporaryFolder()
+/** A project that has the client. */
+let folder = ''
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'nuncio-client-'))
   installClient(folder)
-  return folder
-}
+})
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** The code that a program of these lines becomes, as small as bundlers make it. */
-async function bundle(folder: string, lines: string) {
+async function bundle(lines: string) {
   writeFileSync(join(folder, 'program.js'), lines)
   const built = await build({
     root: folder,
@@ -43,7 +48,7 @@ async function bundle(folder: string, lines: string) {
 
 describe('the package of the client', () => {
   it('has at most 4 KB, and imports nothing', async () => {
-    const { code, imports } = await bundle(folderWithClient(), `export * from '@nuncio/client'`)
+    const { code, imports } = await bundle(`export * from '@nuncio/client'`)
 
     assert.match(code, /chat\/api\/v1\/public\/message\/send/)
     assert.match(code, /createClient/)
@@ -52,10 +57,8 @@ describe('the package of the client', () => {
   })
 
   it('leaves out what nobody uses', async () => {
-    const folder = folderWithClient()
-
-    const nothing = await bundle(folder, `import '@nuncio/client'\nimport { createClient } from '@nuncio/client'`)
-    const refusal = await bundle(folder, `export { NuncioRefusal } from '@nuncio/client'`)
+    const nothing = await bundle(`import '@nuncio/client'\nimport { createClient } from '@nuncio/client'`)
+    const refusal = await bundle(`export { NuncioRefusal } from '@nuncio/client'`)
 
     assert.equal(nothing.code.trim(), '')
     assert.match(refusal.code, /isRetryable/)
@@ -71,8 +74,41 @@ describe('the package of the client', () => {
     assert.equal(clientPackage.license, servicePackage.license)
   })
 
+  it('holds its code, types, README and licence, and links that lead somewhere', () => {
+    const home = join(folder, 'node_modules/@nuncio/client')
+    const files = readdirSync(home, { recursive: true, encoding: 'utf8' })
+    const readme = readFileSync(join(home, 'README.md'), 'utf8')
+
+    assert.deepEqual(files.filter((file) => !file.startsWith('dist')).toSorted(), [
+      'LICENSE',
+      'README.md',
+      'package.json',
+    ])
+    for (const file of Object.values(clientPackage.exports['.'])) assert.ok(files.includes(join(file)), file)
+    assert.equal(readFileSync(join(home, 'LICENSE'), 'utf8'), readFileSync(join(ROOT, 'LICENSE'), 'utf8'))
+    assert.deepEqual(
+      [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => link),
+      [],
+    )
+  })
+
+  it('is imported from JavaScript, and sends', async () => {
+    const nuncio = await startNuncio()
+    writeFileSync(
+      join(folder, 'send.js'),
+      `import { createClient } from '@nuncio/client'
+const client = createClient({ url: process.env.API_URL, token: process.env.API_TOKEN })
+const { messageId } = await client.send({ from: '${SENDER}', to: '15551234567', text: 'Hello' })
+console.log(messageId)`,
+    )
+
+    const env = { ...process.env, API_URL: nuncio.url, API_TOKEN: nuncio.token }
+    const { stdout } = await run(process.execPath, [join(folder, 'send.js')], { env })
+
+    await nuncio.reaches(stdout.trim(), 'PUBLISHED', 'DELIVERED', 'READ')
+  })
+
   it('does what its README shows', async () => {
-    const folder = folderWithClient()
     const nuncio = await startNuncio()
     const readme = readFileSync(join(ROOT, 'client/README.md'), 'utf8')
     const examples = [...readme.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code)

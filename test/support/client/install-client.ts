@@ -1,18 +1,24 @@
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import clientPackage from '../../../client/package.json' with { type: 'json' }
 import { ROOT } from '../../../scripts/source-tree.ts'
+import { npm } from '../deploy/npm.ts'
 
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
 
-/** Makes of this folder a project that has the client as people install it: built, and found by its name. */
+/** Makes of this folder a project that has the client as people install it: from the file that is published. */
 export function installClient(folder: string): void {
-  const home = join(folder, 'node_modules/@nuncio/client')
-  mkdirSync(home, { recursive: true })
-  copyFileSync(join(ROOT, 'client/package.json'), join(home, 'package.json'))
-  execFileSync(process.execPath, [TSC, '-p', join(ROOT, 'client'), '--outDir', join(home, 'dist')])
-  symlinkSync(join(ROOT, 'node_modules/@types'), join(folder, 'node_modules/@types'), 'junction')
+  const sources = join(folder, 'client')
+  mkdirSync(sources)
+  for (const file of ['package.json', 'README.md', 'LICENSE']) {
+    copyFileSync(join(ROOT, 'client', file), join(sources, file))
+  }
+  execFileSync(process.execPath, [TSC, '-p', join(ROOT, 'client'), '--outDir', join(sources, 'dist')])
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+  npm(folder, 'pack', sources)
+  npm(folder, 'install', '--offline', `./nuncio-client-${clientPackage.version}.tgz`)
+  symlinkSync(join(ROOT, 'node_modules/@types'), join(folder, 'node_modules/@types'), 'junction')
 }
 
 /** Throws, with what the compiler says, if these files do not compile where the client is installed. */
