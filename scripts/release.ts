@@ -1,0 +1,111 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { hash } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import packageFile from '../package.json' with { type: 'json' }
+import { readSbom } from './print-sbom.ts'
+import { ROOT } from './source-tree.ts'
+
+/**
+ * `npm run release`: everything that a person publishes, in the folder `release`. It publishes nothing itself: that takes
+ * accounts, which belong to people.
+ */
+const OUT = join(ROOT, 'release')
+
+/** One way to get Nuncio, made by an npm script of its own that writes into the folder that `--out` names. */
+interface Way {
+  readonly what: string
+  readonly script: string
+  /** The program that it cannot be made without. */
+  readonly tool: string | null
+}
+
+const WAYS: readonly Way[] = [
+  { what: 'the executable', script: 'build:executable', tool: null },
+  { what: 'the Debian package', script: 'build:deb', tool: 'dpkg-deb' },
+  { what: 'the container image', script: 'build:image', tool: 'buildah' },
+]
+
+if (import.meta.main) release()
+
+function release(): void {
+  const { version } = packageFile
+  const notes = findNotes(readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'), version)
+  const obstacle = obstacleTo({ changes: run('git', 'status', '--porcelain'), notes, version })
+  if (obstacle !== null) {
+    console.error(`release: ${obstacle}`)
+    process.exitCode = 1
+    return
+  }
+  rmSync(OUT, { recursive: true, force: true })
+  mkdirSync(OUT)
+  run('npm', 'pack', join(ROOT, 'dist'), '--pack-destination', OUT)
+  run('npm', 'run', 'build:client')
+  run('npm', 'pack', join(ROOT, 'client'), '--pack-destination', OUT)
+  for (const way of WAYS) {
+    const why = whyLeftOut(way, { scripts: packageFile.scripts, hasTool })
+    if (why === null) run('npm', 'run', way.script, '--', '--out', OUT)
+    else console.log(`Left out ${way.what}: ${why}`)
+  }
+  writeFileSync(join(OUT, 'sbom.json'), `${JSON.stringify(readSbom(), null, 2)}\n`)
+  writeFileSync(join(OUT, 'NOTES.md'), notes ?? '')
+  writeFileSync(join(OUT, 'SHA256SUMS'), sumsOf(OUT))
+  console.log(publishing(version, readdirSync(OUT)))
+}
+
+/** Why nothing can be released; null: nothing is in the way. `changes`: what git says of files that are not committed. */
+export function obstacleTo(found: { changes: string; notes: string | null; version: string }): string | null {
+  if (found.changes.trim() !== '') {
+    return 'Files here are not as they are committed: commit them or take them away (git status lists them), so that others can make the same release.'
+  }
+  if (found.notes === null) {
+    return `CHANGELOG.md has no section for the version ${found.version} of package.json: write one with the heading “## ${found.version}”.`
+  }
+  return null
+}
+
+/** What the changelog says of this version, without the heading; null when it says nothing. */
+export function findNotes(changelog: string, version: string): string | null {
+  const sections = changelog.split(/^## /m).slice(1)
+  const [, ...lines] = sections.find((section) => section.split(/[\s,]/)[0] === version)?.split('\n') ?? []
+  const notes = lines.join('\n').trim()
+  return notes === '' ? null : `${notes}\n`
+}
+
+/** Null: it can be made here. */
+export function whyLeftOut(
+  { script, tool }: Way,
+  here: { readonly scripts: Readonly<Record<string, string>>; hasTool(name: string): boolean },
+): string | null {
+  if (!(script in here.scripts)) return `there is no npm script ${script}.`
+  if (tool !== null && !here.hasTool(tool)) return `${tool} is not installed; on Debian, install it and start again.`
+  return null
+}
+
+function hasTool(name: string): boolean {
+  return spawnSync(name, ['--version'], { stdio: 'ignore' }).status === 0
+}
+
+function sumsOf(folder: string): string {
+  const lines = readdirSync(folder).map((file) => `${hash('sha256', readFileSync(join(folder, file)))}  ${file}\n`)
+  return lines.join('')
+}
+
+/** What a person does next. */
+export function publishing(version: string, files: readonly string[]): string {
+  const image = files.find((file) => file.endsWith('.tar'))
+  const others = files.filter((file) => !file.endsWith('.tgz') && file !== image)
+  return `
+release/ holds ${files.join(', ')}.
+Nothing is published yet. To publish it:
+
+  git tag v${version} && git push origin v${version}
+  npm publish release/nuncio-${version}.tgz
+  npm publish release/nuncio-client-${version}.tgz
+${image === undefined ? '' : `  skopeo copy docker-archive:release/${image} docker://REGISTRY/nuncio:${version}\n`}
+Put ${others.join(', ')} where people find them, with NOTES.md as the notes of the release.`
+}
+
+function run(command: string, ...args: readonly string[]): string {
+  return execFileSync(command, args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+}
