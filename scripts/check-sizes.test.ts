@@ -40,7 +40,7 @@ describe('the check of sizes', () => {
   })
 
   it.each([
-    ['README.md', 120],
+    ['README.md', 130],
     ['CONTRIBUTING.md', 150],
     ['src/core/README.md', 30],
   ])('keeps %s within %i lines', (file, limit) => {

@@ -13,7 +13,7 @@ const CODE = '{src,client,console,site,test,bench,scripts}/**/*.{ts,tsx,mjs,js,c
 const UNLIMITED = [/\/migrations\//, /\/generated\//, /\.generated\.ts$/, /\/schema\.sql$/, /^test\/conformance\//]
 
 const PAGES = [
-  { pages: /^README\.md$/, lines: 120, mend: 'move what a first visitor does not need to docs' },
+  { pages: /^README\.md$/, lines: 130, mend: 'move what a first visitor does not need to docs' },
   { pages: /^CONTRIBUTING\.md$/, lines: 150, mend: 'move the longest recipe to docs and link it' },
   {
     pages: /^src\/[^/]+\/README\.md$/,
