@@ -25,8 +25,8 @@ ${markdownTable(['Name', 'Kind', 'Labels and their values', 'What it tells'], ro
 Every value of a label stands in a list of ours; whatever else comes counts as \`other\`. So no number, no text and no id
 can become a label, and the size of the text has a bound.
 
-Beside these come the usual \`process_…\` and \`nodejs_…\` metrics of Node, without \`nodejs_eventloop_lag_min_seconds\`, which
-tells centuries until it has a sample.
+Beside these come the usual \`process_…\` and \`nodejs_…\` metrics of Node. How late the event loop is (\`nodejs_eventloop_lag_…\`) is
+sampled ten times a second, from the first time that the metrics are read.
 
 ## Dashboard
 

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'vitest'
+import { createRequire, syncBuiltinESMExports } from 'node:module'
+import { describe, it, vi } from 'vitest'
 import type { ConnectionId, MessageId } from '../core/ids.ts'
 import type { JournalEvent } from '../core/ports/journal.ts'
 import { METRIC_LIST, type MetricDefinition } from './metrics/metric-table.ts'
 import { Metrics } from './metrics.ts'
 
+const HOUR_MS = 3_600_000
 const NOTHING = { waiting: () => 0, lanes: () => 0 }
 
 const FINISHED: Extract<JournalEvent, { event: 'attempt.finished' }> = {
@@ -134,10 +136,38 @@ describe('the metrics of one process', () => {
     assert.equal(line(after, 'nuncio_attempts_open'), 0)
   })
 
-  it('leave out what Node can only tell nonsense about', async () => {
-    const text = await new Metrics(NOTHING).text()
+  it('sample the event loop ten times a second, from when they are first read, and tell how late it was', async () => {
+    const perfHooks = createRequire(import.meta.url)('node:perf_hooks') as typeof import('node:perf_hooks')
+    const made: { resolution: number; isEnabled: boolean }[] = []
+    const monitor = vi.spyOn(perfHooks, 'monitorEventLoopDelay').mockImplementation(({ resolution = 10 } = {}) => {
+      const histogram = { resolution, isEnabled: false }
+      made.push(histogram)
+      const sampleNs = (resolution + 7) * 1e6
+      return {
+        ...{ count: 1, min: sampleNs, max: sampleNs, mean: sampleNs, stddev: 0 },
+        percentile: () => sampleNs,
+        reset: () => {},
+        enable: () => {
+          histogram.isEnabled = true
+          return true
+        },
+      } as unknown as ReturnType<typeof perfHooks.monitorEventLoopDelay>
+    })
+    syncBuiltinESMExports()
+    const metrics = new Metrics(NOTHING)
+    monitor.mockRestore()
+    syncBuiltinESMExports()
 
-    assert.ok(text.includes('nodejs_eventloop_lag_p99_seconds'))
+    const often = made.filter(({ resolution, isEnabled }) => isEnabled && resolution < HOUR_MS)
+    const text = await metrics.text()
+
+    assert.deepEqual(often, [])
+    assert.deepEqual(
+      made.filter(({ resolution }) => resolution < HOUR_MS),
+      [{ resolution: 100, isEnabled: true }],
+    )
+    for (const what of ['max', 'mean', 'p50', 'p90', 'p99'])
+      assert.equal(read(text, `nodejs_eventloop_lag_${what}_seconds`)?.toFixed(3), '0.007', what)
     assert.ok(!text.includes('nodejs_eventloop_lag_min_seconds'))
   })
 

@@ -2,6 +2,7 @@ import { AggregatorRegistry, collectDefaultMetrics, type Metric, Registry } from
 import type { JournalEvent } from '../core/ports/journal.ts'
 import type { HttpObserver } from '../http/server-state.ts'
 import { Counted, type Spread, type Tally } from './metrics/counted.ts'
+import { showEventLoopLag, WITHOUT_EVENT_LOOP_LAG } from './metrics/event-loop-lag.ts'
 import { standingOf } from './metrics/label-values.ts'
 import { type LabelsOf, METRIC_LIST, type MetricName, type NameOf } from './metrics/metric-table.ts'
 import type { Committed, StorageFigures } from './storage.ts'
@@ -21,9 +22,6 @@ export interface Standing {
   /** Whether nothing can be written. */
   readonly hasTrouble?: () => boolean
 }
-
-// Node's own histogram tells 9.2e18 ns as the least of no samples.
-const WITHOUT_MEANING = 'nodejs_eventloop_lag_min_seconds'
 
 interface OfChannel {
   readonly accepted: Tally
@@ -56,8 +54,8 @@ export class Metrics implements HttpObserver {
     this.#accepted = this.#tally('nuncio_requests_total', { status: '200', outcome: 'accepted' })
     this.#requestSeconds = this.#spread('nuncio_request_seconds', {})
     this.#firstWait = this.#spread('nuncio_first_attempt_wait_seconds', {})
-    collectDefaultMetrics({ register: this.#registry })
-    this.#registry.removeSingleMetric(WITHOUT_MEANING)
+    collectDefaultMetrics({ register: this.#registry, ...WITHOUT_EVENT_LOOP_LAG })
+    showEventLoopLag(this.#registry)
     this.#tell(now)
   }
 

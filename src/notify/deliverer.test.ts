@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { afterEach, describe, it } from 'vitest'
+import { afterEach, describe, it, vi } from 'vitest'
 import { HandClock, settle } from '../../test/conformance/hand-clock.ts'
 import { newSqliteWorld } from '../../test/conformance/sqlite-world.ts'
 import { addSender, type StorageWorld } from '../../test/conformance/storage-world.ts'
@@ -91,6 +91,10 @@ class World {
 
   get clock(): HandClock {
     return this.#storage.clock
+  }
+
+  get notices() {
+    return this.#storage.notices
   }
 
   get hooks() {
@@ -198,6 +202,25 @@ describe('what posts notices', () => {
     )
     assert.deepEqual(await statesOf(accountId), ['failed 9'])
     assert.equal(new Set(world.receivers.posted.map(({ id }) => id)).size, 1)
+  })
+
+  it('looks every two seconds while no account has a webhook, and four times a second from the first one on', async () => {
+    world = new World(await newSqliteWorld())
+    const accountId = await world.account('15550001000')
+    const look = vi.spyOn(world.notices, 'lookForDeliveries')
+    world.deliverer().start()
+    await world.pass(60_000)
+    const unused = look.mock.calls.length
+
+    const url = await world.hook(accountId, 'whk_a')
+    world.receivers.at(url, () => answer(204))
+    await world.announce(accountId, 1)
+    await world.pass(2_000)
+    look.mockClear()
+    await world.pass(60_000)
+
+    assert.deepEqual([unused, look.mock.calls.length], [31, 240])
+    assert.deepEqual(await statesOf(accountId), ['delivered 1'])
   })
 
   it('waits as long as the receiver asks, but no more than an hour', async () => {

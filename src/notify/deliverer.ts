@@ -9,6 +9,8 @@ import { signNotice } from './sign-notice.ts'
 
 // How soon a notice is on its way. A look costs some microseconds where there is nothing.
 const LOOK_EVERY_MS = 250
+// Where no account has a webhook. So the first notice to the first webhook comes that much later.
+const LOOK_UNUSED_EVERY_MS = 2_000
 // After a look that failed: the database is away.
 const LOOK_AGAIN_MS = 5_000
 /** How many tries this process makes at once. */
@@ -42,6 +44,7 @@ export interface DelivererParts {
  *   look ▶ spread new notices ▶ claim what is due ▶ post, many at once ▶ record ─┐
  *     ▲                                                                          │
  *     └────── 250 ms later, or at once while there is more ──────────────────────┘
+ *             2 s later while no account has a webhook
  *
  * A process that dies in between has only claims that end by themselves: then the same is posted again, with the same
  * id. So a notice arrives at least once, and a receiver that keeps ids takes it once.
@@ -82,7 +85,7 @@ export class Deliverer {
     if (this.#isStopped) return
     this.#cancel = this.#parts.clock.after(ms, () => {
       this.#turn = this.#look().then(
-        (isMore) => this.#after(isMore ? 0 : LOOK_EVERY_MS),
+        (delayMs) => this.#after(delayMs),
         (error: unknown) => {
           this.#parts.journal.record({ event: 'storage.unavailable', error })
           this.#after(LOOK_AGAIN_MS)
@@ -91,19 +94,19 @@ export class Deliverer {
     })
   }
 
-  /** True when there is more to do at once. */
-  async #look(): Promise<boolean> {
+  /** Returns after how many milliseconds to look again. */
+  async #look(): Promise<number> {
     const { watch } = this.#parts
     const { isListened, isDue } = await watch.lookForDeliveries()
-    if (!isListened) return false
+    if (!isListened) return LOOK_UNUSED_EVERY_MS
     await this.#keepHouse()
-    if (!isDue) return false
+    if (!isDue) return LOOK_EVERY_MS
     const spread = await this.#spread()
     const room = MOST_AT_ONCE - this.#running.size
     const wanted = { room, roomForFailing: MOST_FAILING - this.#failing, leaseMs: LEASE_MS }
     const claimed = room > 0 ? await this.#parts.deliveries.claimDue(wanted) : []
     for (const delivery of claimed) this.#begin(delivery)
-    return spread > 0
+    return spread > 0 ? 0 : LOOK_EVERY_MS
   }
 
   async #spread(): Promise<number> {

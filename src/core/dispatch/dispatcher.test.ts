@@ -21,6 +21,18 @@ describe('a dispatcher', () => {
     await world.close()
   })
 
+  it('wakes the process for its lanes only while it has some', async () => {
+    const { world } = await openTwoLanes()
+    await world.startWorker(ANNA)
+
+    await world.pass(1_000)
+    const withLanes = world.storage.clock.timers
+    await world.pass(20_000)
+
+    assert.equal(withLanes - world.storage.clock.timers, 1)
+    await world.close()
+  })
+
   it('takes no lane before it has started, nor once it has stopped, and says so', async () => {
     const { world, annas } = await openTwoLanes()
     const worker = await world.startWorker(ANNA)

@@ -75,7 +75,6 @@ export class Dispatcher {
     if (this.#running) return
     this.#running = true
     await this.#claim.start()
-    this.#every('sweep', SWEEP_EVERY_MS, () => this.#sweep())
     this.#every('expire', EXPIRE_EVERY_MS, () => this.#expire())
     this.#poll()
   }
@@ -242,6 +241,7 @@ export class Dispatcher {
     }
     const lane = new Lane(claimed, parts)
     this.#lanes.set(claimed.connectionId, lane)
+    if (!this.#cancels.has('sweep')) this.#sweepLater()
     this.#missed.forget(claimed.connectionId)
     this.#share.taken(claimed.connectionId)
     journal.record({ event: 'lane.claimed', connectionId: claimed.connectionId, epoch: claimed.epoch })
@@ -276,6 +276,15 @@ export class Dispatcher {
       this.#handingOver.add(id)
       this.#lanes.get(id)?.handOver()
     }
+  }
+
+  /** Only while there are lanes: an idle process is not to be woken. */
+  #sweepLater(): void {
+    this.#later('sweep', SWEEP_EVERY_MS, () => {
+      if (this.#lanes.size === 0) return
+      this.#sweepLater()
+      this.#sweep()
+    })
   }
 
   #sweep(): void {

@@ -14,6 +14,7 @@ const SMALL = 'acc_small' as AccountId
 class Lists {
   readonly rows = new Map<AccountId, { version: number; removals: number; entries: string[] }>()
   now = 0
+  looks = 0
   history = 'one'
   hashKey: string | null = null
   holdsLoads = false
@@ -38,6 +39,7 @@ class Lists {
       await new Promise<void>((go, fail) => {
         this.#held.push({ go, fail })
       })
+    if (isLook) this.looks += 1
     if (isLook) return this.#changed(Number(first))
     return (this.rows.get(first as AccountId)?.entries ?? []).map((recipient) => ({ recipient }))
   }
@@ -159,6 +161,26 @@ describe('block lists in memory', () => {
     await looking
 
     assert.equal(await answer, true)
+  })
+
+  it('are looked up ahead only while somebody asks for them', async () => {
+    lists.holdsLoads = false
+    const looked: number[] = []
+    const lookAhead = async (seconds: number) => {
+      lists.looks = 0
+      for (let second = 0; second < seconds; second++) {
+        await blocked.lookAhead()
+        lists.now += 1_000
+      }
+      looked.push(lists.looks)
+    }
+
+    await lookAhead(10)
+    await lookAhead(60)
+    await blocked.isBlocked(SMALL, '3')
+    await lookAhead(60)
+
+    assert.deepEqual(looked, [8, 0, 10])
   })
 
   it('are read beforehand, so that nobody who asks later waits', async () => {

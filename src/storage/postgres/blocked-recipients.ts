@@ -8,6 +8,8 @@ import type { Link, Row } from './link.ts'
 const KNOWN_FOR_MS = 1_000
 /** Looked ahead of that, so that nobody waits for it. One look reads one row while nothing has changed. */
 export const LOOK_EVERY_MS = 400
+// After the last question. Whoever asks later waits for one look.
+const LOOKED_AHEAD_FOR_MS = 10_000
 const ENTRIES_AT_ONCE = 10_000
 
 // One row without a list when none has changed. The history is another one whenever the database may have lost what it once had.
@@ -55,6 +57,8 @@ export class PostgresBlockedRecipients implements BlockedRecipients {
   #history: unknown = null
   /** Monotonic, from before the database was asked. */
   #lookedAt = Number.NEGATIVE_INFINITY
+  /** Monotonic. From the start on, so that long lists are read before somebody asks. */
+  #askedAt: number
   #looking: Promise<void> | null = null
   #isCatchingUp = false
 
@@ -62,14 +66,21 @@ export class PostgresBlockedRecipients implements BlockedRecipients {
     this.#clock = clock
     this.#link = link
     this.#hash = hash
+    this.#askedAt = clock.monotonic()
   }
 
   isBlocked(accountId: AccountId, recipient: string): boolean | Promise<boolean> {
+    this.#askedAt = this.#clock.monotonic()
     if (this.#isFresh() && !this.#behind.has(accountId)) return this.#judge(accountId, recipient)
     return this.#untilKnown(accountId).then(() => this.#judge(accountId, recipient))
   }
 
-  /** To be called a few times a second, and by whoever hears that a list has changed. */
+  /** To be called a few times a second. Leaves the database alone while nothing is sent. */
+  async lookAhead(): Promise<void> {
+    if (this.#clock.monotonic() - this.#askedAt < LOOKED_AHEAD_FOR_MS) await this.look()
+  }
+
+  /** To be called by whoever hears that a list has changed. */
   async look(): Promise<void> {
     // What is on its way may have been asked before the change.
     await this.#looking?.catch(() => {})

@@ -227,7 +227,7 @@ export class PostgresStorage {
     this.#listener.start()
     this.#every(BEAT_EVERY_MS, () => this.#beat())
     this.#every(COUNT_EVERY_MS, () => this.#count())
-    if (this.#options.worker.roles.includes('dispatch')) this.#every(LOOK_EVERY_MS, () => this.blocked.look())
+    if (this.#options.worker.roles.includes('dispatch')) this.#every(LOOK_EVERY_MS, () => this.blocked.lookAhead())
     this.#every(KEEP_HOUSE_EVERY_MS, () => keepHouse(this.#ask))
     await Promise.all([this.#beat(), this.#count()])
   }

@@ -2,6 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, TokenId } from '../../core/ids.ts'
 import type { Token, TokenEvent } from '../../core/token/token.ts'
+import { storageTrouble } from './sqlite-errors.ts'
 
 export interface DirectoryConnection {
   readonly id: ConnectionId
@@ -22,6 +23,8 @@ const TOKEN = 'select id, account_id, events, expires_at, deleted_at, connection
  */
 export class Directory {
   readonly #dataVersion: StatementSync
+  readonly #begin: StatementSync
+  readonly #rollback: StatementSync
   readonly #tokenByHash: StatementSync
   readonly #tokenById: StatementSync
   readonly #connectionByNumber: StatementSync
@@ -41,6 +44,8 @@ export class Directory {
 
   constructor(database: DatabaseSync) {
     this.#dataVersion = database.prepare('pragma data_version')
+    this.#begin = database.prepare('begin immediate')
+    this.#rollback = database.prepare('rollback')
     this.#tokenByHash = database.prepare(`${TOKEN} where sha256 = ?`)
     this.#tokenById = database.prepare(`${TOKEN} where id = ?`)
     this.#connectionByNumber = database.prepare(
@@ -86,6 +91,25 @@ export class Directory {
     this.#changePosition = last.position
     const ids = [...new Set(changes.map((change) => change.connection_id))]
     setImmediate(() => this.#onLanesChanged(ids))
+  }
+
+  /**
+   * As `refresh`, but false while another connection is writing: what it commits may not be seen yet. Not within a
+   * transaction.
+   */
+  refreshExactly(): boolean {
+    try {
+      this.#begin.run()
+    } catch (error) {
+      this.refresh()
+      return storageTrouble(error) !== 'busy'
+    }
+    try {
+      this.refresh()
+    } finally {
+      this.#rollback.run()
+    }
+    return true
   }
 
   /** Something of this process has changed a lane behind the back of whoever runs it. */

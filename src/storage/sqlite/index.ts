@@ -18,6 +18,7 @@ import { type IntakeLimits, SqliteIntake } from './accept.ts'
 import { SqliteBlockedRecipients } from './blocked-recipients.ts'
 import { SqliteChannelConnections } from './channel-connections.ts'
 import { SqliteChannelMemory } from './channel-memory.ts'
+import { CommitWatch } from './commit-watch.ts'
 import { DatabaseMemory } from './database-memory.ts'
 import { Directory } from './directory.ts'
 import { GroupCommit, type Participant } from './group-commit.ts'
@@ -37,12 +38,8 @@ import { translateOpenError } from './sqlite-errors.ts'
 import { WaitingCounts } from './waiting-counts.ts'
 import { SqliteWatchDatabase } from './watch-database.ts'
 
-// How soon the service sees what the CLI changed while nothing else happens. One look costs a microsecond.
-const LOOK_FOR_CHANGES_EVERY_MS = 100
 // Everybody who changes a lane tells of it, so that the look is only for what was told and got lost.
 const POLL_EVERY_MS = 10_000
-// Long enough that most messages are on their way by then, short enough that few need to be known by heart.
-const ENTER_LANES_EVERY_MS = 250
 const SWEEP_EVERY_MS = 60_000
 const REMEMBER_EVERY_MS = 5_000
 // Time enough for a person to see in `nuncio workers` who is gone.
@@ -101,6 +98,8 @@ export class SqliteStorage {
   readonly #tail: LaneTail
   /** Null without a file. */
   readonly #memory: DatabaseMemory | null = null
+  /** Notices what other connections commit. Null without a file. */
+  readonly #others: CommitWatch | null = null
   readonly #lock: { release(): void } | null
   readonly #visits: SendAgainVisits
   readonly #keys: KeySweep
@@ -129,6 +128,10 @@ export class SqliteStorage {
     const { onCommit } = options
     if (onCommit) this.#commits.join(tellOfCommits(onCommit))
     this.#directory = new Directory(database)
+    if (options.path !== ':memory:') {
+      this.#others = new CommitWatch(this.#directory, `${options.path}-wal`)
+      this.#commits.join(this.#others)
+    }
     this.#tail = new LaneTail(database, this.#commits)
     this.blocked = new SqliteBlockedRecipients(database, this.#directory, options.hashRecipient ?? noHash)
     this.#directory.onOthers(() => {
@@ -220,12 +223,12 @@ export class SqliteStorage {
       lanesChanged(ids)
     })
     this.#timers = [
-      setInterval(() => this.#directory.refresh(), LOOK_FOR_CHANGES_EVERY_MS),
-      setInterval(() => void this.enterLanes().catch(this.#onTrouble), ENTER_LANES_EVERY_MS),
       setInterval(() => void this.#sweep().catch(this.#onTrouble), SWEEP_EVERY_MS),
       setInterval(() => void this.#remember().catch(this.#onTrouble), REMEMBER_EVERY_MS),
     ]
     for (const timer of this.#timers) timer.unref()
+    this.#tail.start(this.#onTrouble)
+    this.#others?.start()
   }
 
   /** Nobody else serves this database, so there is nobody to tell. */
@@ -250,7 +253,7 @@ export class SqliteStorage {
     }
   }
 
-  /** Enters what still waits into its lane. To be called a few times a second. */
+  /** Enters what still waits into its lane, as happens by itself after `start`. */
   enterLanes(): Promise<void> {
     return this.#tail.enter()
   }
@@ -277,6 +280,8 @@ export class SqliteStorage {
     if (this.#closed) return
     this.#closed = true
     for (const timer of this.#timers) clearInterval(timer)
+    this.#others?.stop()
+    this.#tail.stop()
     this.#keys.stop()
     // So that a copy made a moment ago is older than what is remembered.
     const remembered = this.#timers.length > 0 ? this.#remember().catch(() => {}) : null
@@ -308,6 +313,7 @@ export class SqliteStorage {
     const memory = this.#memory
     if (!memory) return
     await this.#commits.submit(() => memory.moveOn())
+    this.#others?.wrote()
     await memory.keep()
   }
 

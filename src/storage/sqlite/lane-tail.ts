@@ -4,6 +4,8 @@ import type { Sequence } from '../../core/message/message.ts'
 import type { GroupCommit, Participant } from './group-commit.ts'
 import { storageTrouble } from './sqlite-errors.ts'
 
+// Long enough that most messages are on their way by then, short enough that few need to be known by heart.
+const ENTERED_AFTER_MS = 250
 // Read and written a little at a time, because everybody else's commit waits for it.
 const READ_AT_ONCE = 2_048
 const WRITE_AT_ONCE = 256
@@ -36,6 +38,9 @@ export class LaneTail implements Participant {
   readonly #withoutEntries = new Set<ConnectionId>()
   #pending: Newcomer[] = []
   #isEntering = false
+  #timer: NodeJS.Timeout | null = null
+  /** Null while nothing is entered by itself. */
+  #onTrouble: ((error: unknown) => void) | null = null
 
   constructor(database: DatabaseSync, commits: GroupCommit) {
     this.#commits = commits
@@ -54,6 +59,18 @@ export class LaneTail implements Participant {
     this.#last = this.#mark
     this.noticeOthers()
     commits.join(this)
+  }
+
+  /** From now on what still waits a moment after it came is entered into its lane by itself. What fails is tried again. */
+  start(onTrouble: (error: unknown) => void): void {
+    this.#onTrouble = onTrouble
+    this.#plan()
+  }
+
+  /** Harmless twice, and before the start. */
+  stop(): void {
+    this.#onTrouble = null
+    clearTimeout(this.#timer ?? undefined)
   }
 
   /** Inside the accepting transaction. It counts once that has committed. */
@@ -148,6 +165,21 @@ export class LaneTail implements Participant {
     if (tail) tail.push(sequence)
     else this.#tails.set(connection_id, [sequence])
     this.#last = sequence
+    if (!this.#timer) this.#plan()
+  }
+
+  /** Only while there is something to enter: an idle process is not to be woken. */
+  #plan(): void {
+    const onTrouble = this.#onTrouble
+    if (!onTrouble || this.#last === this.#mark) return
+    this.#timer = setTimeout(() => {
+      void this.enter()
+        .catch(onTrouble)
+        .finally(() => {
+          this.#timer = null
+          this.#plan()
+        })
+    }, ENTERED_AFTER_MS).unref()
   }
 }
 
