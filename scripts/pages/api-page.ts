@@ -1,5 +1,5 @@
 import { buildOpenApi } from '../../src/contract/openapi.ts'
-import { REPLIES } from '../../src/contract/replies.ts'
+import { REPLIES } from '../../src/contract/reply-table.ts'
 import { documentedRefusals } from '../../src/http/refusal-replies.ts'
 import { codeBlock, markdownTable } from './markdown.ts'
 

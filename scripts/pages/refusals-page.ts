@@ -1,4 +1,4 @@
-import { REPLIES } from '../../src/contract/replies.ts'
+import { REPLIES } from '../../src/contract/reply-table.ts'
 import { REFUSALS, type RefusalCode } from '../../src/core/refusals.ts'
 import { replyOf } from '../../src/http/refusal-replies.ts'
 import { markdownTable } from './markdown.ts'

@@ -1,5 +1,5 @@
 import type { AdministrationSession } from '../app/open-administration.ts'
-import { BLOCK_REASON } from '../contract/console/recipients.ts'
+import { BLOCK_REASON } from '../contract/console/form-rules.ts'
 import type { AccountView } from '../core/ports/administration.ts'
 import type { Block } from '../core/ports/recipients.ts'
 import { Refusal } from '../core/refusals.ts'

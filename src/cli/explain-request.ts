@@ -1,4 +1,4 @@
-import { REPLIES } from '../contract/replies.ts'
+import { REPLIES } from '../contract/reply-table.ts'
 import type { RequestError, RequestStory, SummedView } from '../core/ports/administration.ts'
 import { explainEndedToken } from '../core/token/token.ts'
 import { counted } from './print/counted.ts'

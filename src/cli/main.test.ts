@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, it } from 'vitest'
 
@@ -23,8 +26,37 @@ describe('the command line on a Node', () => {
   })
 })
 
+describe('a command', () => {
+  it.each([
+    { args: ['--version'], packages: ['commander'] },
+    { args: ['token', 'list'], packages: ['commander', 'kysely'] },
+  ])('loads only the packages that it needs: $args', ({ args, packages }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'nuncio-loads-'))
+
+    const { stderr } = start(TELL_LOADED, args, { NUNCIO_DATA_DIR: folder })
+
+    rmSync(folder, { recursive: true })
+    assert.deepEqual(JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? ''), packages)
+  })
+})
+
+const TELL_LOADED = `
+  import { registerHooks } from 'node:module'
+  const loaded = new Set()
+  registerHooks({ load(url, context, next) {
+    const name = /.*\\/node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(url)?.[1]
+    if (name) loaded.add(name)
+    return next(url, context)
+  } })
+  process.on('exit', () => process.stderr.write(JSON.stringify([...loaded].sort()) + '\\n'))`
+
 function startOn(version: string) {
   const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`
-  const asked = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`, MAIN, '--version']
-  return spawnSync(process.execPath, asked, { encoding: 'utf8' })
+  return start(pretend, ['--version'])
+}
+
+/** `first` is run before anything of ours. */
+function start(first: string, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const asked = ['--import', `data:text/javascript,${encodeURIComponent(first)}`, MAIN, ...args]
+  return spawnSync(process.execPath, asked, { encoding: 'utf8', env: { ...process.env, ...env } })
 }

@@ -1,5 +1,5 @@
 import type { AdministrationSession } from '../app/open-administration.ts'
-import { WEBHOOK_DESCRIPTION } from '../contract/console/webhooks.ts'
+import { WEBHOOK_DESCRIPTION } from '../contract/console/form-rules.ts'
 import type { AccountId } from '../core/ids.ts'
 import { drawWebhookId, drawWebhookSecret, webhookSecretPlace } from '../core/notices/draw-webhook.ts'
 import { WANTABLE_KINDS } from '../core/notices/notice-kinds.ts'

@@ -1,9 +1,7 @@
-import { z } from 'zod'
-
 // Control characters, characters that change the direction of text, zero-width ones, and separators of lines.
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
 
-interface OneLineRule {
+export interface OneLineRule {
   /** Such as `The name of an account`. */
   readonly what: string
   readonly most: number
@@ -21,16 +19,6 @@ export function findOneLineFault(text: string, { what, most, mayBeEmpty = false 
   const hidden = HIDDEN.exec(text)
   if (hidden) return `${what} holds the invisible character ${codePointOf(hidden[0])}. Take it out.`
   return text.isWellFormed() ? null : `${what} holds half of a character. Type it again.`
-}
-
-export function oneLine(rule: OneLineRule) {
-  return z
-    .string()
-    .trim()
-    .check((context) => {
-      const message = findOneLineFault(context.value, rule)
-      if (message !== null) context.issues.push({ code: 'custom', input: context.value, message })
-    })
 }
 
 // Blanks and what is drawn as nothing, in ranges of UTF-16: also for the pattern of the OpenAPI document.

@@ -1,4 +1,5 @@
-import { REPLIES, type RefusalReplyKind, refusalBody, successBody } from './replies.ts'
+import { refusalBody, successBody } from './replies.ts'
+import { REPLIES, type RefusalReplyKind } from './reply-table.ts'
 import { parseSendMessage } from './send-message.ts'
 
 /** A refusal as the document tells it. The service hands them in: which there are, it knows and the wire does not. */

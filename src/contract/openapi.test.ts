@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { describe, it } from 'vitest'
 import { buildOpenApi } from './openapi.ts'
 import type { DocumentedRefusal } from './openapi-replies.ts'
-import { REPLIES } from './replies.ts'
+import { REPLIES } from './reply-table.ts'
 import { parseSendMessage } from './send-message.ts'
 
 const run = promisify(execFile)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { REPLIES, refusalBody, refusalResponse, sendMessageResponse, successBody } from './replies.ts'
+import { refusalBody, refusalResponse, sendMessageResponse, successBody } from './replies.ts'
+import { REPLIES } from './reply-table.ts'
 
 describe('the replies', () => {
   it('succeed with the body that callers know, byte for byte', () => {

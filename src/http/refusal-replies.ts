@@ -1,5 +1,5 @@
 import type { DocumentedRefusal } from '../contract/openapi-replies.ts'
-import { REPLIES, type RefusalReplyKind } from '../contract/replies.ts'
+import { REPLIES, type RefusalReplyKind } from '../contract/reply-table.ts'
 import { REFUSALS, type RefusalCode } from '../core/refusals.ts'
 
 interface Reply {

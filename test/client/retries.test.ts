@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it, vi } from 'vitest'
 import { createClient, NuncioRefusal, NuncioUnreachable } from '../../client/nuncio-client.ts'
-import { REPLIES, type RefusalReplyKind, refusalBody, successBody } from '../../src/contract/replies.ts'
+import { refusalBody, successBody } from '../../src/contract/replies.ts'
+import { REPLIES, type RefusalReplyKind } from '../../src/contract/reply-table.ts'
 
 const MESSAGE = { from: '14155550100', to: '14155550123', text: 'Hello' }
 

@@ -4,13 +4,12 @@ import { type Message, toRequest } from '../../client/message.ts'
 import { type Client, NuncioRefusal, type RefusalCode, type Sent } from '../../client/nuncio-client.ts'
 import { readReply } from '../../client/read-reply.ts'
 import {
-  REPLIES,
-  type RefusalReplyKind,
   type RefusalResponse,
   type RefusalResponseError,
   refusalBody,
   type SuccessState,
 } from '../../src/contract/replies.ts'
+import { REPLIES, type RefusalReplyKind } from '../../src/contract/reply-table.ts'
 import { parseSendMessage, type SendMessageRequest } from '../../src/contract/send-message.ts'
 
 const ENDS = { from: '14155550100', to: '14155550123' }

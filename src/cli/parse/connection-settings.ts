@@ -1,4 +1,4 @@
-import { isTimeZone, LANE_LIMITS, TIME_OF_DAY } from '../../contract/console/lane-settings.ts'
+import { isTimeZone, LANE_LIMITS, TIME_OF_DAY } from '../../contract/console/form-rules.ts'
 import type { LanePolicy } from '../../core/connection/lane-policy.ts'
 import type { QuietHours } from '../../core/connection/quiet-hours.ts'
 import { formatDuration, parseDurationMs } from '../../core/duration.ts'

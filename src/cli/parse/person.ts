@@ -1,13 +1,14 @@
-import { email } from '../../contract/console/session.ts'
+import { findEmailFault } from '../../contract/console/form-rules.ts'
 import type { Role } from '../../core/people/role.ts'
 import { Refusal } from '../../core/refusals.ts'
 
 const ROLES: readonly Role[] = ['viewer', 'developer', 'owner']
 
 export function parseEmail(text: string): string {
-  const parsed = email.safeParse(text)
-  if (parsed.success) return parsed.data
-  throw new Refusal('argument_invalid', `“${text}”: ${parsed.error.issues[0]?.message ?? ''}`)
+  const email = text.trim()
+  const fault = findEmailFault(email)
+  if (fault !== null) throw new Refusal('argument_invalid', `“${text}”: ${fault}`)
+  return email
 }
 
 export function parseRole(text: string): Role {

@@ -1,29 +1,8 @@
 import { z } from 'zod'
+import { isTimeZone, LANE_LIMITS, TIME_OF_DAY } from './form-rules.ts'
 import { plain } from './viewer-text.ts'
 
 const HOUR_MS = 3_600_000
-
-/** The least and the most that the times of a lane may be, in milliseconds: at the command line and in the console. */
-export const LANE_LIMITS = {
-  headBudgetMs: { least: 1_000, most: 24 * HOUR_MS },
-  timeToLiveMs: { least: 1_000, most: 30 * 24 * HOUR_MS },
-  leastGapMs: { least: 0, most: 24 * HOUR_MS },
-  gapJitterMs: { least: 0, most: 24 * HOUR_MS },
-  confirmBacklogAfterMs: { least: 0, most: 30 * 24 * HOUR_MS },
-} as const
-
-/** `22:00`, by a clock of 24 hours. */
-export const TIME_OF_DAY = /^(?:[01]\d|2[0-3]):[0-5]\d$/
-
-/** Whether this machine knows a time zone of this name, such as Europe/Berlin. */
-export function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name })
-    return true
-  } catch {
-    return false
-  }
-}
 
 const timeOfDay = plain.regex(TIME_OF_DAY, 'Write a time of day from 00:00 to 23:59, such as 22:00.')
 

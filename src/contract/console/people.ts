@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { oneLine } from '../one-line.ts'
+import { oneLine } from './one-line-text.ts'
 import { consoleRoute, ROLES } from './route.ts'
 import { email } from './session.ts'
 import { done, inAccount, instant, ofAccount } from './shapes.ts'

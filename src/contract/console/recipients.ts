@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { judgeNumber } from '../field-rules.ts'
-import { oneLine } from '../one-line.ts'
+import { BLOCK_REASON } from './form-rules.ts'
+import { oneLine } from './one-line-text.ts'
 import { consoleRoute } from './route.ts'
 import { done, instant, ofAccount, page } from './shapes.ts'
 
@@ -21,7 +22,6 @@ export const recipientNumber = z.string().superRefine((value, context) => {
   if (finding) context.addIssue({ code: 'custom', message: finding.message })
 })
 
-export const BLOCK_REASON = { what: 'The reason', most: 500, mayBeEmpty: true }
 export const blockReason = oneLine(BLOCK_REASON)
 
 export const recipientRoutes = {

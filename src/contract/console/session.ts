@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { findEmailFault } from './form-rules.ts'
 import { consoleRoute, ROLES } from './route.ts'
 import { done, instant } from './shapes.ts'
 
@@ -6,8 +7,10 @@ import { done, instant } from './shapes.ts'
 export const email = z
   .string()
   .trim()
-  .max(254, 'An e-mail address has at most 254 characters.')
-  .regex(z.regexes.html5Email, 'This is no e-mail address: it needs a name, an @ and a domain, in plain letters.')
+  .check((context) => {
+    const message = findEmailFault(context.value)
+    if (message !== null) context.issues.push({ code: 'custom', input: context.value, message })
+  })
 const password = z.string().min(1, 'Enter your password.').max(1_024, 'This password is too long.')
 /** Six digits of an app, or a recovery code. Spaces and dashes are for reading. */
 const code = z.string().trim().min(1, 'Enter the code.').max(64, 'This is no code.')

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { oneLine } from '../one-line.ts'
+import { oneLine } from './one-line-text.ts'
 import { consoleRoute } from './route.ts'
 import { done, inAccount, instant, ofAccount, page } from './shapes.ts'
 import { plain } from './viewer-text.ts'

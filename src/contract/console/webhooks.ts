@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { oneLine } from '../one-line.ts'
+import { WEBHOOK_DESCRIPTION } from './form-rules.ts'
+import { oneLine } from './one-line-text.ts'
 import { consoleRoute } from './route.ts'
 import { done, inAccount, instant, ofAccount, page } from './shapes.ts'
 import { maskedWords, notForViewers, plain } from './viewer-text.ts'
@@ -10,7 +11,6 @@ export type DeliveryState = (typeof DELIVERY_STATES)[number]
 const LONGEST_URL = 2048
 
 const url = z.string().trim().min(1, 'Give the address that notices are posted to.').max(LONGEST_URL)
-export const WEBHOOK_DESCRIPTION = { what: 'The description', most: 120, mayBeEmpty: true }
 const description = oneLine(WEBHOOK_DESCRIPTION)
 const kinds = z.array(z.string()).min(1, 'Choose at least one notice.').max(100)
 

@@ -1,4 +1,4 @@
-import { REPLIES } from '../../contract/replies.ts'
+import { REPLIES } from '../../contract/reply-table.ts'
 import type { OperatorRanges } from '../../core/media-address/judge-url.ts'
 import type { MessageType } from '../../core/message/message.ts'
 import type { AcceptResult, Intake, RefusedRequest, RequestFacts } from '../../core/ports/intake.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
 import { ENGINES, NOON } from '../../../../test/support/administration-world/open-administration-world.ts'
 import { ConsoleWorld, type Visitor } from '../../../../test/support/console-world/console-world.ts'
-import { LANE_LIMITS } from '../../../contract/console/lane-settings.ts'
+import { LANE_LIMITS } from '../../../contract/console/form-rules.ts'
 import { DEFAULT_LANE_POLICY } from '../../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId } from '../../../core/ids.ts'
 

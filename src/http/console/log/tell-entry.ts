@@ -1,5 +1,5 @@
 import type { LogEntry } from '../../../contract/console/log.ts'
-import { REPLIES } from '../../../contract/replies.ts'
+import { REPLIES } from '../../../contract/reply-table.ts'
 import { nameActor } from '../../../core/name-actor.ts'
 import type { LogEntryView } from '../../../core/ports/console/api-log.ts'
 import { explainReason } from '../../../core/reasons.ts'

@@ -1,11 +1,6 @@
 import type { LogDetail } from '../../../contract/console/log.ts'
-import {
-  REPLIES,
-  type RefusalReplyKind,
-  refusalBody,
-  type SuccessState,
-  successBody,
-} from '../../../contract/replies.ts'
+import { refusalBody, type SuccessState, successBody } from '../../../contract/replies.ts'
+import { REPLIES, type RefusalReplyKind } from '../../../contract/reply-table.ts'
 import type { LogStory } from '../../../core/ports/console/api-log.ts'
 import { stateOfReplay } from '../../state-of-replay.ts'
 

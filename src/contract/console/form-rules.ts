@@ -1,0 +1,41 @@
+import type { OneLineRule } from '../one-line.ts'
+
+// What the command line and the console check alike. Without zod: loading it would double the time of a short command.
+
+const HOUR_MS = 3_600_000
+const EMAIL_MAX_CHARACTERS = 254
+// As browsers check it: https://html.spec.whatwg.org/multipage/input.html#valid-e-mail-address
+const EMAIL =
+  /^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/
+
+export const BLOCK_REASON: OneLineRule = { what: 'The reason', most: 500, mayBeEmpty: true }
+export const WEBHOOK_DESCRIPTION: OneLineRule = { what: 'The description', most: 120, mayBeEmpty: true }
+
+/** What is wrong with an e-mail address without blanks around it. Null: nothing. */
+export function findEmailFault(text: string): string | null {
+  if (text.length > EMAIL_MAX_CHARACTERS) return `An e-mail address has at most ${EMAIL_MAX_CHARACTERS} characters.`
+  if (EMAIL.test(text)) return null
+  return 'This is no e-mail address: it needs a name, an @ and a domain, in plain letters.'
+}
+
+/** The least and the most that the times of a lane may be, in milliseconds: at the command line and in the console. */
+export const LANE_LIMITS = {
+  headBudgetMs: { least: 1_000, most: 24 * HOUR_MS },
+  timeToLiveMs: { least: 1_000, most: 30 * 24 * HOUR_MS },
+  leastGapMs: { least: 0, most: 24 * HOUR_MS },
+  gapJitterMs: { least: 0, most: 24 * HOUR_MS },
+  confirmBacklogAfterMs: { least: 0, most: 30 * 24 * HOUR_MS },
+} as const
+
+/** `22:00`, by a clock of 24 hours. */
+export const TIME_OF_DAY = /^(?:[01]\d|2[0-3]):[0-5]\d$/
+
+/** Whether this machine knows a time zone of this name, such as Europe/Berlin. */
+export function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}
