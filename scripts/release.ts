@@ -11,6 +11,7 @@ import { ROOT } from './source-tree.ts'
  * accounts, which belong to people.
  */
 const OUT = join(ROOT, 'release')
+const NOTES = 'NOTES.md'
 
 /** One way to get Nuncio, made by an npm script of its own that writes into the folder that `--out` names. */
 interface Way {
@@ -40,15 +41,16 @@ function release(): void {
   rmSync(OUT, { recursive: true, force: true })
   mkdirSync(OUT)
   run('npm', 'pack', join(ROOT, 'dist'), '--pack-destination', OUT)
+  // What an earlier build left there would be packed as well.
+  rmSync(join(ROOT, 'client/dist'), { recursive: true, force: true })
   run('npm', 'run', 'build:client')
   run('npm', 'pack', join(ROOT, 'client'), '--pack-destination', OUT)
   for (const way of WAYS) {
-    const why = whyLeftOut(way, { scripts: packageFile.scripts, hasTool })
-    if (why === null) run('npm', 'run', way.script, '--', '--out', OUT)
-    else console.log(`Left out ${way.what}: ${why}`)
+    const why = whyLeftOut(way, { scripts: packageFile.scripts, hasTool }) ?? make(way)
+    if (why !== null) console.log(`Left out ${way.what}: ${why}`)
   }
   writeFileSync(join(OUT, 'sbom.json'), `${JSON.stringify(readSbom(), null, 2)}\n`)
-  writeFileSync(join(OUT, 'NOTES.md'), notes ?? '')
+  writeFileSync(join(OUT, NOTES), notes ?? '')
   writeFileSync(join(OUT, 'SHA256SUMS'), sumsOf(OUT))
   console.log(publishing(version, readdirSync(OUT)))
 }
@@ -82,6 +84,17 @@ export function whyLeftOut(
   return null
 }
 
+/** Null: it is made. The others are made all the same, but whoever asked by a script must notice. */
+function make({ script }: Way): string | null {
+  try {
+    run('npm', 'run', script, '--', '--out', OUT)
+    return null
+  } catch {
+    process.exitCode = 1
+    return `npm run ${script} failed, as it says above.`
+  }
+}
+
 function hasTool(name: string): boolean {
   return spawnSync(name, ['--version'], { stdio: 'ignore' }).status === 0
 }
@@ -94,7 +107,7 @@ function sumsOf(folder: string): string {
 /** What a person does next. */
 export function publishing(version: string, files: readonly string[]): string {
   const image = files.find((file) => file.endsWith('.tar'))
-  const others = files.filter((file) => !file.endsWith('.tgz') && file !== image)
+  const others = files.filter((file) => !file.endsWith('.tgz') && file !== image && file !== NOTES)
   return `
 release/ holds ${files.join(', ')}.
 Nothing is published yet. To publish it:
@@ -103,7 +116,7 @@ Nothing is published yet. To publish it:
   npm publish release/nuncio-${version}.tgz
   npm publish release/nuncio-client-${version}.tgz
 ${image === undefined ? '' : `  skopeo copy docker-archive:release/${image} docker://REGISTRY/nuncio:${version}\n`}
-Put ${others.join(', ')} where people find them, with NOTES.md as the notes of the release.`
+Put ${others.join(', ')} where people find them, with the text of ${NOTES} as the notes of the release.`
 }
 
 function run(command: string, ...args: readonly string[]): string {
