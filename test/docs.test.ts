@@ -73,6 +73,20 @@ describe('the pages for people', () => {
       [],
     )
   })
+
+  it.each([...pages.keys()])(
+    '%s names files of this version, and installs nothing by a name that is free on npm',
+    (page) => {
+      const text = pages.get(page) ?? ''
+      const versions = [...text.matchAll(/\bnuncio(?:-client)?[-_:](\d+\.\d+\.\d+)/g)].map(([, version]) => version)
+
+      assert.deepEqual(
+        versions.filter((version) => version !== packageFile.version),
+        [],
+      )
+      assert.doesNotMatch(text, /\b(?:npx|npm (?:i|install|exec|add))(?: -\S+)* (?:nuncio|@nuncio\/client)\b/)
+    },
+  )
 })
 
 describe('README', () => {
