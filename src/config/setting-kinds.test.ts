@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { parseCidr } from './cidr.ts'
-import { baseUrl, dnsServerList, headerPairs, host, networkUrl, wholeNumber } from './setting-kinds.ts'
+import { baseUrl, dnsServerList, headerPairs, host, networkUrl, publicUrl, wholeNumber } from './setting-kinds.ts'
 
 describe('a CIDR range', () => {
   it.each([
@@ -35,15 +35,46 @@ describe('kinds of settings', () => {
     assert.ok('wrong' in wholeNumber(0, 1_000_000).parse(text))
   })
 
-  it.each(['ftp://a.example', 'a.example', 'https://u:p@a.example', 'https://a.example/?q=1', 'https://'])(
-    '%s is no base URL',
-    (text) => {
-      assert.ok('wrong' in baseUrl.parse(text))
-    },
-  )
+  it.each([
+    'ftp://a.example',
+    'a.example',
+    'https://u:p@a.example',
+    'https://a.example/?q=1',
+    'https://a.example/?',
+    'https://',
+  ])('%s is no base URL', (text) => {
+    assert.ok('wrong' in baseUrl.parse(text))
+  })
 
   it('a base URL loses its last slash', () => {
     assert.deepEqual(baseUrl.parse('https://a.example/nuncio/'), { value: 'https://a.example/nuncio' })
+  })
+
+  it.each([
+    ['https://a.example', 'https://a.example'],
+    ['https://a.example/', 'https://a.example'],
+    ['https://A.example:443/nuncio//', 'https://a.example/nuncio'],
+    ['http://[::1]:8080/tools/nuncio-2/v1.0/~me_', 'http://[::1]:8080/tools/nuncio-2/v1.0/~me_'],
+    ['https://a.example/chats', 'https://a.example/chats'],
+  ])('%s is the public URL %s', (text, value) => {
+    assert.deepEqual(publicUrl.parse(text), { value })
+  })
+
+  it.each([
+    ['https://a.example/nuncio?', /without user name, query or fragment\.$/],
+    ['https://a.example/nuncio#top', /without user name, query or fragment\.$/],
+    ['a.example/nuncio', /^it must be an absolute http/],
+    ['https://a.example/a/../b', /^its path must be plain, such as \/nuncio/],
+    ['https://a.example/.', /^its path must be plain/],
+    ['https://a.example//nuncio', /^its path must be plain/],
+    ['https://a.example/%2e%2e/b', /^its path must be plain/],
+    ['https://a.example\\nuncio', /^its path must be plain/],
+    ['https://a.example/nüncio', /^its path must be plain/],
+    ['https://a.example/nuncio\t', /^its path must be plain/],
+    ['https://a.example/chat', /^its path must not begin with \/chat, because/],
+    ['https://a.example/docs/nuncio/', /^its path must not begin with \/docs, because/],
+  ])('%j is no public URL', (text, sentence) => {
+    assert.match((publicUrl.parse(text) as { wrong: string }).wrong, sentence)
   })
 
   it('DNS servers may have a port', () => {

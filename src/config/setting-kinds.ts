@@ -77,10 +77,34 @@ export const baseUrl: SettingKind<string | null> = kind(
   'an absolute http:// or https:// URL without user name, query or fragment',
   (text) => {
     const url = /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : null
-    if (!url || url.username || url.password || url.search || url.hash) return null
+    if (!url || url.username || url.password || /[?#]/.test(text)) return null
     return url.href.replace(/(?<!\/)\/+$/, '')
   },
 )
+
+// A path that begins with one of these could not be told from one of the service itself.
+const OWN_PATHS = ['channels', 'chat', 'console', 'docs', 'health', 'metrics', 'openapi.json']
+
+/** Where callers and people reach the service. Below its path, if it has one, everything is served. */
+export const publicUrl: SettingKind<string | null> = {
+  rule: `${baseUrl.rule}, with a plain path or none`,
+  parse(text) {
+    const url = baseUrl.parse(text)
+    if ('wrong' in url) return url
+    const path = text.replace(/^https?:\/\/[^/\\]*/i, '').replace(/\/+$/, '')
+    const [, first = ''] = path.split('/')
+    if (!/^(?:\/[\w.~-]+)*$/.test(path) || /\/\.{1,2}(?:\/|$)/.test(path))
+      return {
+        wrong:
+          'its path must be plain, such as /nuncio: letters, digits and the signs - . _ ~ between single slashes, and no "." or "..".',
+      }
+    if (OWN_PATHS.includes(first))
+      return {
+        wrong: `its path must not begin with /${first}, because Nuncio has a path of that name: take another, such as /nuncio.`,
+      }
+    return url
+  },
+}
 
 /** Where a network is spoken to. Without TLS only on this machine, where a simulator of it may stand. */
 export const networkUrl: SettingKind<string> = kind(

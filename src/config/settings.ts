@@ -12,6 +12,7 @@ import {
   megabytes,
   networkUrl,
   oneOf,
+  publicUrl,
   ROLES,
   roleList,
   type SettingKind,
@@ -117,12 +118,12 @@ export const SETTINGS = {
   }),
   publicUrl: setting({
     name: 'NUNCIO_PUBLIC_URL',
-    kind: baseUrl,
+    kind: publicUrl,
     default: '',
     whenUnset: null,
     otherwise: 'made of the host and the port',
     purpose:
-      'The address under which callers and people reach the service: links of the console, examples and the API reference name it. With https:// the cookies of the console are kept to https.',
+      'The address under which callers and people reach the service, such as https://send.example.org or https://example.org/nuncio: links of the console, examples and the API reference name it. Below its path, if it has one, everything is served. With https:// the cookies of the console are kept to https.',
   }),
   tlsCertFile: setting({
     name: 'NUNCIO_TLS_CERT_FILE',
