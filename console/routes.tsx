@@ -7,6 +7,7 @@ import {
   type RouteComponent,
 } from '@tanstack/react-router'
 import { parseSearch, stringifySearch } from './parts/search-state.ts'
+import { CONSOLE_PATH } from './service-path.ts'
 import { FailedPage } from './shell/failed-page.tsx'
 import { Home } from './shell/home.tsx'
 import { NotFound } from './shell/not-found.tsx'
@@ -205,7 +206,7 @@ const SHOW_WAITING_AFTER_MS = 200
 export function createConsoleRouter() {
   return createRouter({
     routeTree: tree,
-    basepath: '/console',
+    basepath: CONSOLE_PATH,
     parseSearch,
     stringifySearch,
     // The code of a page is there before the click is over.

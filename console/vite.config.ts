@@ -8,6 +8,9 @@ const SERVICE = 'http://127.0.0.1:8080'
 
 export default defineConfig({
   base: '/console/',
+  // Nothing that is built knows below which path it will be served: scripts and styles find each other by relative addresses,
+  // and the service writes those of the page.
+  experimental: { renderBuiltUrl: (_file, { hostType }) => (hostType === 'html' ? undefined : { relative: true }) },
   // One value for a whole build would be none: the server puts a fresh nonce in its place in every page it sends.
   html: { cspNonce: '__NONCE__' },
   plugins: [react(), consoleRouteTable(), precompress()],

@@ -2,9 +2,10 @@ import { ROUTES } from 'virtual:console-routes'
 import type { CallOf, ReplyOf } from '../../src/contract/console/route.ts'
 import type { CONSOLE_ROUTES } from '../../src/contract/console/routes.ts'
 import type { ConsoleProblem } from '../../src/contract/console/shapes.ts'
+import { CONSOLE_PATH } from '../service-path.ts'
 import { CallProblem } from './call-problem.ts'
 
-const BASE = '/console/api'
+const BASE = `${CONSOLE_PATH}/api`
 
 type Routes = typeof CONSOLE_ROUTES
 export type RouteName = keyof Routes

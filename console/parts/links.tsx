@@ -1,6 +1,7 @@
 import { Anchor, type AnchorProps, Button, type ButtonProps, NavLink, type NavLinkProps } from '@mantine/core'
 import { createLink } from '@tanstack/react-router'
 import type { AnchorHTMLAttributes, Ref } from 'react'
+import { SERVICE_PATH } from '../service-path.ts'
 
 type Native<Props> = Omit<AnchorHTMLAttributes<HTMLAnchorElement>, keyof Props> & { ref?: Ref<HTMLAnchorElement> }
 
@@ -21,6 +22,13 @@ export const NavItem = createLink((props: NavLinkProps & Native<NavLinkProps>) =
 ))
 
 /** To a page of the service that is none of the console's, such as `/docs/`. */
-export function ServiceItem(props: NavLinkProps & { readonly href: string }) {
-  return <NavLink component="a" style={{ borderRadius: 'var(--mantine-radius-md)' }} {...props} />
+export function ServiceItem({ href, ...props }: NavLinkProps & { readonly href: string }) {
+  return (
+    <NavLink
+      component="a"
+      style={{ borderRadius: 'var(--mantine-radius-md)' }}
+      href={`${SERVICE_PATH}${href}`}
+      {...props}
+    />
+  )
 }

@@ -1,4 +1,5 @@
 import { Anchor, Group, Kbd, Modal, Switch, Table, Text } from '@mantine/core'
+import { CONSOLE_PATH } from '../service-path.ts'
 import { useShortcutSetting } from './stored-setting.ts'
 
 const KEYS: readonly (readonly [readonly string[], string])[] = [
@@ -46,7 +47,7 @@ export function ShortcutHelp({ onClose }: { readonly onClose: () => void }) {
       />
       <Text size="xs" c="dimmed" mt="sm">
         Also in{' '}
-        <Anchor href="/console/me" inherit underline="always">
+        <Anchor href={`${CONSOLE_PATH}/me`} inherit underline="always">
           your profile
         </Anchor>
         .

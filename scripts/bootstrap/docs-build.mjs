@@ -20,6 +20,7 @@ export async function buildDocs(root, node) {
       join('src', 'contract'),
       join('src', 'core', 'refusals.ts'),
       join('src', 'http', 'refusal-replies.ts'),
+      join('src', 'http', 'public-path.ts'),
     ],
     command: [join(root, 'site', 'build', 'main.ts'), '--out', 'ASIDE'],
     npmScript: 'build:docs',

@@ -19,6 +19,7 @@ export function startSearch(): void {
 
 class Search {
   readonly #parts: Parts
+  readonly #file = new URL(document.body.dataset['search'] ?? '', location.href)
   #index: Promise<SearchIndex> | null = null
 
   constructor(parts: Parts) {
@@ -45,7 +46,7 @@ class Search {
   }
 
   #load(): Promise<SearchIndex> {
-    this.#index ??= fetch(document.body.dataset['search'] ?? '', { credentials: 'omit' })
+    this.#index ??= fetch(this.#file, { credentials: 'omit' })
       .then((reply) => {
         if (!reply.ok) throw new Error(`The search index came with HTTP ${reply.status}`)
         return reply.json() as Promise<SearchIndex>
@@ -75,7 +76,7 @@ class Search {
 
   #show(found: readonly Found[]): void {
     const { results } = this.#parts
-    results.replaceChildren(...found.map(itemOf))
+    results.replaceChildren(...found.map((one) => itemOf(one, this.#file)))
     results.hidden = found.length === 0
   }
 
@@ -107,9 +108,10 @@ class Search {
   }
 }
 
-function itemOf({ address, title, heading, excerpt }: Found): HTMLLIElement {
+function itemOf({ address, title, heading, excerpt }: Found, searchFile: URL): HTMLLIElement {
   const link = document.createElement('a')
-  link.href = address
+  // The index lies in /docs/assets/, and a proxy may have put /docs/ below another path.
+  link.href = new URL(`../..${address}`, searchFile).href
   const name = document.createElement('strong')
   name.textContent = heading === '' || heading === title ? title : `${title}: ${heading}`
   const words = document.createElement('span')

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { brotliCompressSync, constants } from 'node:zlib'
+import { relativeTo } from '../../src/http/public-path.ts'
 import type { Site } from './make-site.ts'
 
 // Pictures are compressed already, but for those that are text.
@@ -12,11 +13,15 @@ const WORTH_IT_BYTES = 1_024
 /** Writes the files, compressed beside them, and the list of addresses that `src/http/docs` serves them by. */
 export function writeSite(site: Site, folder: string): void {
   rmSync(folder, { recursive: true, force: true })
-  const addresses = [...site.files].map(([address, { body, type }]) => {
+  const addresses = [...site.files].map(([address, { body: made, type }]) => {
     const file = fileOf(address, type)
+    // The page for what is not there has no one address: the service writes its links when it is asked for.
+    const isNotFound = address === site.notFound
+    const isPage = type.startsWith('text/html')
+    const body = isPage && !isNotFound ? Buffer.from(relativeTo(address, made.toString())) : made
     mkdirSync(dirname(join(folder, file)), { recursive: true })
     writeFileSync(join(folder, file), body)
-    const isCompressed = COMPRESSIBLE.test(type) && body.length >= WORTH_IT_BYTES
+    const isCompressed = !isNotFound && COMPRESSIBLE.test(type) && body.length >= WORTH_IT_BYTES
     if (isCompressed) {
       const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: body.length }
       writeFileSync(join(folder, `${file}.br`), brotliCompressSync(body, { params }))

@@ -7,6 +7,7 @@ import { ConnectionShares } from './connection-shares.ts'
 import { Exchange, latestExchange } from './exchange.ts'
 import { judgeFraming } from './framing.ts'
 import { mayFollow } from './pipelining.ts'
+import { withoutPublicPath } from './public-path.ts'
 import { findRepeatedHeaders } from './repeated-headers.ts'
 import type { ServerState } from './server-state.ts'
 import { isTrusted } from './source-address.ts'
@@ -22,6 +23,8 @@ interface DoorWays {
   readonly trustedProxies: readonly AddressRange[]
   /** Null: plain HTTP. */
   readonly tls: TlsIdentity | null
+  /** What stands in front of every path of ours; empty: nothing. */
+  readonly publicPath: string
 }
 
 /**
@@ -30,7 +33,7 @@ interface DoorWays {
  */
 export function createFrontDoor(
   state: ServerState,
-  { trustedProxies, tls }: DoorWays,
+  { trustedProxies, tls, publicPath }: DoorWays,
   admit: (exchange: Exchange) => void,
 ): Server | TlsServer {
   const { limits } = state
@@ -57,6 +60,7 @@ export function createFrontDoor(
     // What follows on a connection that is to end is not looked at: it may be the smuggled half of a bad request.
     const latest = latestExchange(request.socket)
     if (latest?.endsConnection) return
+    if (publicPath !== '') request.url = withoutPublicPath(request.url ?? '', publicPath)
     const exchange = new Exchange(state, request, response)
     if (latest && !latest.response.writableFinished && !mayFollow(exchange, latest)) return
     exchange.awaitsContinue = awaitsContinue

@@ -22,7 +22,7 @@ export interface HttpServerDeps {
   readonly clock: Clock
   readonly log: HttpLog
   readonly observer: HttpObserver
-  /** Where callers reach us, without a slash at the end; for the OpenAPI document. */
+  /** Where callers and people reach us, without a slash at the end. Its path stands in front of every path of ours. */
   readonly publicUrl: string
   /** Private ranges that media may be fetched from all the same. */
   readonly mediaRanges: OperatorRanges

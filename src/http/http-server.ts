@@ -7,6 +7,7 @@ import { createFrontDoor } from './front-door.ts'
 import { DEFAULT_HTTP_LIMITS } from './http-limits.ts'
 import type { HttpServerDeps } from './http-server-deps.ts'
 import { OpenSockets } from './open-sockets.ts'
+import { publicPathOf } from './public-path.ts'
 import { createRequestIds } from './request-ids.ts'
 import { createRoutes } from './routes.ts'
 import type { ServerState } from './server-state.ts'
@@ -42,7 +43,8 @@ export class HttpServer {
     }
     const routes = createRoutes(this.#state, deps)
     this.#routes = routes
-    const ways = { trustedProxies: deps.trustedProxies, tls: deps.tls ?? null }
+    const publicPath = publicPathOf(deps.publicUrl)
+    const ways = { trustedProxies: deps.trustedProxies, tls: deps.tls ?? null, publicPath }
     this.#door = createFrontDoor(this.#state, ways, ({ request, response }) => routes.routing(request, response))
     this.#sockets = new OpenSockets(this.#door, this.#state.limits)
   }

@@ -40,7 +40,7 @@ export function createRoutes(state: ServerState, deps: HttpServerDeps): FastifyI
   // Whoever sends, and whoever works in the console, reads them. A process that only dispatches has no readers.
   const { docsFolder } = deps
   if (docsFolder !== undefined && (deps.intake || deps.console))
-    addDocsPages(app, { folder: docsFolder, isSecure: deps.publicUrl.startsWith('https://') })
+    addDocsPages(app, { folder: docsFolder, publicUrl: deps.publicUrl })
   if (deps.console) addConsole(app, state, { ...deps, console: deps.console })
   return app
 }

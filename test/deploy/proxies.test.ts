@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { describe, it, onTestFinished } from 'vitest'
 import { findFreePort } from '../support/black-box/free-port.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
-import { temporaryFolder } from '../support/journey/start-nuncio.ts'
+import { ENDPOINT, SENDER, startNuncio, temporaryFolder } from '../support/journey/start-nuncio.ts'
 import { makeCertificate } from '../support/media-world/certificates.ts'
 
 const FOLDER = join(import.meta.dirname, '../../deploy/proxy')
@@ -17,16 +17,22 @@ const LIVE = '/live'
 // The backend hangs up in the middle of it.
 const CUT = '/cut'
 const CERTIFICATE = makeCertificate({ names: [NAME] })
+const TO_PROXY = { host: '127.0.0.1', servername: NAME, ca: CERTIFICATE.cert, agent: false } as const
 
 interface Place {
   readonly folder: string
   readonly port: number
   readonly plainPort: number
   readonly backend: number
+  /** Our file, as it is used here. */
+  readonly text: string
 }
 
 interface Proxy {
   readonly program: string
+  readonly file: string
+  /** What the comments in our file say to write for a service below a path. */
+  readonly belowPath: readonly (readonly [string, string])[]
   /** Writes our file, with ports and certificates of the test, and says how the program is called. */
   readonly prepare: (place: Place) => { readonly check: readonly string[]; readonly run: readonly string[] }
 }
@@ -34,8 +40,13 @@ interface Proxy {
 const PROXIES: readonly Proxy[] = [
   {
     program: 'nginx',
-    prepare({ folder, port, plainPort, backend }) {
-      const site = readFileSync(join(FOLDER, 'nginx.conf'), 'utf8')
+    file: 'nginx.conf',
+    belowPath: [
+      ['location = /metrics {', 'location = /nuncio/metrics {'],
+      ['location / {', 'location /nuncio/ {'],
+    ],
+    prepare({ folder, port, plainPort, backend, text }) {
+      const site = text
         .replaceAll(/listen \[::\].*\n/g, '\n')
         .replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
         .replace('listen 80', `listen 127.0.0.1:${plainPort}`)
@@ -56,39 +67,50 @@ const PROXIES: readonly Proxy[] = [
   },
   {
     program: 'haproxy',
-    prepare({ folder, port, plainPort, backend }) {
-      const text = readFileSync(join(FOLDER, 'haproxy.cfg'), 'utf8')
+    file: 'haproxy.cfg',
+    belowPath: [
+      ['{ path /metrics }', '{ path /nuncio/metrics }'],
+      ['    default_backend nuncio', '    use_backend nuncio if { path /nuncio } or { path_beg /nuncio/ }'],
+    ],
+    prepare({ folder, port, plainPort, backend, text }) {
+      const config = text
         .replace('bind :80', `bind 127.0.0.1:${plainPort}`)
         .replace('bind :443', `bind 127.0.0.1:${port}`)
         .replace('127.0.0.1:8080', `127.0.0.1:${backend}`)
         .replace(`/etc/haproxy/certs/${NAME}.pem`, join(folder, 'both.pem'))
-      writeFileSync(join(folder, 'haproxy.cfg'), text)
+      writeFileSync(join(folder, 'haproxy.cfg'), config)
       return { check: ['-c', '-f', join(folder, 'haproxy.cfg')], run: ['-db', '-f', join(folder, 'haproxy.cfg')] }
     },
   },
   {
     program: 'caddy',
-    prepare({ folder, port, plainPort, backend }) {
-      const text = readFileSync(join(FOLDER, 'Caddyfile'), 'utf8')
+    file: 'Caddyfile',
+    belowPath: [
+      ['@metrics path /metrics', '@metrics path /nuncio/metrics'],
+      ['reverse_proxy 127', 'reverse_proxy @ours 127'],
+    ],
+    prepare({ folder, port, plainPort, backend, text }) {
+      const site = text
         .replace('127.0.0.1:8080', `127.0.0.1:${backend}`)
         .replace(`${NAME} {`, `${NAME} {\n\tbind 127.0.0.1\n\ttls ${folder}/fullchain.pem ${folder}/privkey.pem`)
       const file = join(folder, 'Caddyfile')
       const ports = `http_port ${plainPort}\n\thttps_port ${port}`
-      writeFileSync(file, `{\n\tadmin off\n\tstorage file_system ${folder}/storage\n\t${ports}\n}\n${text}`)
+      writeFileSync(file, `{\n\tadmin off\n\tstorage file_system ${folder}/storage\n\t${ports}\n}\n${site}`)
       const how = ['--adapter', 'caddyfile', '--config', file]
       return { check: ['validate', ...how], run: ['run', ...how] }
     },
   },
 ]
 
-describe.each(PROXIES)('$program in front, by our file', ({ program, prepare }) => {
+describe.each(PROXIES)('$program in front, by our file', (proxy) => {
+  const { program } = proxy
   const path = ['/usr/sbin', '/usr/bin', '/usr/local/sbin', '/usr/local/bin']
     .map((folder) => join(folder, program))
     .find(existsSync)
   const note = path ? '' : ` (skipped: ${program} is not installed)`
 
   it.skipIf(!path)(`keeps who asked, passes on what matters, gathers nothing and hides /metrics${note}`, async () => {
-    const { backend, place } = await putInFront({ path: path ?? '', prepare })
+    const { backend, place } = await putInFront({ ...proxy, path: path ?? '' })
 
     const reply = await ask(place.port, '/chat/api/v1/public/message/send', {
       'x-forwarded-for': '203.0.113.9',
@@ -111,7 +133,7 @@ describe.each(PROXIES)('$program in front, by our file', ({ program, prepare }) 
   })
 
   it.skipIf(!path)(`shows a live page as it comes, and closes it when its reader leaves${note}`, async () => {
-    const { backend, place } = await putInFront({ path: path ?? '', prepare })
+    const { backend, place } = await putInFront({ ...proxy, path: path ?? '' })
     // The backend never ends this one.
     const live = await ask(place.port, LIVE, {})
     assert.equal(live.firstBytes, 'data: 1\n\n')
@@ -122,11 +144,56 @@ describe.each(PROXIES)('$program in front, by our file', ({ program, prepare }) 
   })
 
   it.skipIf(!path)(`sends no request twice when the service hangs up${note}`, async () => {
-    const { backend, place } = await putInFront({ path: path ?? '', prepare })
+    const { backend, place } = await putInFront({ ...proxy, path: path ?? '' })
     // Whether the message was taken is not known: only the caller may send it again, under its key.
     const cut = await ask(place.port, CUT, { 'idempotency-key': 'k' })
     assert.equal(cut.status, 502)
     assert.equal(backend.asked(CUT).length, 1)
+  })
+
+  it.skipIf(!path)(`serves all of Nuncio below a path${note}`, async () => {
+    const backend = await findFreePort()
+    const nuncio = await startNuncio({
+      settings: {
+        NUNCIO_PORT: String(backend),
+        NUNCIO_PUBLIC_URL: `https://${NAME}/nuncio`,
+        NUNCIO_TRUSTED_PROXIES: '127.0.0.1',
+      },
+    })
+    const { port, plainPort } = await startProxy({ ...proxy, path: path ?? '' }, { backend, belowPath: true })
+
+    const home = await follow(port, '/nuncio')
+    const pages = [
+      home,
+      await read(port, '/nuncio/console/a/acc_1/developer/tokens'),
+      await read(port, '/nuncio/docs/guides/tokens'),
+      await read(port, '/nuncio/docs/guides/gone'),
+    ]
+    const files = await Promise.all(pages.flatMap(filesOf).map((file) => read(port, file)))
+    const others = ['/nuncio/health/ready', '/nuncio/console/api/me', '/nuncio/metrics', '/metrics', '/console/']
+    const answers = await Promise.all(others.map((other) => read(port, other)))
+    const message = { from: SENDER, to: '15551234567', message: { type: 'message', message: 'Hello' } }
+    const sent = await read(port, `/nuncio${ENDPOINT}`, { token: nuncio.token, body: message })
+
+    assert.equal(home.path, '/nuncio/console/')
+    assert.deepEqual(
+      pages.map(({ status }) => status),
+      [200, 200, 200, 404],
+    )
+    assert.ok(files.length > 20)
+    for (const { path: file, status, headers } of files) {
+      assert.equal(status, 200, file)
+      assert.match(headers['content-type'] ?? '', /javascript|css|svg/, file)
+    }
+    assert.deepEqual(
+      answers.slice(0, 2).map(({ status }) => status),
+      [200, 401],
+    )
+    // Nuncio gives every answer an id. These it was not asked for.
+    for (const { path: other, headers } of answers.slice(2)) assert.equal(headers['x-request-id'], undefined, other)
+    assert.equal(sent.status, 200)
+    const plain = await fetch(`http://127.0.0.1:${plainPort}/nuncio/console/`, { redirect: 'manual' })
+    assert.equal(plain.status, 308)
   })
 })
 
@@ -135,19 +202,33 @@ interface Backend {
   readonly asked: (url: string) => readonly IncomingMessage[]
 }
 
-async function putInFront({
-  path,
-  prepare,
-}: Pick<Proxy, 'prepare'> & { readonly path: string }): Promise<{ readonly backend: Backend; readonly place: Place }> {
+type Installed = Proxy & { readonly path: string }
+
+async function putInFront(proxy: Installed): Promise<{ readonly backend: Backend; readonly place: Place }> {
   const backend = await startBackend()
-  const ports = { port: await findFreePort(), plainPort: await findFreePort(), backend: backend.port }
-  const place = { folder: temporaryFolder(), ...ports }
+  return { backend, place: await startProxy(proxy, { backend: backend.port, belowPath: false }) }
+}
+
+async function startProxy(
+  { path, file, belowPath: edits, prepare }: Installed,
+  { backend, belowPath }: { readonly backend: number; readonly belowPath: boolean },
+): Promise<Place> {
+  let text = readFileSync(join(FOLDER, file), 'utf8')
+  for (const [shipped, written] of belowPath ? edits : []) {
+    assert.equal(text.split(shipped).length, 2, `${file} has one "${shipped}"`)
+    text = text.replace(shipped, written)
+  }
+  const ports = { port: await findFreePort(), plainPort: await findFreePort(), backend }
+  const place = { folder: temporaryFolder(), text, ...ports }
   writeCertificates(place.folder)
   const { check, run } = prepare(place)
   const checked = spawnSync(path, [...check], { encoding: 'utf8' })
   assert.equal(checked.status, 0, checked.stderr + checked.stdout)
-  await start(path, run, place)
-  return { backend, place }
+  start(path, run, place)
+  const ready = belowPath ? '/nuncio/health/ready' : '/health/ready'
+  const answers = async () => (await read(place.port, ready).catch(() => null))?.status === 200 || null
+  await waitUntil('the proxy answers', answers, { deadlineMs: 20_000, everyMs: 50 })
+  return place
 }
 
 function writeCertificates(folder: string): void {
@@ -185,7 +266,7 @@ async function startBackend(): Promise<Backend> {
   return { port, asked: (wanted) => seen.filter(({ url }) => url === wanted) }
 }
 
-async function start(path: string, parameters: readonly string[], { folder, port }: Place): Promise<void> {
+function start(path: string, parameters: readonly string[], { folder }: Place): void {
   // Caddy keeps its last configuration there.
   const env = { ...process.env, XDG_CONFIG_HOME: folder }
   const child: ChildProcess = spawn(path, [...parameters], { stdio: 'ignore', env })
@@ -193,8 +274,6 @@ async function start(path: string, parameters: readonly string[], { folder, port
     const ended = once(child, 'exit')
     if (child.exitCode === null && child.kill('SIGTERM')) await ended
   })
-  const answers = async () => (await ask(port, '/health/ready', {}).catch(() => null))?.status === 200 || null
-  await waitUntil('the proxy answers', answers, { deadlineMs: 20_000, everyMs: 50 })
 }
 
 interface Answer {
@@ -207,16 +286,7 @@ interface Answer {
 function ask(port: number, path: string, headers: Record<string, string>): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const asking = request(
-      {
-        host: '127.0.0.1',
-        port,
-        path,
-        method: 'POST',
-        servername: NAME,
-        ca: CERTIFICATE.cert,
-        agent: false,
-        headers: { host: NAME, ...headers },
-      },
+      { ...TO_PROXY, port, path, method: 'POST', headers: { host: NAME, ...headers } },
       (response) => {
         const answer = { status: response.statusCode ?? 0, headers: response.headers }
         response.once('data', (bytes: Buffer) => {
@@ -228,4 +298,45 @@ function ask(port: number, path: string, headers: Record<string, string>): Promi
     )
     asking.on('error', reject).end('{}')
   })
+}
+
+interface WholeAnswer {
+  readonly path: string
+  readonly status: number
+  readonly headers: IncomingMessage['headers']
+  readonly text: string
+}
+
+function read(
+  port: number,
+  path: string,
+  post?: { readonly token: string; readonly body: object },
+): Promise<WholeAnswer> {
+  const method = post ? 'POST' : 'GET'
+  const headers = { host: NAME, ...(post && { 'x-api-key': post.token, 'content-type': 'application/json' }) }
+  return new Promise((resolve, reject) => {
+    const asking = request({ ...TO_PROXY, port, path, method, headers }, (response) => {
+      const pieces: Buffer[] = []
+      response.on('data', (piece: Buffer) => pieces.push(piece))
+      response.once('end', () => {
+        const text = Buffer.concat(pieces).toString()
+        resolve({ path, status: response.statusCode ?? 0, headers: response.headers, text })
+      })
+    })
+    asking.on('error', reject).end(post && JSON.stringify(post.body))
+  })
+}
+
+/** As a browser does. */
+async function follow(port: number, path: string): Promise<WholeAnswer> {
+  const answer = await read(port, path)
+  const { location } = answer.headers
+  return location === undefined ? answer : follow(port, new URL(location, `https://${NAME}${path}`).pathname)
+}
+
+/** The paths of all that a page loads with itself. */
+function filesOf({ path, text }: WholeAnswer): readonly string[] {
+  return [...text.matchAll(/<(?:script|link|img)[^>]* (?:src|href)="([^"]+)"/g)].map(
+    ([, file = '']) => new URL(file, `https://${NAME}${path}`).pathname,
+  )
 }

@@ -5,6 +5,7 @@ import { call, type ReplyFor } from '../../api/call.ts'
 import { useAct, useAsk } from '../../api/queries.ts'
 import { useFormOf } from '../../parts/form.ts'
 import { ButtonLink } from '../../parts/links.tsx'
+import { CONSOLE_PATH } from '../../service-path.ts'
 import { LinkGate } from './link-gate.tsx'
 import { NewPassword } from './new-password.tsx'
 import { SignInNote } from './sign-in-note.tsx'
@@ -67,7 +68,7 @@ function Join({ link }: { readonly link: string }) {
     return (
       <>
         <Text size="sm">If you have a sign-in here, use it: you come back to this page and join.</Text>
-        <ButtonLink to="/sign-in" search={{ to: `/console/invitation/${link}` } as never}>
+        <ButtonLink to="/sign-in" search={{ to: `${CONSOLE_PATH}/invitation/${link}` } as never}>
           Sign in
         </ButtonLink>
       </>

@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { useCallback } from 'react'
+import { CONSOLE_PATH } from '../../service-path.ts'
 
 /** Into the console, as a new person: nothing of the one before stays. To the page they were sent away from, if any. */
 export function useEntry(): () => void {
@@ -15,5 +16,7 @@ export function useEntry(): () => void {
 /** Only pages of ours: the address may have been made by anybody. */
 export function wantedPage(asked: string | null): string {
   const text = asked?.replace(/^"|"$/g, '') ?? ''
-  return /^\/console\/(?!sign-in)[^\\]*$/.test(text) ? text : '/console/'
+  const home = `${CONSOLE_PATH}/`
+  const isOurs = text.startsWith(home) && /^(?!sign-in)[^\\]*$/.test(text.slice(home.length))
+  return isOurs ? text : home
 }

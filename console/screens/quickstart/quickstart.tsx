@@ -9,6 +9,7 @@ import { ButtonLink } from '../../parts/links.tsx'
 import { Page } from '../../parts/page.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
 import { useSearchState } from '../../parts/search-state.ts'
+import { SERVICE_PATH } from '../../service-path.ts'
 import { SentNote } from '../sandbox/sent-note.tsx'
 import { ComposeForm, type Sender } from './compose-form.tsx'
 import type { MessageKind } from './draft.ts'
@@ -104,11 +105,11 @@ function Workbench({ senders, endpoint }: { readonly senders: readonly Sender[];
           </Text>
           <Text size="sm">
             All that the endpoint takes and answers, and a form to try it:{' '}
-            <Anchor href="/docs/api" underline="always" size="sm">
+            <Anchor href={`${SERVICE_PATH}/docs/api`} underline="always" size="sm">
               API reference
             </Anchor>
             . How everything works:{' '}
-            <Anchor href="/docs/" underline="always" size="sm">
+            <Anchor href={`${SERVICE_PATH}/docs/`} underline="always" size="sm">
               documents
             </Anchor>
             .

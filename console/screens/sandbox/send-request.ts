@@ -1,4 +1,6 @@
-export const SEND_PATH = '/chat/api/v1/public/message/send'
+import { SERVICE_PATH } from '../../service-path.ts'
+
+const SEND_PATH = `${SERVICE_PATH}/chat/api/v1/public/message/send`
 
 export type Draft = {
   readonly to: string

@@ -6,7 +6,8 @@ import { gzipSync } from 'node:zlib'
 import { beforeEach, describe, it } from 'vitest'
 import { ConsoleWorld } from '../../../test/support/console-world/console-world.ts'
 
-const PAGE = '<meta nonce="__NONCE__"><style nonce="__NONCE__"></style>'
+const PAGE =
+  '<meta nonce="__NONCE__"><style nonce="__NONCE__"></style><script src="/console/assets/main-1a2b.js"></script>'
 const SCRIPT = 'console.log("nuncio")'
 
 let world: ConsoleWorld
@@ -46,8 +47,7 @@ describe('the pages of the console', () => {
     const [, nonce = ''] = /style-src 'self' 'nonce-([^']+)'/.exec(first.header('content-security-policy') ?? '') ?? []
     assert.equal(first.status, 200)
     assert.match(nonce, /^[\w+/=]{24}$/)
-    assert.equal(first.text, PAGE.replaceAll('__NONCE__', nonce))
-    assert.equal(second.text.length, first.text.length)
+    assert.equal(first.text, PAGE.replace('="/console', '="../console').replaceAll('__NONCE__', nonce))
     assert.notEqual(second.text, first.text)
     assert.equal(first.header('content-type'), 'text/html; charset=utf-8')
   })
@@ -115,6 +115,23 @@ describe('the pages of the console', () => {
     await close()
 
     for (const { status, header } of answers) assert.deepEqual([status, header('location')], [302, '/console/'])
+  })
+
+  it('are found below the path of the public URL, whether a proxy passes it on or not', async () => {
+    await build()
+    const close = await open('http://127.0.0.1:8080/nuncio')
+
+    const homes = [await get('/nuncio'), await get('/nuncio/'), await get('/nuncio/console'), await get('/')]
+    const pages = [await get('/nuncio/console/a/account-1/developer/tokens'), await get('/console/a/account-1')]
+    const answer = await get('/nuncio/console/api/me')
+    await close()
+
+    for (const { status, header } of homes) assert.deepEqual([status, header('location')], [302, '/nuncio/console/'])
+    assert.deepEqual(
+      pages.map(({ text }) => /src="([^"]+)"/.exec(text)?.[1]),
+      ['../../../../console/assets/main-1a2b.js', '../../console/assets/main-1a2b.js'],
+    )
+    assert.equal(answer.status, 401)
   })
 
   it('are not given in place of a file or an answer that is missing', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fastifyStatic } from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { REFUSALS, Refusal } from '../../core/refusals.ts'
+import { publicPathOf, relativeTo } from '../public-path.ts'
 import { CONSOLE_API, type ConsoleParts } from './console-parts.ts'
 import { pagePolicy } from './headers.ts'
 
@@ -12,7 +13,7 @@ const NONCE_PLACE = '__NONCE__'
 const HOUR_MS = 3_600_000
 const YEAR_MS = 31_536_000_000
 
-type PageParts = Pick<ConsoleParts, 'pagesFolder' | 'isSecure'>
+type PageParts = Pick<ConsoleParts, 'pagesFolder' | 'publicUrl'>
 
 /**
  * The built pages. Their files have a hash of what is in them in their names, so browsers may keep them for good; the page
@@ -20,8 +21,9 @@ type PageParts = Pick<ConsoleParts, 'pagesFolder' | 'isSecure'>
  */
 export async function addConsolePages(app: FastifyInstance, parts: PageParts): Promise<void> {
   const page = new ConsolePage(parts)
-  app.get('/', (_request, reply) => reply.redirect('/console/', 302))
-  app.get('/console', (_request, reply) => reply.redirect('/console/', 302))
+  const home = `${publicPathOf(parts.publicUrl)}/console/`
+  app.get('/', (_request, reply) => reply.redirect(home, 302))
+  app.get('/console', (_request, reply) => reply.redirect(home, 302))
   await app.register(fastifyStatic, {
     root: join(parts.pagesFolder, 'assets'),
     prefix: '/console/assets/',
@@ -57,7 +59,8 @@ class ConsolePage {
     if (html === null) return reply.code(503).type('text/plain; charset=utf-8').send(`${REFUSALS.console_not_built}\n`)
     const nonce = randomBytes(NONCE_BYTES).toString('base64')
     reply.type('text/html; charset=utf-8').header('content-security-policy', pagePolicy(nonce))
-    return reply.send(html.replaceAll(NONCE_PLACE, nonce))
+    // The nonce comes last: it may begin with a slash.
+    return reply.send(relativeTo(path, html).replaceAll(NONCE_PLACE, nonce))
   }
 
   /** Null when it has not been built. Read each time anew: it is small, and one that is built while we run is served at once. */

@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { relativeTo } from '../public-path.ts'
 import type { Encoding } from './choose-encoding.ts'
 
 interface Listed {
@@ -44,11 +45,13 @@ export class DocsFiles {
   async find(path: string, wanted: Encoding): Promise<FoundFile | null> {
     try {
       const list = await this.#read()
-      const isThere = Object.hasOwn(list.files, path)
+      const isThere = path !== list.notFound && Object.hasOwn(list.files, path)
       const listed = list.files[isThere ? path : list.notFound]
       if (!listed) return null
       const encoding = listed.isCompressed ? wanted : 'identity'
-      const body = await readFile(join(this.#folder, `${listed.file}${ENDING_OF[encoding]}`))
+      const file = await readFile(join(this.#folder, `${listed.file}${ENDING_OF[encoding]}`))
+      // The page that says so is read at any depth, so that its links are written here; those of others the build has written.
+      const body = isThere ? file : Buffer.from(relativeTo(path, file.toString()))
       return { body, isThere, headers: headersOf(listed, { path, isThere, encoding }) }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null

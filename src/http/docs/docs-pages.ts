@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { publicPathOf } from '../public-path.ts'
 import { takeOver } from '../take-over.ts'
 import { chooseEncoding } from './choose-encoding.ts'
 import { DocsFiles, type FoundFile } from './docs-files.ts'
@@ -8,21 +9,23 @@ import { hasEntityTag } from './has-entity-tag.ts'
 export interface DocsParts {
   /** Where the built documents lie; see `site/build`. */
   readonly folder: string
-  readonly isSecure: boolean
+  readonly publicUrl: string
 }
 
 const NOT_BUILT =
   'The documents have not been built. `npm start` builds them, and `npm run build:docs` does nothing else.\n'
 
 /** The documents, built beforehand: for everybody, to be read only. */
-export function addDocsPages(app: FastifyInstance, { folder, isSecure }: DocsParts): void {
+export function addDocsPages(app: FastifyInstance, { folder, publicUrl }: DocsParts): void {
   const files = new DocsFiles(folder)
-  app.get('/docs', (_request, reply) => redirect(reply, '/docs/'))
+  const isSecure = publicUrl.startsWith('https://')
+  const publicPath = publicPathOf(publicUrl)
+  app.get('/docs', (_request, reply) => redirect(reply, `${publicPath}/docs/`))
   app.get('/docs/*', (request, reply) => {
     const [path = ''] = request.url.split('?')
     // As GitHub, or a habit, would have it.
     const [, page] = /^(\/docs\/.+?)(?:\/|\.md|\.html)$/.exec(path) ?? []
-    return page === undefined ? send({ files, isSecure, path }, reply) : redirect(reply, page)
+    return page === undefined ? send({ files, isSecure, path }, reply) : redirect(reply, publicPath + page)
   })
 }
 

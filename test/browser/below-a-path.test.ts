@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import { skipNote } from '../support/black-box/skip-note.ts'
+import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { expect } from '../support/browser/expect.ts'
+import { type OpenConsole, openConsole } from '../support/browser/open-console.ts'
+
+const obstacle = whyNoBrowser()
+
+describe.skipIf(obstacle !== null)(`a service whose public URL has a path${skipNote(obstacle)}`, () => {
+  let opened: OpenConsole
+  let token: string
+
+  beforeAll(async () => {
+    opened = await openConsole({ environment: { NUNCIO_PUBLIC_URL: 'http://127.0.0.1/tools/nuncio' } })
+    token = await opened.createToken('nightly')
+  })
+  afterAll(() => opened?.close())
+
+  it('is worked with below it: sign in on the way to a page, load it again, go to others, come back', async () => {
+    const { account, person, url } = opened
+    const page = await (await opened.openContext()).newPage()
+    const home = `${url}/tools/nuncio`
+    const tokens = `${home}/console/a/${account}/developer/tokens`
+    await page.goto(tokens)
+    await page.getByLabel('E-mail').fill(person.email)
+    await page.getByRole('textbox', { name: 'Password' }).fill(person.password)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+
+    await page.waitForURL(tokens)
+    await expect(page.getByRole('link', { name: 'nightly' })).toBeVisible()
+    await page.reload()
+    await page.getByRole('link', { name: 'nightly' }).click()
+    await page.waitForURL(new RegExp(`^${tokens}/`))
+    await page.getByRole('link', { name: 'Documents' }).click()
+    await page.waitForURL(`${home}/docs/`)
+    await page.getByLabel('Search the documents').fill('commit_unknown')
+    await page.getByRole('search').getByRole('link').first().click()
+    await page.waitForURL(new RegExp(`^${home}/docs/.`))
+    await page.getByRole('link', { name: 'Console', exact: true }).click()
+    await page.waitForURL(`${home}/console/a/${account}`)
+    // Whoever works on the machine itself asks without the path.
+    await page.goto(`${url}/console/a/${account}/developer/tokens`)
+    await expect(page.getByRole('link', { name: 'nightly' })).toBeVisible()
+    opened.checkPages()
+  })
+
+  it('tries calls below it, from the documents', async () => {
+    const { page, url } = opened
+    await page.goto(`${url}/tools/nuncio/docs/api`)
+    const form = page.getByRole('form', { name: 'Try a call' })
+    await form.getByLabel('API token').fill(token)
+    await form.getByRole('button', { name: 'Send' }).click()
+
+    await expect(form.getByRole('status')).toHaveText(/^200 /)
+    await expect(form.getByRole('group', { name: 'The same with curl' })).toContainText(`${url}/tools/nuncio/chat/api/`)
+    opened.checkPages()
+  })
+})
