@@ -35,7 +35,7 @@ export function judgeOpenFiles(limits: string | null, pid: number | null): Verdi
   if (files >= LEAST_FILES) return ok(`${whose} may open ${hard} files at once.`, facts)
   return warning(
     `${whose} may open ${hard} files at once: many callers at once would be turned away.`,
-    `Allow at least ${LEAST_FILES}: LimitNOFILE=65536 in its systemd unit, or ulimit -n.`,
+    `Allow at least ${LEAST_FILES}: LimitNOFILE=65536 in its systemd unit, --ulimit nofile=65536 for a container, or ulimit -n.`,
     facts,
   )
 }
