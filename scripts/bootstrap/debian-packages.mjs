@@ -17,6 +17,10 @@ const PACKAGES = {
   'nginx-light': { for: 'a proxy in front', in: ['e2e', 'packages'] },
   haproxy: { for: 'a proxy in front', in: ['e2e', 'packages'] },
   caddy: { for: 'a proxy in front', in: ['e2e', 'packages'] },
+  podman: { for: 'the container image', in: ['packages'] },
+  buildah: { for: 'the container image', in: ['packages'] },
+  runc: { for: 'the container image', in: ['packages'] },
+  mmdebstrap: { for: 'the container image', in: ['packages'] },
   chromium: { for: 'the console in a browser', in: ['test', 'e2e', 'pictures'] },
   // Without it, emoji in messages are boxes.
   'fonts-noto-color-emoji': { for: 'pictures of the console', in: ['pictures'] },

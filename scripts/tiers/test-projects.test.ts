@@ -25,6 +25,7 @@ describe('the tiers of tests', () => {
     ['test/browser/logs.test.ts', 'e2e'],
     ['test/journeys/doctor.test.ts', 'e2e'],
     ['test/deploy/docker.test.ts', 'deploy'],
+    ['test/packages/image.test.ts', 'packages'],
     ['test/faults/kill-nine.test.ts', 'faults'],
     ['test/faults/growth/plans.test.ts', 'scale'],
     ['src/storage/postgres/plans.test.ts', 'scale'],

@@ -28,6 +28,8 @@ export const PROJECTS: readonly TestProject[] = [
     isIsolated: true,
   },
   { name: 'deploy', files: ['test/deploy/**'], workers: MANY, isIsolated: true },
+  // Builds and runs containers.
+  { name: 'packages', files: ['test/packages/**'], workers: MANY, isIsolated: true },
   {
     name: 'test',
     files: [
@@ -51,7 +53,7 @@ export const TIERS = {
   faults: ['faults'],
   scale: ['scale'],
   harness: ['harness'],
-  packages: ['deploy'],
+  packages: ['deploy', 'packages'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 export type Tier = keyof typeof TIERS

@@ -14,11 +14,12 @@ export interface Stage {
 
 /** Reads what our own Dockerfile uses of the language, and refuses the rest. */
 export function readDockerfile(text: string): readonly Stage[] {
-  const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
+  const whole = text.replaceAll(/\\\n\s*/g, '')
+  const lines = whole.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
   const stages: (Omit<Stage, 'instructions'> & { instructions: Instruction[] })[] = []
   for (const line of lines) {
     const [, name = '', rest = ''] = /^([A-Z]+) (.+)$/.exec(line) ?? []
-    if (name === '' || line.endsWith('\\')) throw new Error(`This is no line that is understood here: ${line}`)
+    if (name === '') throw new Error(`This is no line that is understood here: ${line}`)
     if (name === 'ARG') continue
     if (name === 'FROM') {
       const [from = '', , stage] = rest.split(' ')

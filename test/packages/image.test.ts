@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { globSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { afterAll, beforeAll, describe, it, onTestFinished } from 'vitest'
+import packageFile from '../../package.json' with { type: 'json' }
+import { findFreePort } from '../support/black-box/free-port.ts'
+import { skipNote } from '../support/black-box/skip-note.ts'
+import { waitUntil } from '../support/black-box/wait-until.ts'
+import { fetchText, proveProgram, proveSeveralProcesses } from '../support/deploy/prove-program.ts'
+import { ContainerStore, whyNoContainers } from '../support/packages/container-store.ts'
+import { openTestDatabase } from '../support/postgres/test-database.ts'
+
+const IMAGE = `localhost/nuncio:${packageFile.version}`
+const MOST_BYTES = 165_000_000
+const DEADLINE = { deadlineMs: 60_000 }
+// As compose.yaml and the manifests for Kubernetes run it.
+const HARDENED = ['--read-only', '--tmpfs', '/tmp', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges']
+
+const obstacle = whyNoContainers()
+let store: ContainerStore
+let folder = ''
+let archive = ''
+/** Starts the image as if it were the program itself, in the folder that it is started in. */
+let program: readonly string[]
+
+describe.skipIf(obstacle !== null)(`the container image${skipNote(obstacle)}`, () => {
+  beforeAll(() => {
+    store = new ContainerStore()
+    folder = mkdtempSync(join(tmpdir(), 'nuncio-image-'))
+    archive = store.buildImage(folder)
+    const settings = Object.entries(store.environment).map(([name, value]) => `${name}=${value}`)
+    const run = `podman run --rm ${HARDENED.join(' ')} --env 'NUNCIO_*' --volume "$PWD:$PWD"`
+    program = ['env', ...settings, 'sh', '-c', `chown 1000 . && exec ${run} ${IMAGE} "$@"`, 'nuncio']
+  })
+
+  afterAll(() => {
+    store?.removeContainers()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  it('holds Node, its libraries and the service, and nothing to build or to break in with', () => {
+    const size = Number(store.podman('image', 'inspect', '--format', '{{.Size}}', IMAGE))
+    const files = listFiles()
+
+    assert.ok(size <= MOST_BYTES, `it has ${size} bytes`)
+    assert.match(store.podman('load', '--quiet', '--input', archive), /nuncio:/)
+    assert.deepEqual(
+      files.filter((file) => /^(usr\/)?s?bin\/|^usr\/local\/bin\//.test(file)),
+      ['usr/bin/env', 'usr/local/bin/node', 'usr/local/bin/nuncio'],
+    )
+    assert.deepEqual(
+      files.filter((file) => /(^|\/)(node_modules|npm)\/|\.test\.|\.ts$/.test(file)),
+      [],
+    )
+  })
+
+  it('serves, delivers, backs up, restores and goes on with its data after an upgrade, with a file system that cannot be written', async () => {
+    await proveProgram(program, async () => {})
+  })
+
+  it('serves by several processes on PostgreSQL', async () => {
+    await proveSeveralProcesses(program)
+  })
+
+  it('runs as a user without rights, takes commands by docker exec, and keeps its data in a volume that only this user can read', async () => {
+    const container = await startContainer('--volume', 'kept:/data')
+    const token = ['token', 'create', '--name', 'shop', '--event', 'messaging.send_message', '--expires', '7d']
+
+    assert.equal(container.exec('node', '-p', 'process.getuid() + " " + process.getgid()'), '1000 1000')
+    assert.equal(container.exec('node', '-p', 'fs.statSync("/data").mode.toString(8)'), '40700')
+    container.exec('nuncio', ...token)
+    assert.doesNotMatch(container.log(), /nk_|set-up-link\//)
+    store.podman('stop', container.id)
+    assert.equal(store.podman('inspect', '--format', '{{.State.ExitCode}}', container.id), '0')
+    store.podman('rm', container.id)
+
+    const next = await startContainer('--volume', 'kept:/data')
+
+    assert.match(next.exec('nuncio', 'token', 'list'), /shop/)
+    assert.match(next.exec('nuncio', 'doctor', '--offline'), /\nok +data folder/)
+  })
+
+  it('is healthy while it can take messages, and unhealthy when it cannot', async () => {
+    const database = await openTestDatabase()
+    onTestFinished(() => database.drop())
+    const { id } = await startContainer('--env', `NUNCIO_DATABASE_URL=${database.url}`)
+    const isHealthy = () => store.tryPodman('healthcheck', 'run', id).code === 0
+
+    assert.equal(isHealthy(), true)
+    await database.drop()
+
+    await waitUntil('it is unhealthy', async () => !isHealthy(), DEADLINE)
+  })
+
+  it('says in one sentence that its data folder cannot be written to', () => {
+    const foreign = join(folder, 'foreign')
+    mkdirSync(foreign)
+
+    assert.match(refusal('--volume', `${foreign}:/data`), /^nuncio: .*\/data.*belongs to/)
+  })
+
+  it('says in one sentence that it has no volume, where the image cannot be written', () => {
+    assert.match(refusal('--read-only', '--image-volume', 'ignore'), /^nuncio: .*\/data.*mounted read-only/)
+  })
+
+  it('says in one sentence that another program listens on the port', async () => {
+    const other = createServer().listen(0, '0.0.0.0')
+    await once(other, 'listening')
+    onTestFinished(() => void other.close())
+    const { port } = other.address() as { readonly port: number }
+
+    assert.match(refusal('--env', `NUNCIO_PORT=${port}`), new RegExp(`^nuncio: .*:${port} already`))
+  })
+})
+
+function listFiles(): readonly string[] {
+  const folder = store.podman('image', 'mount', IMAGE)
+  const entries = globSync('**', { cwd: folder, withFileTypes: true }).filter((entry) => !entry.isDirectory())
+  const files = entries.map(({ parentPath, name }) => relative(folder, join(parentPath, name))).toSorted()
+  store.podman('image', 'unmount', IMAGE)
+  return files
+}
+
+async function startContainer(...options: readonly string[]) {
+  const port = await findFreePort()
+  const id = store.podman(
+    ...['run', '--detach', ...HARDENED, '--env', `NUNCIO_PORT=${port}`, '--env', 'NUNCIO_HOST=127.0.0.1'],
+    ...options,
+    IMAGE,
+  )
+  onTestFinished(() => void store.tryPodman('rm', '--force', '--time', '0', id))
+  const container = {
+    id,
+    exec: (...command: readonly string[]) => store.podman('exec', id, ...command),
+    log: () => store.podman('logs', id),
+  }
+  await waitUntil(
+    'the service is ready',
+    () => fetchText(`http://127.0.0.1:${port}/health/ready`).catch(() => null),
+    DEADLINE,
+  )
+  return container
+}
+
+/** The only sentence of a container that does not start. */
+function refusal(...options: readonly string[]): string {
+  const { code, stdout, stderr } = store.tryPodman('run', '--rm', ...options, IMAGE)
+  const [sentence = '', ...more] = stderr.trimEnd().split('\n')
+  assert.deepEqual([code, stdout, more], [1, '', []], stderr)
+  return sentence
+}
