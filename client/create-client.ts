@@ -88,8 +88,8 @@ export function createClient(options: ClientOptions): Client {
 
 function endpointOf(text: string): string {
   const { protocol, username, href } = new URL(text)
-  if (!/^https?:$/.test(protocol) || username)
-    throw new TypeError('The URL must be http or https, without user and password')
+  if (!/^https?:$/.test(protocol) || username || /[?#]/.test(href))
+    throw new TypeError('The URL must be http or https, without user, password, query and fragment')
   return href.replace(/\/+$/, '') + PATH
 }
 

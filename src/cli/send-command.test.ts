@@ -115,6 +115,7 @@ describe('send', () => {
     [[...SEND, '--text', 'x', '--caption', 'y']],
     [[...SEND, '--image', 'https://a.example/']],
     [[...SEND, '--text', 'x', '--url', 'ftp://a.example']],
+    [[...SEND, '--text', 'x', '--url', 'https://a.example/nuncio?a=b']],
     [[...SEND, '--text', 'x', '--idempotency-key', 'schlüssel']],
     [['send', '--from', '1', '--to', '2', '--text', 'x']],
   ])('is used wrongly as %j', async (args) => {

@@ -1,3 +1,4 @@
+import { baseUrl } from '../config/setting-kinds.ts'
 import { MEDIA_TYPES, type MediaType } from '../core/message/message.ts'
 import { Refusal } from '../core/refusals.ts'
 import { callEndpoint, type EndpointReply } from './call-endpoint.ts'
@@ -91,8 +92,9 @@ function nameIn(url: string): string {
 
 function parseBaseUrl(given: string | undefined): string | null {
   if (given === undefined) return null
-  if (/^https?:\/\//i.test(given) && URL.canParse(given)) return given.replace(/(?<!\/)\/+$/, '')
-  throw new Refusal('argument_invalid', '--url must start with http:// or https://.', '--url')
+  const parsed = baseUrl.parse(given)
+  if ('value' in parsed) return parsed.value
+  throw new Refusal('argument_invalid', `--url is wrong: ${parsed.wrong}`, '--url')
 }
 
 async function tell(cli: Cli, answer: EndpointReply): Promise<void> {

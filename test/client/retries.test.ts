@@ -168,6 +168,8 @@ describe('the client refuses at once', () => {
     ['a URL that is none', { url: 'nuncio', token: 'nco_1' }],
     ['a URL of another kind', { url: 'ftp://nuncio.example.com', token: 'nco_1' }],
     ['a URL with a password', { url: 'https://me:secret@nuncio.example.com', token: 'nco_1' }],
+    ['a URL with a query', { url: 'https://nuncio.example.com/nuncio?a=b', token: 'nco_1' }],
+    ['a URL with a fragment', { url: 'https://nuncio.example.com/nuncio#', token: 'nco_1' }],
     ['a token that is missing', { url: 'https://nuncio.example.com', token: '' }],
     ['a token that is two lines', { url: 'https://nuncio.example.com', token: 'nco_1\n' }],
   ])('%s', (_, options) => {

@@ -69,7 +69,7 @@ const PROXIES: readonly Proxy[] = [
     program: 'haproxy',
     file: 'haproxy.cfg',
     belowPath: [
-      ['{ path /metrics }', '{ path /nuncio/metrics }'],
+      ['{ path,url_dec /metrics }', '{ path,url_dec /nuncio/metrics }'],
       ['    default_backend nuncio', '    use_backend nuncio if { path /nuncio } or { path_beg /nuncio/ }'],
     ],
     prepare({ folder, port, plainPort, backend, text }) {
@@ -118,8 +118,9 @@ describe.each(PROXIES)('$program in front, by our file', (proxy) => {
       origin: `https://${NAME}`,
     })
     const metrics = await ask(place.port, '/metrics', {})
+    const encoded = await ask(place.port, '/%6Detrics', {})
 
-    assert.deepEqual([reply.status, metrics.status], [200, 404])
+    assert.deepEqual([reply.status, metrics.status, encoded.status], [200, 404, 404])
     const { headers, headersDistinct } = backend.asked('/chat/api/v1/public/message/send')[0] ?? {}
     // Whatever a stranger wrote stands to the left of what the proxy knows.
     assert.match(headersDistinct?.['x-forwarded-for']?.join(', ') ?? '', /(^|, )127\.0\.0\.1$/)
@@ -127,7 +128,7 @@ describe.each(PROXIES)('$program in front, by our file', (proxy) => {
     assert.equal(headers?.['idempotency-key'], 'k')
     assert.equal(headers?.origin, `https://${NAME}`)
     assert.equal(reply.headers['x-message-id'], 'message-1')
-    assert.equal(backend.asked('/metrics').length, 0)
+    assert.equal(backend.asked('/metrics').length + backend.asked('/%6Detrics').length, 0)
     const plain = await fetch(`http://127.0.0.1:${place.plainPort}/console/`, { redirect: 'manual' })
     assert.equal(plain.status, 308)
   })
@@ -170,7 +171,13 @@ describe.each(PROXIES)('$program in front, by our file', (proxy) => {
       await read(port, '/nuncio/docs/guides/gone'),
     ]
     const files = await Promise.all(pages.flatMap(filesOf).map((file) => read(port, file)))
-    const others = ['/nuncio/health/ready', '/nuncio/console/api/me', '/nuncio/metrics', '/metrics', '/console/']
+    const others = [
+      '/nuncio/health/ready',
+      '/nuncio/console/api/me',
+      '/nuncio/metrics',
+      '/nuncio/%6Detrics',
+      '/console/',
+    ]
     const answers = await Promise.all(others.map((other) => read(port, other)))
     const message = { from: SENDER, to: '15551234567', message: { type: 'message', message: 'Hello' } }
     const sent = await read(port, `/nuncio${ENDPOINT}`, { token: nuncio.token, body: message })
