@@ -1,0 +1,60 @@
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { cannotWrite } from './cache-folder.ts'
+
+/** A file by its path and size in bytes. */
+export type PackedFile = readonly [path: string, size: number]
+
+/** The program as the executable carries it. */
+export interface PackedProgram {
+  /** Of the folder that it is unpacked to: the version, and a hash of all files. */
+  readonly name: string
+  readonly files: readonly PackedFile[]
+  /** What is in the files, one after the other. */
+  readonly read: () => Uint8Array
+}
+
+/** Where the program lies below the cache folder, unpacked unless it is there. */
+export function unpackProgram(program: PackedProgram, cache: string): string {
+  const folder = join(cache, program.name)
+  if (isWhole(folder, program)) return folder
+  try {
+    // Made aside: what is cut short, or still being made by another process, is never run.
+    const aside = mkdtempSync(`${folder}.new-`)
+    try {
+      writeFiles(aside, program)
+      putInPlace(aside, folder, program)
+    } finally {
+      rmSync(aside, { recursive: true, force: true })
+    }
+  } catch (error) {
+    // Whole by now if another process was faster.
+    if (!isWhole(folder, program)) throw cannotWrite(cache, error)
+  }
+  return folder
+}
+
+/** Files go missing where old files of temporary folders are removed, and are cut short when a disk fails. */
+function isWhole(folder: string, { files }: PackedProgram): boolean {
+  return files.every(([path, size]) => lstatSync(join(folder, path), { throwIfNoEntry: false })?.size === size)
+}
+
+function writeFiles(folder: string, { files, read }: PackedProgram): void {
+  const bytes = read()
+  let start = 0
+  for (const [path, size] of files) {
+    const file = join(folder, path)
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    // Flushed: otherwise a power cut could leave a folder that is in place, and its files empty.
+    writeFileSync(file, bytes.subarray(start, start + size), { flag: 'wx', mode: 0o600, flush: true })
+    start += size
+  }
+}
+
+/** Fails if another process has put a whole one in place meanwhile. */
+function putInPlace(aside: string, folder: string, program: PackedProgram): void {
+  const damaged = `${aside}-damaged`
+  if (existsSync(folder) && !isWhole(folder, program)) renameSync(folder, damaged)
+  renameSync(aside, folder)
+  rmSync(damaged, { recursive: true, force: true })
+}
