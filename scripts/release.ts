@@ -122,7 +122,7 @@ Nothing is published yet. To publish it:
   git tag v${version} && git push origin v${version}
   npm publish release/nuncio-${version}.tgz
   npm publish release/nuncio-client-${version}.tgz
-${image === undefined ? '' : `  skopeo copy docker-archive:release/${image} docker://REGISTRY/nuncio:${version}\n`}
+${image === undefined ? '' : `  docker load --input release/${image}\n  docker tag nuncio:${version} REGISTRY/nuncio:${version} && docker push REGISTRY/nuncio:${version}\n`}
 Put ${others.join(', ')} where people find them, with the text of ${NOTES} as the notes of the release.`
 }
 
