@@ -85,6 +85,8 @@ export class SqliteChannelMemory implements ChannelMemory {
     now: Instant,
     { limit, mostEach }: { limit: number; mostEach: number },
   ): Promise<readonly MemoryEntry[]> {
+    // Asked every second, mostly in vain: this is one step in an index.
+    if (!this.#due.get(this.#scoped(kind), now, 1)) return []
     return this.#dueByTurns.all(this.#scoped(kind), now, mostEach, limit) as unknown as MemoryEntry[]
   }
 

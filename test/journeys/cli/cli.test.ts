@@ -7,8 +7,10 @@ import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { ROOT } from '../../../scripts/source-tree.ts'
 import { readSettings } from '../../../src/config/read-settings.ts'
+import { findFreePort } from '../../support/black-box/free-port.ts'
 import { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
 import { nuncioEnvironment, nuncioMain } from '../../support/black-box/nuncio-environment.ts'
+import { NuncioProcess } from '../../support/black-box/nuncio-process.ts'
 import { ENGINES, openStranger, type Stranger } from '../../support/journey/engines.ts'
 
 let folder: string
@@ -139,6 +141,20 @@ describe('the command line as a process', () => {
     const [, line] = /at now \(src\/cli\/surroundings\.ts:(\d+):\d+\)/.exec(stderr) ?? []
     const source = readFileSync(join(ROOT, 'src/cli/surroundings.ts'), 'utf8').split('\n')
     assert.match(source[Number(line) - 1] ?? stderr, /now: \(\) => Date\.now\(\)/)
+  })
+
+  it('serves without loading the HTTP client of Node, which takes 10 MB', async () => {
+    const tell = `process.on('exit', () => {
+      const names = process.moduleLoadList.filter((name) => /_http_server|undici/.test(name))
+      process.stderr.write(JSON.stringify(names))
+    })`
+    const program = [process.execPath, '--import', `data:text/javascript,${encodeURIComponent(tell)}`, nuncioMain]
+    const service = new NuncioProcess({ dataDir, port: await findFreePort(), workDir: folder, program })
+    await service.start()
+
+    await service.stop()
+
+    assert.match(service.log, /\["NativeModule _http_server"\]$/)
   })
 
   it('ends quietly when its reader has gone', async () => {
