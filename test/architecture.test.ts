@@ -19,7 +19,7 @@ const FOLDERS: ImportRules['folders'] = {
   core: { mayImport: [], mayUseNode: false },
 
   // It reads the environment into values, and knows the words that the values are made of.
-  config: { mayImport: ['core'], mayUseNode: true },
+  config: { mayImport: ['assets', 'core'], mayUseNode: true },
 
   // Where files lie that are no code.
   assets: { mayImport: [], mayUseNode: true },

@@ -5,19 +5,13 @@ import { describe, it } from 'vitest'
 import packageFile from '../package.json' with { type: 'json' }
 import { ROOT, readTree } from '../scripts/source-tree.ts'
 import { firstCurl } from '../src/app/first-curl.ts'
-import { Cli } from '../src/cli/cli.ts'
-import { NuncioCommand } from '../src/cli/nuncio-command.ts'
-import { createProgram } from '../src/cli/program.ts'
-import { openSurroundings } from '../src/cli/surroundings.ts'
 import { FROM_FILES } from '../src/config/read-secret-files.ts'
 import { SETTINGS } from '../src/config/settings.ts'
 import { successBody } from '../src/contract/replies.ts'
+import { commandFaults } from './support/commands/command-faults.ts'
 
 const pages = readTree('*.md', 'docs/**/*.md', '{src/**,client,deploy/npm}/README.md')
 const readme = pages.get('README.md') ?? ''
-
-// Nothing is run here, so only what is printed about wrong use is kept from the terminal.
-const surroundings = { ...openSurroundings(), err: () => {} }
 
 interface Block {
   readonly language: string
@@ -50,7 +44,7 @@ describe('the pages for people', () => {
   })
 
   it.each([...pages.keys()])('%s shows only commands that there are', (page) => {
-    const faults = commandLinesOf(pages.get(page) ?? '').flatMap(faultOf)
+    const faults = commandLinesOf(pages.get(page) ?? '').flatMap((line) => commandFaults(line))
 
     assert.deepEqual(faults, [])
   })
@@ -117,7 +111,7 @@ describe('the check of commands', () => {
     ['an argument that is missing', 'nuncio message explain'],
     ['an argument too many', 'nuncio attention now'],
   ])('finds %s', (_, line) => {
-    assert.equal(faultOf(line).length, 1)
+    assert.equal(commandFaults(line).length, 1)
   })
 })
 
@@ -166,59 +160,14 @@ function blocksWith(start: string): Block[] {
 
 /** What a reader would type: lines of `sh` blocks, and those after a prompt in blocks that show output. */
 function commandLinesOf(text: string): string[] {
-  return (
-    blocksOf(text)
-      .flatMap(({ language, text: block }) => {
-        const lines = block
-          .replaceAll(/ *\\\n */g, ' ')
-          .split('\n')
-          .map((line) => line.trim())
-        return language === 'sh' ? lines : lines.flatMap((line) => (line.startsWith('$ ') ? line.slice(2) : []))
-      })
-      .map((line) => line.replace(/^(?:NUNCIO_[A-Z_]+=\S+ )+/, '').replace('npm run -s nuncio --', 'nuncio'))
-      .filter((line) => line.startsWith('nuncio '))
-      // What comes from a file is the shell's business.
-      .map((line) => line.replace(/ < \S+$/, ''))
-  )
-}
-
-/** What is wrong with a command line, without running it. */
-function faultOf(line: string): string[] {
-  const [, ...words] = wordsOf(line)
-  // A fresh one each time, because a command remembers the options it was given.
-  let command: NuncioCommand = createProgram(new Cli(surroundings))
-  while (words[0] !== undefined && command.commands.length > 0) {
-    const below = command.commands.find((candidate) => candidate.name() === words[0])
-    if (!(below instanceof NuncioCommand)) return [`${line}: there is no command ${words[0]}`]
-    command = below
-    words.shift()
-  }
-  if (words.includes('--help')) return []
-  try {
-    const { operands, unknown } = command.parseOptions(words)
-    const problem = problemWith(command, operands, unknown)
-    return problem === null ? [] : [`${line}: ${problem}`]
-  } catch (error) {
-    return [`${line}: ${String(error)}`]
-  }
-}
-
-function problemWith(command: NuncioCommand, operands: readonly string[], unknown: readonly string[]): string | null {
-  if (command.commands.length > 0) return 'it is only a group of commands'
-  if (unknown.length > 0) return `there is no option ${unknown.join(' ')}`
-  const missing = command.options.find(
-    (option) => option.mandatory && command.getOptionValue(option.attributeName()) === undefined,
-  )
-  if (missing) return `${missing.flags} is missing`
-  const args = command.registeredArguments
-  if (operands.length < args.filter(({ required }) => required).length) return 'an argument is missing'
-  return operands.length > args.length && !args.some(({ variadic }) => variadic) ? 'an argument too many' : null
-}
-
-/** Splits a line as a shell does, as far as our pages need it. */
-function wordsOf(line: string): string[] {
-  const withoutComment = line.replace(/\s#.*$/, '')
-  return [...withoutComment.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
-    ([, double, single, plain]) => double ?? single ?? plain ?? '',
-  )
+  return blocksOf(text)
+    .flatMap(({ language, text: block }) => {
+      const lines = block
+        .replaceAll(/ *\\\n */g, ' ')
+        .split('\n')
+        .map((line) => line.trim())
+      return language === 'sh' ? lines : lines.flatMap((line) => (line.startsWith('$ ') ? line.slice(2) : []))
+    })
+    .map((line) => line.replace(/^(?:NUNCIO_[A-Z_]+=\S+ )+/, '').replace('npm run -s nuncio --', 'nuncio'))
+    .filter((line) => line.startsWith('nuncio '))
 }

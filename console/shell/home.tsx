@@ -1,4 +1,5 @@
 import { Navigate } from '@tanstack/react-router'
+import { useCommandLine } from '../api/command-line.ts'
 import { useAsk } from '../api/queries.ts'
 import { EmptyState } from '../parts/empty-state.tsx'
 import { Page } from '../parts/page.tsx'
@@ -6,6 +7,7 @@ import { useStoredSetting } from '../parts/stored-setting.ts'
 
 /** `/console/` by itself leads to the account that was worked in last. */
 export function Home() {
+  const commandLine = useCommandLine()
   const me = useAsk('whoAmI', {})
   const [last] = useStoredSetting<string | null>('account', null)
   if (!me.data) return null
@@ -17,7 +19,7 @@ export function Home() {
       <EmptyState
         kind="nothing-yet"
         title="You belong to no account"
-        text="An owner of an account can invite you: ask for a link. Whoever runs this service can do so with `nuncio user add`."
+        text={`An owner of an account can invite you: ask for a link. Whoever runs this service can do so with: ${commandLine`user add`}`}
       />
     </Page>
   )

@@ -100,7 +100,7 @@ export const ALERT_RULES: readonly AlertRule[] = [
     lasts: '0m',
     severity: 'ticket',
     summary: 'Attempts ended without anybody knowing how: their messages may become UNCONFIRMED.',
-    next: 'nuncio messages list --state UNCONFIRMED',
+    next: 'nuncio message list --state UNCONFIRMED',
   },
   {
     name: 'NuncioAttemptsRejected',
@@ -109,7 +109,7 @@ export const ALERT_RULES: readonly AlertRule[] = [
     lasts: '15m',
     severity: 'ticket',
     summary: 'More than half of the attempts by a channel are rejected.',
-    next: '`nuncio messages list --state FAILED` shows their reasons.',
+    next: '`nuncio message list --state FAILED` shows their reasons.',
   },
   {
     name: 'NuncioCallbacksForged',

@@ -1,6 +1,7 @@
 import { describeDatabase } from '../config/database-url.ts'
 import type { Settings } from '../config/read-settings.ts'
 import { ROLES } from '../config/setting-kinds.ts'
+import { commandLine } from '../core/command-line.ts'
 import { firstCurl } from './first-curl.ts'
 import type { FirstStart } from './first-start.ts'
 import type { Started } from './nuncio.ts'
@@ -20,7 +21,7 @@ export function greeting(
   if (roles.length < ROLES.length) lines.push(`  roles     ${roles.join(', ')}`)
   if (processes > 1) lines.push(`  processes ${processes}`)
   if (roles.includes('console')) lines.push(`  console   ${url}/console/`)
-  lines.push('  commands  npm run -s nuncio -- --help')
+  lines.push(`  commands  ${commandLine`--help`}`)
   if (setUp) lines.push('', ...setUpLines(setUp))
   if (first) lines.push('', ...firstLines(first, url))
   return `${lines.join('\n')}\n`
@@ -28,13 +29,13 @@ export function greeting(
 
 function setUpLines({ url, file }: SetUpOffer): readonly string[] {
   const nobody = 'Nobody can sign in to the console yet.'
-  if (url === null) return [`${nobody} Make the link for its owner: nuncio user set-up-link`]
+  if (url === null) return [`${nobody} Make the link for its owner: ${commandLine`user set-up-link`}`]
   return [
     `${nobody} Open this link within the hour to become its owner; it works once:`,
     '',
     url,
     '',
-    file === null ? '' : `It also stands in ${file}. A new one: nuncio user set-up-link`,
+    file === null ? '' : `It also stands in ${file}. A new one: ${commandLine`user set-up-link`}`,
   ]
 }
 
@@ -49,7 +50,7 @@ function firstLines({ token, number }: FirstStart, url: string): readonly string
   return [
     `This is the first start: an account and the sandbox number ${number} were made, and no token. Make one:`,
     '',
-    "nuncio token create --name 'first token' --event messaging.send_message --expires 30d",
+    commandLine`token create --name 'first token' --event messaging.send_message --expires 30d`,
     '',
   ]
 }

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import type { Settings } from '../config/read-settings.ts'
+import { commandLine } from '../core/command-line.ts'
 import type { Instant } from '../core/ids.ts'
 import type { Administration } from '../core/ports/administration.ts'
 import type { SecretStore } from '../core/ports/secrets.ts'
@@ -137,7 +138,7 @@ async function refuseOthersWithout({ administration }: Parts, file: KeyRingFile)
   if (hosts.length === 0) return
   throw new Refusal(
     'key_elsewhere_missing',
-    `Other machines serve this database (${[...new Set(hosts)].join(', ')}) and do not have the new key yet. Run nuncio secrets add-key, copy ${file.place} to them, and then rotate.`,
+    `Other machines serve this database (${[...new Set(hosts)].join(', ')}) and do not have the new key yet. Run ${commandLine`secrets add-key`}, copy ${file.place} to them, and then rotate.`,
   )
 }
 
@@ -147,7 +148,8 @@ async function dropKey(parts: Parts, id: string, by: string): Promise<void> {
   const now = parts.now()
   file.change((found) => {
     const key = found.keys.find((one) => one.id === id)
-    if (!key) throw new Refusal('key_unknown', `There is no key ${id} in ${file.place}. See them: nuncio secrets list`)
+    if (!key)
+      throw new Refusal('key_unknown', `There is no key ${id} in ${file.place}. See them: ${commandLine`secrets list`}`)
     refuseUsed(key, counts.get(id) ?? 0)
     const isNext = found.keys.indexOf(key) > found.keys.indexOf(found.sealsWith)
     if (key === found.sealsWith) refuseUsed(key, null)
@@ -166,5 +168,8 @@ async function dropKey(parts: Parts, id: string, by: string): Promise<void> {
 function refuseUsed({ id }: Key, secrets: number | null): void {
   if (secrets === 0) return
   const what = secrets === null ? 'New secrets are' : secrets === 1 ? 'A secret is' : `${secrets} secrets are`
-  throw new Refusal('key_in_use', `${what} sealed with the key ${id}. Seal them with another: nuncio secrets rotate`)
+  throw new Refusal(
+    'key_in_use',
+    `${what} sealed with the key ${id}. Seal them with another: ${commandLine`secrets rotate`}`,
+  )
 }

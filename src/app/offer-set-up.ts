@@ -2,6 +2,7 @@ import { hash, randomBytes } from 'node:crypto'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { commandLine } from '../core/command-line.ts'
 import type { People } from '../core/ports/console/people.ts'
 import { Refusal } from '../core/refusals.ts'
 
@@ -59,7 +60,10 @@ async function makeOffer(
 }
 
 export function warnOfSetUp(logger: Logger, error: unknown): void {
-  logger.warn({ err: error }, 'The link by which the first owner comes in could not be made: nuncio user set-up-link')
+  logger.warn(
+    { err: error },
+    `The link by which the first owner comes in could not be made: ${commandLine`user set-up-link`}`,
+  )
 }
 
 /** Null when somebody else has just become the first person. */

@@ -1,3 +1,4 @@
+import { commandLine } from '../core/command-line.ts'
 import { ACTOR, type Cli } from './cli.ts'
 import { accountJson } from './json-shapes.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
@@ -12,7 +13,7 @@ export function addAccountCommands(program: NuncioCommand, cli: Cli): void {
     .description('make an account; makes the database too when there is none')
     .argument('<name>', 'what people call it: 1 to 60 characters')
     .withJson('the account')
-    .withExamples('nuncio account create Acme')
+    .withExamples(commandLine`account create Acme`)
     .action(async (given: string, options: CommonOptions) => {
       const name = parseName(given, 'an account')
       await cli.withAdministration(
@@ -29,7 +30,7 @@ export function addAccountCommands(program: NuncioCommand, cli: Cli): void {
     .command('list')
     .description('show all accounts, oldest first')
     .withJson('an array of accounts')
-    .withExamples('nuncio account list --json')
+    .withExamples(commandLine`account list --json`)
     .action((options: CommonOptions) =>
       cli.withAdministration(async ({ administration }) => {
         const accounts = await administration.listAccounts()
@@ -38,7 +39,7 @@ export function addAccountCommands(program: NuncioCommand, cli: Cli): void {
         await cli.table({
           columns: ['NAME', 'ID', 'MADE'],
           rows: accounts.map(({ name, id, createdAt }) => [name, id, relativeTime(createdAt, now)]),
-          whenEmpty: 'There is no account yet. Make one: nuncio account create NAME',
+          whenEmpty: `There is no account yet. Make one: ${commandLine`account create NAME`}`,
         })
       }),
     )

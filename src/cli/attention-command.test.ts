@@ -89,7 +89,7 @@ describe.each(ENGINES)('the alarms in attention, on %s', (engine) => {
       /^The disk is full. Nothing can be accepted or sent, because nothing can be written. Make room/,
     )
     assert.match(stdout, /15550001000 \(Acme\): 1 waiting.*nothing can be written. \(“The disk is full.”\) → Make room/)
-    assert.doesNotMatch(stdout, /No service|npm start|Nothing wants/)
+    assert.doesNotMatch(stdout, /No service|nuncio serve|Nothing wants/)
     assert.equal(check.code, 1)
   })
 

@@ -1,4 +1,5 @@
 import type { AdministrationSession } from '../app/open-administration.ts'
+import { commandLine } from '../core/command-line.ts'
 import { fillNextStep } from '../core/fill-next-step.ts'
 import type { AccountId } from '../core/ids.ts'
 import type { ConnectionView, HoldView, MessageView, TokenView } from '../core/ports/administration.ts'
@@ -32,7 +33,7 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
     )
     .withAccount('only what concerns this account')
     .withJson('{storage, running, alarms, hold, unconfirmed, lanes, tokens, webhooks}')
-    .withExamples('nuncio attention', 'nuncio attention --json', 'nuncio attention --check')
+    .withExamples(commandLine`attention`, commandLine`attention --json`, commandLine`attention --check`)
     .action((options: CommonOptions & { readonly check?: boolean }) =>
       cli.withAdministration(async ({ administration, alarms: found, webhooks, findStorageTrouble, findHolder }) => {
         const account = await findAccountOrAll(administration, options.account)
@@ -108,8 +109,7 @@ function tokenJson({ id, name, account, expiresAt }: TokenView) {
   return { id, name, account, expiresAt: isoTime(expiresAt) }
 }
 
-const NOT_RUNNING =
-  'No service is running on this data: nothing is accepted, sent or watched, and alarms are as they were when it ended. Start it: npm start'
+const NOT_RUNNING = `No service is running on this data: nothing is accepted, sent or watched, and alarms are as they were when it ended. Start it: ${commandLine`serve`}`
 
 function frozen(pid: number): string {
   return `Process ${pid} holds the data, but shows no sign of life: nothing is accepted, sent or watched, and alarms are as they were before. Restart that process.`
@@ -144,7 +144,7 @@ function inWords(found: Findings, now: number): string {
     hold ? holdInWords(hold, now) : '',
     retention ?? '',
     part(
-      'Unconfirmed: nobody knows whether these arrived. Ask the recipient, then: nuncio message resolve ID --arrived or --send-again',
+      `Unconfirmed: nobody knows whether these arrived. Ask the recipient, then: ${commandLine`message resolve ID --arrived`} or --send-again`,
       unconfirmed.map((message) => messageLine(message, now)),
     ),
     part(

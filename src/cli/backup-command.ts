@@ -1,5 +1,6 @@
 import { Option } from 'commander'
 import type { TakenBackup } from '../app/backup/take-backup.ts'
+import { commandLine } from '../core/command-line.ts'
 import { Refusal } from '../core/refusals.ts'
 import type { Cli } from './cli.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
@@ -20,7 +21,10 @@ export function addBackupCommand(program: NuncioCommand, cli: Cli): void {
       new Option('--keep <count>', 'then remove older backups of this installation from the folder, but for so many'),
     )
     .withJson('{path, engine, takenAt, tookMs, bytes, counts, keyId, keyRing, removed}')
-    .withExamples('nuncio backup /var/backups/nuncio', 'nuncio backup /var/backups/nuncio --keep 14 --with-media')
+    .withExamples(
+      commandLine`backup /var/backups/nuncio`,
+      commandLine`backup /var/backups/nuncio --keep 14 --with-media`,
+    )
     .action(async (folder: string, options: BackupOptions) => {
       const keep = parseKeep(options.keep)
       const settings = cli.settings()
@@ -60,7 +64,7 @@ function inWords({ path, manifest, tookMs, removed }: TakenBackup, keyRing: stri
     keyId === null
       ? 'There are no secrets in it yet.'
       : `Secrets in it are sealed with the key ${keyId} of the key ring, which is not in it. Keep a copy of ${keyRing} apart from the backups: without it the secrets cannot be opened.`,
-    `Check it now and then: nuncio verify ${path}`,
+    `Check it now and then: ${commandLine`verify ${path}`}`,
   ]
   return lines.join('\n')
 }

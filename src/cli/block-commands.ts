@@ -1,5 +1,6 @@
 import type { AdministrationSession } from '../app/open-administration.ts'
 import { BLOCK_REASON } from '../contract/console/form-rules.ts'
+import { commandLine } from '../core/command-line.ts'
 import type { AccountView } from '../core/ports/administration.ts'
 import type { Block } from '../core/ports/recipients.ts'
 import { Refusal } from '../core/refusals.ts'
@@ -38,8 +39,8 @@ function addBlock(group: NuncioCommand, cli: Cli): void {
     .withAccount(OF)
     .withJson('{blocked, already}')
     .withExamples(
-      "nuncio recipient block 15550100000 --reason 'asked by phone'",
-      'nuncio recipient block --file stop-list.csv --account Acme',
+      commandLine`recipient block 15550100000 --reason 'asked by phone'`,
+      commandLine`recipient block --file stop-list.csv --account Acme`,
     )
     .action(async (given: readonly string[], options: BlockOptions) => {
       const reason = parseReason(options.reason)
@@ -78,7 +79,7 @@ function addUnblock(group: NuncioCommand, cli: Cli): void {
     .argument('<number>', 'country code and digits only')
     .withAccount(OF)
     .withJson('the entry that was taken out')
-    .withExamples('nuncio recipient unblock 15550100000')
+    .withExamples(commandLine`recipient unblock 15550100000`)
     .action(async (text: string, options: CommonOptions) => {
       const number = parseNumber(text)
       await withAccount(cli, options, async ({ blockLists, recipientEntries }, { id }) => {
@@ -98,7 +99,11 @@ function addBlocked(group: NuncioCommand, cli: Cli): void {
     .option('--csv', 'print as CSV: number, since, by whom, reason; without people who were erased')
     .withAccount(OF)
     .withJson('an array of entries')
-    .withExamples('nuncio recipient blocked', 'nuncio recipient blocked 15550100000', 'nuncio recipient blocked --csv')
+    .withExamples(
+      commandLine`recipient blocked`,
+      commandLine`recipient blocked 15550100000`,
+      commandLine`recipient blocked --csv`,
+    )
     .action(async (text: string | undefined, options: ListOptions) => {
       const number = text === undefined ? null : parseNumber(text)
       const find = options.find ?? null

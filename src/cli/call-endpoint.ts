@@ -1,3 +1,4 @@
+import { commandLine } from '../core/command-line.ts'
 import { Refusal } from '../core/refusals.ts'
 import type { Surroundings } from './surroundings.ts'
 
@@ -63,7 +64,7 @@ function unreachable(baseUrl: string, error: unknown): Refusal {
   const cause = causeOf(error)
   const sentence = CERTIFICATE.test(cause)
     ? `The certificate of the service at ${origin} is not one that is trusted here for this address (${cause}). Name in NODE_EXTRA_CA_CERTS the file of who vouches for it, and call it by a name that stands in it.`
-    : `The service does not answer at ${origin} (${cause}). Start it with npm start, or say where it is: by --url, or by the settings with which it runs, such as NUNCIO_PORT.`
+    : `The service does not answer at ${origin} (${cause}). Start it with ${commandLine`serve`}, or say where it is: by --url, or by the settings with which it runs, such as NUNCIO_PORT.`
   return new Refusal('service_unreachable', sentence, null, { cause: error })
 }
 

@@ -1,4 +1,5 @@
 import type { SettingReading } from '../config/read-settings.ts'
+import { commandLine } from '../core/command-line.ts'
 import type { Cli } from './cli.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
 import { printable } from './print/printable.ts'
@@ -10,7 +11,7 @@ export function addConfigCommand(program: NuncioCommand, cli: Cli): void {
       'show every setting, its value and where it comes from; works with wrong settings too, and then ends with 1',
     )
     .withJson('an array of settings')
-    .withExamples('nuncio config', 'NUNCIO_PORT=9000 nuncio config --json')
+    .withExamples(commandLine`config`, `NUNCIO_PORT=9000 ${commandLine`config --json`}`)
     .action(async (options: CommonOptions) => {
       const { readings, problems, warnings, unknown } = cli.surroundings.readSettings()
       if (problems.length > 0) cli.exitCode = 1

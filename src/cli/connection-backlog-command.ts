@@ -1,4 +1,5 @@
 import type { AdministrationSession } from '../app/open-administration.ts'
+import { commandLine } from '../core/command-line.ts'
 import { parseDurationMs } from '../core/duration.ts'
 import { addTakenOut, NONE_TAKEN_OUT } from '../core/message/taken-out.ts'
 import type { TakenOut } from '../core/ports/administration.ts'
@@ -22,8 +23,8 @@ export function addConnectionBacklogCommand(group: NuncioCommand, cli: Cli): voi
     .withAccount(WHOSE)
     .withJson('the connection, and how many messages were cancelled or became unconfirmed')
     .withExamples(
-      'nuncio connection confirm 15550001000',
-      'nuncio connection confirm 15550001000 --cancel-older-than 6h',
+      commandLine`connection confirm 15550001000`,
+      commandLine`connection confirm 15550001000 --cancel-older-than 6h`,
     )
     .action(async (number: string, options: ConfirmOptions) => {
       const olderMs = parseAge(options.cancelOlderThan)

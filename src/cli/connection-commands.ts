@@ -1,3 +1,4 @@
+import { commandLine } from '../core/command-line.ts'
 import type { ConnectionView, TakenOut } from '../core/ports/administration.ts'
 import { explainReason } from '../core/reasons.ts'
 import { ACTOR, type Cli } from './cli.ts'
@@ -29,7 +30,7 @@ function addList(group: NuncioCommand, cli: Cli): void {
     .description('show all connections, how much waits on each, and why those that stand still do so')
     .withAccount('only those of this account')
     .withJson('an array of connections')
-    .withExamples('nuncio connection list', 'nuncio connection list --account Acme --json')
+    .withExamples(commandLine`connection list`, commandLine`connection list --account Acme --json`)
     .action((options: CommonOptions) =>
       cli.withAdministration(async ({ administration }) => {
         const account = await findAccountOrAll(administration, options.account)
@@ -39,7 +40,7 @@ function addList(group: NuncioCommand, cli: Cli): void {
         await cli.table({
           columns: ['NUMBER', 'ACCOUNT', 'CHANNEL', 'STATE', 'WAITING', 'OLDEST', 'STANDS STILL BECAUSE'],
           rows: connections.map((connection) => row(connection, now)),
-          whenEmpty: 'There is no connection yet. Add one: nuncio connection add NUMBER --channel sandbox',
+          whenEmpty: `There is no connection yet. Add one: ${commandLine`connection add NUMBER --channel sandbox`}`,
         })
       }),
     )
@@ -66,7 +67,7 @@ function addPause(group: NuncioCommand, cli: Cli): void {
     .argument('<number>', 'the number of the connection')
     .withAccount(WHOSE)
     .withJson('the connection')
-    .withExamples('nuncio connection pause 15550001000')
+    .withExamples(commandLine`connection pause 15550001000`)
     .action((number: string, options: CommonOptions) =>
       withConnection(cli, { number, options }, async ({ administration }, { id }) => {
         const connection = await administration.setConnectionState(id, 'paused', ACTOR)
@@ -82,7 +83,7 @@ function addResume(group: NuncioCommand, cli: Cli): void {
     .argument('<number>', 'the number of the connection')
     .withAccount(WHOSE)
     .withJson('the connection')
-    .withExamples('nuncio connection resume 15550001000')
+    .withExamples(commandLine`connection resume 15550001000`)
     .action((number: string, options: CommonOptions) =>
       withConnection(cli, { number, options }, async ({ administration }, { id }) => {
         const connection = await administration.setConnectionState(id, 'active', ACTOR)
@@ -99,7 +100,7 @@ function addRemove(group: NuncioCommand, cli: Cli): void {
     .option('--cancel-waiting', 'cancel the messages that wait on it; without this it is refused while any do')
     .withAccount(WHOSE)
     .withJson('the connection as it was, and how many messages were cancelled or became unconfirmed')
-    .withExamples('nuncio connection remove 15550001000 --cancel-waiting')
+    .withExamples(commandLine`connection remove 15550001000 --cancel-waiting`)
     .action((number: string, options: CommonOptions & { cancelWaiting?: boolean }) =>
       withConnection(cli, { number, options }, async ({ administration }, before) => {
         const taken = await administration.removeConnection(before.id, options.cancelWaiting ?? false, ACTOR)

@@ -1,3 +1,4 @@
+import { commandLine } from '../core/command-line.ts'
 import type { TemplateView } from '../core/ports/channel-set-up.ts'
 import { ACTOR, type Cli } from './cli.ts'
 import { WHOSE, withConnection } from './connection-argument.ts'
@@ -19,7 +20,7 @@ function addCheck(group: NuncioCommand, cli: Cli): void {
     .argument('<number>', 'the number of the connection')
     .withAccount(WHOSE)
     .withJson('the connection, with its settings that are no secrets and what the network said')
-    .withExamples('nuncio connection check 15550001000')
+    .withExamples(commandLine`connection check 15550001000`)
     .action((number: string, options: CommonOptions) =>
       withConnection(cli, { number, options }, async ({ administration, connecting, channels }, connection) => {
         const facts = await connecting.check(connection)
@@ -46,7 +47,7 @@ function addTemplates(group: NuncioCommand, cli: Cli): void {
     .argument('<number>', 'the number of the connection')
     .withAccount(WHOSE)
     .withJson('an array of templates')
-    .withExamples('nuncio connection templates 15550001000')
+    .withExamples(commandLine`connection templates 15550001000`)
     .action((number: string, options: CommonOptions) =>
       withConnection(cli, { number, options }, async ({ connecting }, connection) => {
         const templates = await connecting.listTemplates(connection)

@@ -1,4 +1,5 @@
 import type { AdministrationSession } from '../app/open-administration.ts'
+import { commandLine } from '../core/command-line.ts'
 import { DEFAULT_LANE_POLICY } from '../core/connection/lane-policy.ts'
 import type { AccountId } from '../core/ids.ts'
 import type { ConnectionChange, ConnectionView } from '../core/ports/administration.ts'
@@ -38,9 +39,9 @@ function addAdd(group: NuncioCommand, cli: Cli): void {
     .withJson('the connection')
     .addHelpText('after', `\n${LANE_SETTINGS_HELP}`)
     .withExamples(
-      'nuncio connection add 15550001000 --channel sandbox',
-      'nuncio connection add 15550001001 --channel sandbox --set latency=200ms --set least_gap=1s',
-      'nuncio connection add 15550001002 --channel whatsapp-cloud --set phone_number_id=106540352242922 --set business_account_id=102290129340398 --set access_token=@token.txt --set app_secret=@app-secret.txt --set verify_token=@verify-token.txt',
+      commandLine`connection add 15550001000 --channel sandbox`,
+      commandLine`connection add 15550001001 --channel sandbox --set latency=200ms --set least_gap=1s`,
+      commandLine`connection add 15550001002 --channel whatsapp-cloud --set phone_number_id=106540352242922 --set business_account_id=102290129340398 --set access_token=@token.txt --set app_secret=@app-secret.txt --set verify_token=@verify-token.txt`,
     )
     .action((given: string, options: AddOptions) => add(cli, given, options))
 }
@@ -86,7 +87,7 @@ async function add(cli: Cli, given: string, options: AddOptions): Promise<void> 
 }
 
 function nextStep(number: string): string {
-  return `Next: in the dashboard of your app at the network, register this URL with the verify token for callbacks (webhooks), and subscribe to “messages”. Then send the first message: nuncio send --from ${number} --to NUMBER --text Hello`
+  return `Next: in the dashboard of your app at the network, register this URL with the verify token for callbacks (webhooks), and subscribe to “messages”. Then send the first message: ${commandLine`send --from ${number} --to NUMBER --text Hello`}`
 }
 
 function addSet(group: NuncioCommand, cli: Cli): void {
@@ -99,8 +100,8 @@ function addSet(group: NuncioCommand, cli: Cli): void {
     .withJson('the connection')
     .addHelpText('after', `\n${LANE_SETTINGS_HELP}`)
     .withExamples(
-      'nuncio connection set 15550001000 least_gap=2s gap_jitter=1s',
-      'nuncio connection set 15550001002 access_token=@token.txt',
+      commandLine`connection set 15550001000 least_gap=2s gap_jitter=1s`,
+      commandLine`connection set 15550001002 access_token=@token.txt`,
     )
     .action(async (number: string, given: readonly string[], options: CommonOptions) => {
       const { lane, channel: pairs } = splitSettings(given)

@@ -1,6 +1,7 @@
 import type { CopiedCount, CopiedHold, CopyProgress } from '../app/copy.ts'
 import { type DatabaseChoice, databaseUrl, describeDatabase } from '../config/database-url.ts'
 import type { Settings } from '../config/read-settings.ts'
+import { commandLine } from '../core/command-line.ts'
 import { Refusal } from '../core/refusals.ts'
 import type { Cli } from './cli.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
@@ -23,8 +24,8 @@ export function addCopyCommand(program: NuncioCommand, cli: Cli): void {
     )
     .withJson('[{table, rows, sha256}]')
     .withExamples(
-      'NUNCIO_DATABASE_URL=postgres://nuncio:secret@db.example/nuncio nuncio copy',
-      'nuncio copy --from sqlite:/var/lib/nuncio/nuncio.db --to postgres://nuncio@db.example/nuncio',
+      `NUNCIO_DATABASE_URL=postgres://nuncio:secret@db.example/nuncio ${commandLine`copy`}`,
+      commandLine`copy --from sqlite:/var/lib/nuncio/nuncio.db --to postgres://nuncio@db.example/nuncio`,
     )
     .action(async (options: CopyOptions) => {
       const settings = cli.settings(options.to === undefined ? {} : { NUNCIO_DATABASE_URL: options.to })
@@ -71,9 +72,9 @@ function tellNowAndThen(cli: Cli): (progress: CopyProgress) => void {
 
 function heldInWords({ reason, isOfCopy }: CopiedHold): string {
   const next = isOfCopy
-    ? 'If that copy was never served, let the lanes move with nuncio hold --release. If it was'
-    : 'Before you let the lanes move with nuncio hold --release'
-  return `The lanes are held in the new database, too: ${reason}. ${next}, look at what was sent, and take that out: nuncio message list --state QUEUED`
+    ? `If that copy was never served, let the lanes move with ${commandLine`hold --release`}. If it was`
+    : `Before you let the lanes move with ${commandLine`hold --release`}`
+  return `The lanes are held in the new database, too: ${reason}. ${next}, look at what was sent, and take that out: ${commandLine`message list --state QUEUED`}`
 }
 
 async function tellResult(
@@ -91,7 +92,7 @@ Copied from ${from} to ${to}; every row was compared.
 
 Serve with NUNCIO_DATABASE_URL from now on. Attachments that were fetched already are used by processes with the same
 data folder, others fetch them again. In the old database all lanes are held: should you want to go back to it, release
-them there with nuncio hold --release, but never while the new one is served.
+them there with ${commandLine`hold --release`}, but never while the new one is served.
 
 Secrets were copied as they are sealed, so the key ring ${keyRing} goes with it: every machine that serves the
 new database needs it.`)

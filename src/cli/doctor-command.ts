@@ -1,4 +1,5 @@
 import type { Finding, Standing } from '../app/doctor/finding.ts'
+import { commandLine } from '../core/command-line.ts'
 import { Refusal } from '../core/refusals.ts'
 import type { Cli } from './cli.ts'
 import { findingJson } from './json-shapes.ts'
@@ -29,7 +30,11 @@ export function addDoctorCommand(program: NuncioCommand, cli: Cli): void {
     )
     .option('--rounds <count>', `how many times the kill test kills; without this, ${ROUNDS}`)
     .withJson('{standing, findings}')
-    .withExamples('nuncio doctor', 'nuncio doctor --kill-test --rounds 20', 'nuncio doctor --offline --json')
+    .withExamples(
+      commandLine`doctor`,
+      commandLine`doctor --kill-test --rounds 20`,
+      commandLine`doctor --offline --json`,
+    )
     .action(async (options: DoctorOptions) => {
       const findings: Finding[] = []
       for await (const finding of cli.surroundings.examine({

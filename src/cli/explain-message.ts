@@ -1,3 +1,4 @@
+import { commandLine } from '../core/command-line.ts'
 import { fillNextStep } from '../core/fill-next-step.ts'
 import { explainDealtWith } from '../core/message/dealt-with.ts'
 import { repeatText } from '../core/message/timeline.ts'
@@ -58,7 +59,7 @@ function links({ message, resendOf, repeatsWhatLeft, resentAs, connectionState }
   if (resendOf) lines.push(`It repeats the message ${resendOf}.`)
   if (repeatsWhatLeft)
     lines.push(
-      `That one has left after all, so the recipient may get both. If this one is not wanted: nuncio message cancel ${message.id}`,
+      `That one has left after all, so the recipient may get both. If this one is not wanted: ${commandLine`message cancel ${message.id}`}`,
     )
   if (resentAs) lines.push(`It was sent again as the message ${resentAs}.`)
   if (connectionState === 'removed') lines.push('Its connection was removed since.')

@@ -1,4 +1,5 @@
 import { REPLIES } from '../contract/reply-table.ts'
+import { commandLine } from '../core/command-line.ts'
 import type { RequestError, RequestStory, SummedView } from '../core/ports/administration.ts'
 import { explainEndedToken } from '../core/token/token.ts'
 import { counted } from './print/counted.ts'
@@ -69,7 +70,7 @@ function message({ messageId, state, connection, to }: RequestStory): readonly s
   if (messageId === null) return []
   return [
     `Message: ${messageId} from ${connection ?? '–'} to ${to ?? '–'}, ${state ?? 'gone'} now`,
-    `Its story: nuncio message explain ${messageId}`,
+    `Its story: ${commandLine`message explain ${messageId}`}`,
   ]
 }
 

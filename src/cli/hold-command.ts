@@ -1,4 +1,5 @@
 import { Option } from 'commander'
+import { commandLine } from '../core/command-line.ts'
 import type { HoldView } from '../core/ports/administration.ts'
 import { ACTOR, type Cli } from './cli.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
@@ -21,7 +22,11 @@ export function addHoldCommand(program: NuncioCommand, cli: Cli): void {
     )
     .option('--release', 'let all lanes move again: what was sent but is not known of any more will be sent again')
     .withJson('{held, since, reason}')
-    .withExamples('nuncio hold', "nuncio hold --because 'restored the backup of Monday'", 'nuncio hold --release')
+    .withExamples(
+      commandLine`hold`,
+      commandLine`hold --because 'restored the backup of Monday'`,
+      commandLine`hold --release`,
+    )
     .action((options: HoldOptions) =>
       cli.withAdministration(async ({ administration }) => {
         if (options.release) {
@@ -44,5 +49,5 @@ export function addHoldCommand(program: NuncioCommand, cli: Cli): void {
 
 /** Also for those who look at what wants them. */
 export function holdInWords({ since, reason }: HoldView, now: number): string {
-  return `All lanes are held: ${printable(reason)} (${relativeTime(since, now)}, at ${plainTime(since)}). No attempt begins until they are released; one that had begun is brought to its end. New messages are accepted and wait. Look at what was sent, cancel what must not go out again, then: nuncio hold --release`
+  return `All lanes are held: ${printable(reason)} (${relativeTime(since, now)}, at ${plainTime(since)}). No attempt begins until they are released; one that had begun is brought to its end. New messages are accepted and wait. Look at what was sent, cancel what must not go out again, then: ${commandLine`hold --release`}`
 }

@@ -1,3 +1,4 @@
+import { commandLine } from '../core/command-line.ts'
 import type { Administration, RequestFilter, RequestView } from '../core/ports/administration.ts'
 import type { Cli } from './cli.ts'
 import { explainRequest } from './explain-request.ts'
@@ -37,7 +38,7 @@ function addList(group: NuncioCommand, cli: Cli): void {
     .option('--limit <count>', 'at most so many')
     .withAccount('only those of this account')
     .withJson('an array of requests')
-    .withExamples('nuncio log list --status 4xx', 'nuncio log list --token web-shop --limit 200')
+    .withExamples(commandLine`log list --status 4xx`, commandLine`log list --token web-shop --limit 200`)
     .action(async (options: ListOptions) => {
       const wanted = {
         connection: options.connection === undefined ? null : parseNumber(options.connection),
@@ -80,7 +81,7 @@ function addShow(group: NuncioCommand, cli: Cli): void {
     .argument('<request id>', 'the id in the header x-request-id of the reply')
     .withAccount('only look among those of this account')
     .withJson('the request with its body')
-    .withExamples('nuncio log show h9v0s33k-1')
+    .withExamples(commandLine`log show h9v0s33k-1`)
     .action((requestId: string, options: CommonOptions) =>
       cli.withAdministration(async ({ administration }) => {
         const account = await findAccountOrAll(administration, options.account)

@@ -21,6 +21,8 @@ void start()
 
 /** Everything else is loaded later: an older Node could not read it, and would say so in its own words. */
 async function start(): Promise<void> {
+  const { applyCommandPrefix } = await import('../config/command-prefix.ts')
+  applyCommandPrefix()
   if (cluster.isWorker) {
     const { serveChild } = await import('../app/processes/serve-child.ts')
     return serveChild()

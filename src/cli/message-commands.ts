@@ -1,3 +1,4 @@
+import { commandLine } from '../core/command-line.ts'
 import type { AccountId, ConnectionId, MessageId } from '../core/ids.ts'
 import type { Administration, MessageView } from '../core/ports/administration.ts'
 import { Refusal } from '../core/refusals.ts'
@@ -34,7 +35,10 @@ function addList(group: NuncioCommand, cli: Cli): void {
     .option('--limit <count>', 'at most so many')
     .withAccount('only those of this account')
     .withJson('an array of messages')
-    .withExamples('nuncio message list --limit 20', 'nuncio message list --connection 15550001000 --state UNCONFIRMED')
+    .withExamples(
+      commandLine`message list --limit 20`,
+      commandLine`message list --connection 15550001000 --state UNCONFIRMED`,
+    )
     .action(async (options: ListOptions) => {
       const state = parseState(options.state)
       const limit = parseLimit(options.limit)
@@ -71,7 +75,7 @@ function addExplain(group: NuncioCommand, cli: Cli): void {
     )
     .argument('<id>', 'the message id, as in the header x-message-id of the reply')
     .withJson('the message with its timeline')
-    .withExamples('nuncio message explain 01a1fdcd-8a6b-7e11-a818-8cd1c5a13d6e')
+    .withExamples(commandLine`message explain 01a1fdcd-8a6b-7e11-a818-8cd1c5a13d6e`)
     .action((id: string, options: CommonOptions) =>
       cli.withAdministration(async ({ administration }) => {
         const story = await administration.explainMessage(id as MessageId)
@@ -87,7 +91,7 @@ function addCancel(group: NuncioCommand, cli: Cli): void {
     .description('take a waiting message out of its lane')
     .argument('<id>', 'the message id')
     .withJson('the message')
-    .withExamples('nuncio message cancel 01a1fdcd-8a6b-7e11-a818-8cd1c5a13d6e')
+    .withExamples(commandLine`message cancel 01a1fdcd-8a6b-7e11-a818-8cd1c5a13d6e`)
     .action((id: string, options: CommonOptions) =>
       cli.withAdministration(async ({ administration }) => {
         const message = await administration.cancelMessage(id as MessageId, ACTOR)
@@ -99,7 +103,7 @@ function addCancel(group: NuncioCommand, cli: Cli): void {
 /** One that was handed over before with an unknown fate is out of its lane, but may have arrived. */
 function cancelledSentence({ id, to, state }: MessageView): string {
   if (state === 'CANCELLED') return `Cancelled the message ${id} to ${to}.`
-  return `Took the message ${id} to ${to} out of its lane. It is ${state}: an earlier attempt may have arrived. Ask the recipient, then: nuncio message resolve ${id} --arrived or --send-again`
+  return `Took the message ${id} to ${to} out of its lane. It is ${state}: an earlier attempt may have arrived. Ask the recipient, then: ${commandLine`message resolve ${id} --arrived`} or --send-again`
 }
 
 function addRetry(group: NuncioCommand, cli: Cli): void {
@@ -108,7 +112,7 @@ function addRetry(group: NuncioCommand, cli: Cli): void {
     .description('send a message that failed, expired or was cancelled again, as a new one at the end of the line')
     .argument('<id>', 'the id of the old message')
     .withJson('the new message')
-    .withExamples('nuncio message retry 01a1fdcd-8a6b-7e11-a818-8cd1c5a13d6e')
+    .withExamples(commandLine`message retry 01a1fdcd-8a6b-7e11-a818-8cd1c5a13d6e`)
     .action((id: string, options: CommonOptions) =>
       cli.withAdministration(async ({ administration }) => {
         const message = await administration.retryMessage(id as MessageId, ACTOR)
@@ -125,7 +129,7 @@ function addResolve(group: NuncioCommand, cli: Cli): void {
     .option('--arrived', 'it arrived: it becomes PUBLISHED, on your word')
     .option('--send-again', 'send it again as a new message; if it did arrive, the recipient has it twice')
     .withJson('the message, with --send-again the new one')
-    .withExamples('nuncio message resolve 01a1fdcd-8a6b-7e11-a818-8cd1c5a13d6e --arrived')
+    .withExamples(commandLine`message resolve 01a1fdcd-8a6b-7e11-a818-8cd1c5a13d6e --arrived`)
     .action(async (id: string, options: CommonOptions & { arrived?: boolean; sendAgain?: boolean }) => {
       if (Boolean(options.arrived) === Boolean(options.sendAgain)) {
         throw new Refusal('argument_invalid', 'Say either --arrived or --send-again.')

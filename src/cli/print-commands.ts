@@ -10,8 +10,8 @@ export function makeCommandsPage(): string {
   const program = createProgram(new Cli(openSurroundings()))
   return `# Command line
 
-\`npm run -s nuncio -- COMMAND\` in a clone; written as \`nuncio COMMAND\` here. Commands work on the machine of the service,
-while it runs or not, and take effect at once. Each has \`--help\`.
+Every command is written as \`nuncio …\` here; in a clone, write \`npm run -s nuncio -- …\`, and with npx \`npx FILE …\`. Commands
+work on the machine of the service, while it runs or not, and take effect at once. Each has \`--help\`.
 
 With \`--json\` a command prints one object or one array on one stream, complete unless \`--limit\` is given; times are
 ISO 8601 in UTC. Errors are sentences on stderr that end with a code of [the refusals](refusals.md).

@@ -1,4 +1,5 @@
 import packageFile from '../../package.json' with { type: 'json' }
+import { commandPrefix } from '../core/command-line.ts'
 import { addAccountCommands } from './account-commands.ts'
 import { addAttentionCommand } from './attention-command.ts'
 import { addBackupCommand } from './backup-command.ts'
@@ -27,7 +28,7 @@ import { addWorkersCommand } from './workers-command.ts'
 /** All commands. Building them does nothing else, so that the manual can be printed from them too. */
 export function createProgram(cli: Cli): NuncioCommand {
   const { surroundings } = cli
-  const program = new NuncioCommand('nuncio')
+  const program = new NuncioCommand(commandPrefix())
     .description(
       'Nuncio sends chat messages for you: one HTTP call, a durable lane per number, and a log that never lies.',
     )
@@ -65,8 +66,6 @@ export function createProgram(cli: Cli): NuncioCommand {
   return program
 }
 
-const ABOUT = `In a clone, write: npm run -s nuncio -- COMMAND
-
-Exit codes: 0 done, 1 refused or failed, 2 used wrongly.
+const ABOUT = `Exit codes: 0 done, 1 refused or failed, 2 used wrongly.
 Commands work while the service runs on the same data, and take effect at once.
 With --json a command prints one object or one array; times are ISO 8601 in UTC.`

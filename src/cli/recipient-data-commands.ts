@@ -1,4 +1,5 @@
 import type { AdministrationSession } from '../app/open-administration.ts'
+import { commandLine } from '../core/command-line.ts'
 import type { AccountView } from '../core/ports/administration.ts'
 import { Refusal } from '../core/refusals.ts'
 import { ACTOR, type Cli } from './cli.ts'
@@ -26,7 +27,7 @@ export function addRecipientDataCommands(group: NuncioCommand, cli: Cli): void {
     )
     .argument('<number>', 'country code and digits only')
     .withAccount(OF)
-    .withExamples('nuncio recipient export 15550100000')
+    .withExamples(commandLine`recipient export 15550100000`)
     .action((text: string, options: CommonOptions) => withPerson(cli, { text, options }, printExport))
 
   group
@@ -39,7 +40,7 @@ export function addRecipientDataCommands(group: NuncioCommand, cli: Cli): void {
     .option('--yes', 'do it without asking: it cannot be undone')
     .withAccount(OF)
     .withJson('{messages, requests, memories, cancelled, unconfirmed}')
-    .withExamples('nuncio recipient erase 15550100000 --cancel-waiting --yes')
+    .withExamples(commandLine`recipient erase 15550100000 --cancel-waiting --yes`)
     .action((text: string, options: EraseOptions) =>
       withPerson(cli, { text, options }, (given) => erase({ ...given, options })),
     )

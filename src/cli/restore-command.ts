@@ -1,4 +1,5 @@
 import type { Restored } from '../app/backup/restore-request.ts'
+import { commandLine } from '../core/command-line.ts'
 import type { Cli } from './cli.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
 import { counted } from './print/counted.ts'
@@ -14,9 +15,9 @@ export function addRestoreCommand(program: NuncioCommand, cli: Cli): void {
   program
     .command('restore')
     .description(
-      'bring a backup back; stop the service first. All lanes are held afterwards: nothing is sent before a person has looked and says nuncio hold --release',
+      `bring a backup back; stop the service first. All lanes are held afterwards: nothing is sent before a person has looked and says ${commandLine`hold --release`}`,
     )
-    .argument('<backup>', 'the folder that nuncio backup made')
+    .argument('<backup>', `the folder that ${commandLine`backup`} made`)
     .option('--replace', 'move the database that is there aside, where it is kept, instead of refusing')
     .option(
       '--without-secrets',
@@ -24,8 +25,8 @@ export function addRestoreCommand(program: NuncioCommand, cli: Cli): void {
     )
     .withJson('{takenAt, aside, livedUntil, acceptedSince, endedSince: [message id], hold: {reason}}')
     .withExamples(
-      'nuncio restore /var/backups/nuncio/nuncio-2026-11-22T001205Z',
-      'nuncio restore /var/backups/nuncio/nuncio-2026-11-22T001205Z --replace',
+      commandLine`restore /var/backups/nuncio/nuncio-2026-11-22T001205Z`,
+      commandLine`restore /var/backups/nuncio/nuncio-2026-11-22T001205Z --replace`,
     )
     .action(async (from: string, options: RestoreOptions) => {
       const { restoreBackup, now } = cli.surroundings
@@ -64,9 +65,9 @@ function inWords(restored: Restored): string {
     ...sinceInWords(restored),
     '',
     'Next: start the service, look at what waits, take out what was sent already, and let the lanes move:',
-    '  nuncio message list --state QUEUED',
-    '  nuncio message cancel ID',
-    '  nuncio hold --release',
+    `  ${commandLine`message list --state QUEUED`}`,
+    `  ${commandLine`message cancel ID`}`,
+    `  ${commandLine`hold --release`}`,
     '',
     'Tokens that were deleted after the backup are valid again: delete them again. Recipients who were blocked or erased',
     'after it no longer are: do that again before the lanes move. Idempotency keys used after it are forgotten. People',

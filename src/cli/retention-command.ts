@@ -1,4 +1,5 @@
 import { sweepTimesOf } from '../app/keep-by-age.ts'
+import { commandLine } from '../core/command-line.ts'
 import type { RetentionState } from '../core/ports/retention.ts'
 import { Refusal } from '../core/refusals.ts'
 import type { SweepTimes } from '../core/retention/plan-sweep.ts'
@@ -23,7 +24,11 @@ export function addRetentionCommand(program: NuncioCommand, cli: Cli): void {
     .option('--messages <days>', 'keep its messages and its part of the API log so many days, or “default”')
     .option('--begin', 'do not wait any longer after a copy or a long pause: what is old goes with the next sweep')
     .withJson('{bodiesDays, messagesDays, auditDays, own, waitsUntil, waitsFor, last}')
-    .withExamples('nuncio retention', 'nuncio retention --account Acme --bodies 7', 'nuncio retention --begin')
+    .withExamples(
+      commandLine`retention`,
+      commandLine`retention --account Acme --bodies 7`,
+      commandLine`retention --begin`,
+    )
     .action((options: RetentionOptions) =>
       cli.withAdministration(async ({ administration }) => {
         const times = sweepTimesOf(cli.settings())
@@ -89,7 +94,7 @@ export function waitInWords({ beginsAt, waitsFor }: RetentionState, now: number)
     waitsFor === 'pause'
       ? 'Nothing was deleted for a long time, or the clock has leapt'
       : 'This installation was copied from another'
-  return `${why}: it begins ${relativeTime(beginsAt, now)}, at ${plainTime(beginsAt)}. To keep more, set NUNCIO_KEEP_BODIES_DAYS and NUNCIO_KEEP_MESSAGES_DAYS before; to begin now: nuncio retention --begin`
+  return `${why}: it begins ${relativeTime(beginsAt, now)}, at ${plainTime(beginsAt)}. To keep more, set NUNCIO_KEEP_BODIES_DAYS and NUNCIO_KEEP_MESSAGES_DAYS before; to begin now: ${commandLine`retention --begin`}`
 }
 
 function lastInWords({ last }: RetentionState, now: number): string {

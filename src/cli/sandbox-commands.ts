@@ -1,4 +1,5 @@
 import type { InboxEntry } from '../app/open-administration.ts'
+import { commandLine } from '../core/command-line.ts'
 import type { Cli } from './cli.ts'
 import { inboxJson } from './json-shapes.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
@@ -19,7 +20,7 @@ export function addSandboxCommands(program: NuncioCommand, cli: Cli): void {
     .option('--limit <count>', 'only so many, the newest; still in order of delivery')
     .withAccount('only what this account sent')
     .withJson('an array of deliveries')
-    .withExamples('nuncio sandbox inbox', 'nuncio sandbox inbox --connection 15550001000 --json')
+    .withExamples(commandLine`sandbox inbox`, commandLine`sandbox inbox --connection 15550001000 --json`)
     .action(async (options: CommonOptions & { connection?: string; limit?: string }) => {
       const connection = options.connection === undefined ? null : parseNumber(options.connection)
       const limit = parseLimit(options.limit)
@@ -32,7 +33,7 @@ export function addSandboxCommands(program: NuncioCommand, cli: Cli): void {
         await cli.table({
           columns: ['DELIVERED', 'FROM', 'TO', 'TYPE', 'WHAT', 'SIZE', 'SHA-256'],
           rows: rows(entries, now),
-          whenEmpty: 'Nothing was delivered yet. Send something: nuncio send --from NUMBER --to NUMBER --text Hello',
+          whenEmpty: `Nothing was delivered yet. Send something: ${commandLine`send --from NUMBER --to NUMBER --text Hello`}`,
         })
       })
     })

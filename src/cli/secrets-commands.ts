@@ -1,4 +1,5 @@
 import type { KeyRingView, KeyState, Rotation } from '../app/key-ring-administration.ts'
+import { commandLine } from '../core/command-line.ts'
 import { ACTOR, type Cli } from './cli.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
 import { isoTime, plainTime } from './print/times.ts'
@@ -25,7 +26,7 @@ function addList(group: NuncioCommand, cli: Cli): void {
     .command('list')
     .description('show the keys of the key ring, and how many secrets each of them seals')
     .withJson('{file, isRotating, keys: [{id, madeAt, state, secrets}]}')
-    .withExamples('nuncio secrets list')
+    .withExamples(commandLine`secrets list`)
     .action((options: CommonOptions) =>
       cli.withAdministration(async ({ openKeyRing }) => {
         const keyRing = await openKeyRing()
@@ -42,7 +43,8 @@ function addList(group: NuncioCommand, cli: Cli): void {
           whenEmpty: 'The key ring is empty.',
         })
         await cli.say(`\nThe key ring lies in ${ring.file}`)
-        if (ring.isRotating) cli.warn('A rotation was begun and not finished. Finish it: nuncio secrets rotate')
+        if (ring.isRotating)
+          cli.warn(`A rotation was begun and not finished. Finish it: ${commandLine`secrets rotate`}`)
         if (ring.keys.some(({ state }) => state === 'missing'))
           cli.warn(
             'What is sealed with a key that is not in the ring cannot be opened. Copy the ring from the machine that has the key.',
@@ -58,7 +60,7 @@ function addAddKey(group: NuncioCommand, cli: Cli): void {
       'add a key to the ring that nothing is sealed with before the next rotation, so that the file can be copied to the other machines first',
     )
     .withJson('{id, file, isNew}')
-    .withExamples('nuncio secrets add-key')
+    .withExamples(commandLine`secrets add-key`)
     .action((options: CommonOptions) =>
       cli.withAdministration(async ({ openKeyRing }) => {
         const keyRing = await openKeyRing()
@@ -68,7 +70,7 @@ function addAddKey(group: NuncioCommand, cli: Cli): void {
           ? `Added the key ${added.id}.`
           : `The key ${added.id} has not been used yet, so none was added.`
         await cli.say(
-          `${what} Copy ${added.file} to every machine that serves this database, then: nuncio secrets rotate`,
+          `${what} Copy ${added.file} to every machine that serves this database, then: ${commandLine`secrets rotate`}`,
         )
       }),
     )
@@ -81,7 +83,7 @@ function addRotate(group: NuncioCommand, cli: Cli): void {
       'seal all secrets with a new key, while the service goes on: with the one of add-key, or else with one that is made now. Stopped in the middle, run it again',
     )
     .withJson('{id, file, secrets, unreadable}')
-    .withExamples('nuncio secrets rotate')
+    .withExamples(commandLine`secrets rotate`)
     .action((options: CommonOptions) =>
       cli.withAdministration(async ({ openKeyRing }) => {
         const keyRing = await openKeyRing()
@@ -109,7 +111,7 @@ async function tellRotation(cli: Cli, { id, file, secrets, unreadable }: Rotatio
   await cli.say(`${what} sealed anew. All that can be opened is sealed with the key ${id} now.
 
 Back ${file} up, and copy it to every other machine that serves this database. Old keys stay in it, because older
-backups of the database need them; see them with nuncio secrets list, and take one out with nuncio secrets drop-key.`)
+backups of the database need them; see them with ${commandLine`secrets list`}, and take one out with ${commandLine`secrets drop-key`}.`)
   for (const sentence of unreadable) cli.warn(`${sentence} Set it anew.`)
 }
 
@@ -121,7 +123,7 @@ function addDropKey(group: NuncioCommand, cli: Cli): void {
     )
     .argument('<key>', 'its id')
     .withJson('{id}')
-    .withExamples('nuncio secrets drop-key k3fa9b21c')
+    .withExamples(commandLine`secrets drop-key k3fa9b21c`)
     .action((id: string, options: CommonOptions) =>
       cli.withAdministration(async ({ openKeyRing }) => {
         const keyRing = await openKeyRing()

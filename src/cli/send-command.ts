@@ -1,4 +1,5 @@
 import { baseUrl } from '../config/setting-kinds.ts'
+import { commandLine } from '../core/command-line.ts'
 import { MEDIA_TYPES, type MediaType } from '../core/message/message.ts'
 import { Refusal } from '../core/refusals.ts'
 import { callEndpoint, type EndpointReply } from './call-endpoint.ts'
@@ -38,8 +39,8 @@ export function addSendCommand(program: NuncioCommand, cli: Cli): void {
     .option('--url <base url>', 'where the service is; without this, NUNCIO_PUBLIC_URL')
     .withJson('{status, requestId, messageId, reply}')
     .withExamples(
-      'nuncio send --from 15550001000 --to 15550100000 --text Hello',
-      'nuncio send --from 15550001000 --to 15550100000 --image https://example.com/cat.jpg --caption "Our cat"',
+      commandLine`send --from 15550001000 --to 15550100000 --text Hello`,
+      commandLine`send --from 15550001000 --to 15550100000 --image https://example.com/cat.jpg --caption "Our cat"`,
     )
     .action((options: SendOptions) => send(cli, options))
 }
@@ -50,7 +51,7 @@ async function send(cli: Cli, options: SendOptions): Promise<void> {
   const settings = cli.settings()
   const token = options.token ?? settings.token
   if (!token) {
-    const sentence = 'There is no token. Give one with --token or in NUNCIO_TOKEN; make one with: nuncio token create'
+    const sentence = `There is no token. Give one with --token or in NUNCIO_TOKEN; make one with: ${commandLine`token create`}`
     throw new Refusal('argument_invalid', sentence, '--token')
   }
   const baseUrl = parseBaseUrl(options.url) ?? settings.publicUrl
@@ -106,7 +107,9 @@ async function tell(cli: Cli, answer: EndpointReply): Promise<void> {
   }
   await cli.say(text)
   if (messageId === null) return cli.say('There is no message id: something else than Nuncio seems to have answered.')
-  await cli.say(`Accepted as the message ${messageId}. What becomes of it: nuncio message explain ${messageId}`)
+  await cli.say(
+    `Accepted as the message ${messageId}. What becomes of it: ${commandLine`message explain ${messageId}`}`,
+  )
 }
 
 function refusalSentences({ status, reply }: EndpointReply): readonly string[] {

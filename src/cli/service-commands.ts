@@ -1,4 +1,5 @@
 import { SETTINGS } from '../config/settings.ts'
+import { commandLine } from '../core/command-line.ts'
 import type { Cli } from './cli.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
 
@@ -12,9 +13,9 @@ export function addServiceCommands(program: NuncioCommand, cli: Cli): void {
     )
     .option('--processes <count>', 'how many processes serve on this machine; without this, NUNCIO_PROCESSES')
     .withExamples(
-      'nuncio serve',
-      'NUNCIO_PORT=9000 NUNCIO_DATA_DIR=/var/lib/nuncio nuncio serve',
-      'NUNCIO_DATABASE_URL=postgres://nuncio:secret@db/nuncio nuncio serve --role api,dispatch --processes 4',
+      commandLine`serve`,
+      `NUNCIO_PORT=9000 NUNCIO_DATA_DIR=/var/lib/nuncio ${commandLine`serve`}`,
+      `NUNCIO_DATABASE_URL=postgres://nuncio:secret@db/nuncio ${commandLine`serve --role api,dispatch --processes 4`}`,
     )
     .action(async (options: { readonly role?: string; readonly processes?: string }) => {
       const given = { [SETTINGS.roles.name]: options.role, [SETTINGS.processes.name]: options.processes }
@@ -27,7 +28,7 @@ export function addServiceCommands(program: NuncioCommand, cli: Cli): void {
     .command('migrate')
     .description('bring the database up to date with this version; `serve` does so by itself')
     .withJson('{from, to}: the version of the database before and after')
-    .withExamples('nuncio migrate')
+    .withExamples(commandLine`migrate`)
     .action(async (options: CommonOptions) => {
       const { from, to } = await cli.surroundings.migrate(cli.settings())
       if (options.json) return cli.json({ from, to })

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { commandLine } from '../core/command-line.ts'
 import type { ConnectionId } from '../core/ids.ts'
 import type { Administration, TokenView } from '../core/ports/administration.ts'
 import { Refusal } from '../core/refusals.ts'
@@ -53,8 +54,8 @@ function addCreate(group: NuncioCommand, cli: Cli): void {
     )
     .withJson('{id, token, name, events, expiresAt}')
     .withExamples(
-      'nuncio token create --name web-shop --expires 90d',
-      'nuncio token create --name alarm --expires 1y --connection 15550001000 --from-address 203.0.113.0/24',
+      commandLine`token create --name web-shop --expires 90d`,
+      commandLine`token create --name alarm --expires 1y --connection 15550001000 --from-address 203.0.113.0/24`,
     )
     .action((options: CreateOptions) => create(cli, options))
 }
@@ -108,7 +109,7 @@ function addList(group: NuncioCommand, cli: Cli): void {
     .description('show all tokens, newest first, deleted ones too')
     .withAccount('only those of this account')
     .withJson('an array of tokens')
-    .withExamples('nuncio token list')
+    .withExamples(commandLine`token list`)
     .action((options: CommonOptions) =>
       cli.withAdministration(async ({ administration }) => {
         const account = await findAccountOrAll(administration, options.account)
@@ -118,7 +119,7 @@ function addList(group: NuncioCommand, cli: Cli): void {
         await cli.table({
           columns: ['NAME', 'TOKEN', 'ACCOUNT', 'EVENTS', 'EXPIRES', 'LAST USED', 'ID'],
           rows: tokens.map((token) => row(token, now)),
-          whenEmpty: 'There is no token yet. Make one: nuncio token create --name NAME --expires 30d',
+          whenEmpty: `There is no token yet. Make one: ${commandLine`token create --name NAME --expires 30d`}`,
         })
       }),
     )
@@ -151,7 +152,7 @@ function addDelete(group: NuncioCommand, cli: Cli): void {
     .argument('<id, prefix or name>', 'which one; it must fit exactly one token')
     .withAccount('only look among those of this account')
     .withJson('the token')
-    .withExamples('nuncio token delete web-shop')
+    .withExamples(commandLine`token delete web-shop`)
     .action((which: string, options: CommonOptions) =>
       cli.withAdministration(async ({ administration }) => {
         const account = await findAccountOrAll(administration, options.account)

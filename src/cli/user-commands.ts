@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { AdministrationSession } from '../app/open-administration.ts'
+import { commandLine } from '../core/command-line.ts'
 import { checkPassword } from '../core/people/password-rules.ts'
 import type { Role } from '../core/people/role.ts'
 import type { NewLink, PersonView } from '../core/ports/console/people.ts'
@@ -43,8 +44,8 @@ function addAdd(group: NuncioCommand, cli: Cli): void {
     .withAccount('the account they belong to; needed when there are several')
     .withJson('{email, account, role, url, expiresAt}, or the person')
     .withExamples(
-      'nuncio user add anna@example.org --role owner',
-      'nuncio user add robot@example.org --password-stdin < password.txt',
+      commandLine`user add anna@example.org --role owner`,
+      commandLine`user add robot@example.org --password-stdin < password.txt`,
     )
     .action((email: string, options: AddOptions) => add(cli, email, options))
 }
@@ -92,7 +93,7 @@ function addList(group: NuncioCommand, cli: Cli): void {
     .command('list')
     .description('show all people and the accounts they belong to')
     .withJson('an array of people')
-    .withExamples('nuncio user list')
+    .withExamples(commandLine`user list`)
     .action((options: CommonOptions) =>
       cli.withAdministration(async ({ people }) => {
         const all = await people.listPeople()
@@ -107,7 +108,7 @@ function addList(group: NuncioCommand, cli: Cli): void {
             person.hasSecondFactor ? 'yes' : 'no',
             person.lastSignInAt === null ? 'never' : relativeTime(person.lastSignInAt, now),
           ]),
-          whenEmpty: 'There is nobody yet. Make a link for the first owner: nuncio user set-up-link',
+          whenEmpty: `There is nobody yet. Make a link for the first owner: ${commandLine`user set-up-link`}`,
         })
       }),
     )
@@ -121,7 +122,7 @@ function addResetPassword(group: NuncioCommand, cli: Cli): void {
     .option('--password-stdin', 'set the password that is read from standard input, at once')
     .option('--remove-second-factors', 'also remove their code app, passkeys and recovery codes, if all are lost')
     .withJson('{email, url, expiresAt}, or the person')
-    .withExamples('nuncio user reset-password anna@example.org')
+    .withExamples(commandLine`user reset-password anna@example.org`)
     .action((email: string, options: ResetOptions) => resetPassword(cli, email, options))
 }
 
@@ -152,7 +153,7 @@ function addSetUpLink(group: NuncioCommand, cli: Cli): void {
     .command('set-up-link')
     .description('while there is nobody: print a link by which the first owner comes in; it works once, for an hour')
     .withJson('{url, expiresAt}')
-    .withExamples('nuncio user set-up-link')
+    .withExamples(commandLine`user set-up-link`)
     .action((options: CommonOptions) =>
       cli.withAdministration(async ({ people }) => {
         const link = await makeLink(cli, people, { kind: 'set-up', personId: null, invitation: null })

@@ -1,4 +1,5 @@
 import type { Verified } from '../app/verify/verify-contents.ts'
+import { commandLine } from '../core/command-line.ts'
 import type { Cli } from './cli.ts'
 import type { CommonOptions, NuncioCommand } from './nuncio-command.ts'
 import { printable } from './print/printable.ts'
@@ -11,9 +12,9 @@ export function addVerifyCommand(program: NuncioCommand, cli: Cli): void {
     .description(
       'look through the database, beside a running service, or through a backup, and tell what is wrong and how to mend it: damaged pages, bodies and references, messages without a place in their lane, open attempts, numbers, secrets, spooled files. It changes nothing',
     )
-    .argument('[backup]', 'the folder that nuncio backup made; without it the database that is served')
+    .argument('[backup]', `the folder that ${commandLine`backup`} made; without it the database that is served`)
     .withJson('{place, messages, tookMs, isSound, findings: [{code, isDamage, count, sentence, mend, where}]}')
-    .withExamples('nuncio verify', 'nuncio verify /var/backups/nuncio/nuncio-2026-11-22T001205Z')
+    .withExamples(commandLine`verify`, commandLine`verify /var/backups/nuncio/nuncio-2026-11-22T001205Z`)
     .action(async (backup: string | undefined, options: CommonOptions) => {
       const { verify, now } = cli.surroundings
       const onProgress = tellNowAndThen(cli)

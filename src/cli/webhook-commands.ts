@@ -1,5 +1,6 @@
 import type { AdministrationSession } from '../app/open-administration.ts'
 import { WEBHOOK_DESCRIPTION } from '../contract/console/form-rules.ts'
+import { commandLine } from '../core/command-line.ts'
 import type { AccountId } from '../core/ids.ts'
 import { drawWebhookId, drawWebhookSecret, webhookSecretPlace } from '../core/notices/draw-webhook.ts'
 import { WANTABLE_KINDS } from '../core/notices/notice-kinds.ts'
@@ -44,8 +45,8 @@ function addAdd(group: NuncioCommand, cli: Cli): void {
     .withAccount('the account it belongs to; needed when there are several')
     .withJson('{id, url, notices, secret}')
     .withExamples(
-      'nuncio webhook add https://shop.example.com/hooks/nuncio',
-      'nuncio webhook add https://shop.example.com/hooks/nuncio --notice message.failed --notice message.unconfirmed',
+      commandLine`webhook add https://shop.example.com/hooks/nuncio`,
+      commandLine`webhook add https://shop.example.com/hooks/nuncio --notice message.failed --notice message.unconfirmed`,
     )
     .action((url: string, options: AddOptions) => add(cli, url, options))
 }
@@ -67,7 +68,7 @@ async function add(cli: Cli, text: string, options: AddOptions): Promise<void> {
     await cli.say(
       `This is the secret of the webhook ${id}. It is shown only now: give it to whatever receives at ${url}.`,
     )
-    await cli.say(`Try it: nuncio webhook test ${id}`)
+    await cli.say(`Try it: ${commandLine`webhook test ${id}`}`)
   })
 }
 
@@ -77,7 +78,7 @@ function addList(group: NuncioCommand, cli: Cli): void {
     .description('show webhooks, how they stand and how their deliveries of the last day went')
     .withAccount('only those of this account')
     .withJson('an array of webhooks')
-    .withExamples('nuncio webhook list')
+    .withExamples(commandLine`webhook list`)
     .action((options: CommonOptions) =>
       cli.withAdministration(async (session) => {
         const webhooks = await listAll(session, options.account)
@@ -85,7 +86,7 @@ function addList(group: NuncioCommand, cli: Cli): void {
         await cli.table({
           columns: ['ID', 'URL', 'STATE', 'WAITING', 'DELIVERED', 'FAILED', 'DROPPED', 'NOTICES'],
           rows: webhooks.map(webhookRow),
-          whenEmpty: 'There is no webhook. Add one: nuncio webhook add URL',
+          whenEmpty: `There is no webhook. Add one: ${commandLine`webhook add URL`}`,
         })
       }),
     )
@@ -102,9 +103,9 @@ function addEnable(group: NuncioCommand, cli: Cli): void {
     .description('post to a webhook again: what still waits for it is tried anew')
     .withAccount('the account it belongs to')
     .withJson('the webhook')
-    .withExamples('nuncio webhook enable whk_1c5e9a7b3d2f')
+    .withExamples(commandLine`webhook enable whk_1c5e9a7b3d2f`)
     .action((id: string, options: CommonOptions) =>
-      setState(cli, { id, state: 'enabled', options }, `Enabled ${id}. Try it: nuncio webhook test ${id}`),
+      setState(cli, { id, state: 'enabled', options }, `Enabled ${id}. Try it: ${commandLine`webhook test ${id}`}`),
     )
 }
 
@@ -114,12 +115,12 @@ function addDisable(group: NuncioCommand, cli: Cli): void {
     .description('post nothing to a webhook, and keep nothing new for it, until it is enabled')
     .withAccount('the account it belongs to')
     .withJson('the webhook')
-    .withExamples('nuncio webhook disable whk_1c5e9a7b3d2f')
+    .withExamples(commandLine`webhook disable whk_1c5e9a7b3d2f`)
     .action((id: string, options: CommonOptions) =>
       setState(
         cli,
         { id, state: 'disabled', options },
-        `Disabled ${id}. Nothing new is kept for it until: nuncio webhook enable ${id}`,
+        `Disabled ${id}. Nothing new is kept for it until: ${commandLine`webhook enable ${id}`}`,
       ),
     )
 }
@@ -145,7 +146,7 @@ function addRemove(group: NuncioCommand, cli: Cli): void {
     .description('post nothing more to a webhook, and forget its deliveries')
     .withAccount('the account it belongs to')
     .withJson('{id, removed}')
-    .withExamples('nuncio webhook remove whk_1c5e9a7b3d2f')
+    .withExamples(commandLine`webhook remove whk_1c5e9a7b3d2f`)
     .action((id: string, options: CommonOptions) =>
       cli.withAdministration(async (session) => {
         await session.webhooks.removeWebhook(await find(session, id, options.account), ACTOR)
@@ -161,12 +162,12 @@ function addTest(group: NuncioCommand, cli: Cli): void {
     .description('post a notice webhook.test to a webhook; the running service does it')
     .withAccount('the account it belongs to')
     .withJson('{id, delivery}')
-    .withExamples('nuncio webhook test whk_1c5e9a7b3d2f')
+    .withExamples(commandLine`webhook test whk_1c5e9a7b3d2f`)
     .action((id: string, options: CommonOptions) =>
       cli.withAdministration(async (session) => {
         const delivery = await session.webhooks.testWebhook(await find(session, id, options.account), ACTOR)
         if (options.json) return cli.json({ id, delivery })
-        await cli.say(`It is on its way. See what became of it: nuncio webhook deliveries ${id}`)
+        await cli.say(`It is on its way. See what became of it: ${commandLine`webhook deliveries ${id}`}`)
       }),
     )
 }
@@ -182,7 +183,7 @@ function addDeliveries(group: NuncioCommand, cli: Cli): void {
     .option('--state <state>', `only those that are ${DELIVERY_STATES.join(', ')}`)
     .withAccount('the account it belongs to')
     .withJson('an array of deliveries')
-    .withExamples('nuncio webhook deliveries whk_1c5e9a7b3d2f --state failed')
+    .withExamples(commandLine`webhook deliveries whk_1c5e9a7b3d2f --state failed`)
     .action((id: string, options: DeliveriesOptions) =>
       cli.withAdministration(async (session) => {
         const state = parseDeliveryState(options.state)
@@ -193,7 +194,7 @@ function addDeliveries(group: NuncioCommand, cli: Cli): void {
         await cli.table({
           columns: ['DELIVERY', 'NOTICE', 'STATE', 'TRIES', 'LAST', 'MADE', 'NEXT TRY', 'WEBHOOK-ID'],
           rows: items.map((item) => deliveryRow(item, now)),
-          whenEmpty: `There is none. Try it: nuncio webhook test ${id}`,
+          whenEmpty: `There is none. Try it: ${commandLine`webhook test ${id}`}`,
         })
       }),
     )
@@ -226,7 +227,7 @@ function addReplay(group: NuncioCommand, cli: Cli): void {
   group
     .command('replay <id>')
     .description('post deliveries of a webhook again: one, or all that failed or were dropped since a moment')
-    .option('--delivery <number>', 'this one, as `nuncio webhook deliveries` names it')
+    .option('--delivery <number>', `this one, as \`${commandLine`webhook deliveries`}\` names it`)
     .option(
       '--failed-since <time>',
       'all that failed or were dropped since then, such as 2026-11-22 or 2026-11-22T10:00Z',
@@ -234,8 +235,8 @@ function addReplay(group: NuncioCommand, cli: Cli): void {
     .withAccount('the account it belongs to')
     .withJson('{id, replayed}')
     .withExamples(
-      'nuncio webhook replay whk_1c5e9a7b3d2f --delivery 42',
-      'nuncio webhook replay whk_1c5e9a7b3d2f --failed-since 2026-11-22',
+      commandLine`webhook replay whk_1c5e9a7b3d2f --delivery 42`,
+      commandLine`webhook replay whk_1c5e9a7b3d2f --failed-since 2026-11-22`,
     )
     .action((id: string, options: ReplayOptions) =>
       cli.withAdministration(async (session) => {
@@ -260,7 +261,7 @@ async function replay(session: AdministrationSession, id: string, options: Repla
   if (!/^\d{1,15}$/.test(delivery ?? ''))
     throw new Refusal(
       'argument_invalid',
-      `“${delivery ?? ''}” is no delivery. They are numbers: nuncio webhook deliveries ${id}`,
+      `“${delivery ?? ''}” is no delivery. They are numbers: ${commandLine`webhook deliveries ${id}`}`,
     )
   await session.webhooks.replayDelivery(of, Number(delivery), ACTOR)
   return 1
@@ -281,6 +282,6 @@ async function find(
   account: string | undefined,
 ): Promise<{ readonly accountId: AccountId; readonly id: string }> {
   const webhook = (await listAll(session, account)).find((one) => one.id === id)
-  if (!webhook) throw new Refusal('webhook_unknown', `There is no webhook ${id}. See: nuncio webhook list`)
+  if (!webhook) throw new Refusal('webhook_unknown', `There is no webhook ${id}. See: ${commandLine`webhook list`}`)
   return { accountId: webhook.accountId, id }
 }

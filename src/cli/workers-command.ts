@@ -1,3 +1,4 @@
+import { commandLine } from '../core/command-line.ts'
 import type { HeldLaneView, WorkerView } from '../core/ports/administration.ts'
 import type { Cli } from './cli.ts'
 import { aliveOrGone, heldLaneJson, workerJson } from './json-shapes.ts'
@@ -13,7 +14,7 @@ export function addWorkersCommand(program: NuncioCommand, cli: Cli): void {
     .description('show the processes that serve this database, who is gone, and how many lanes each holds')
     .option('--lanes', 'show which worker holds which lane instead, and how many messages wait in it')
     .withJson('an array of workers, or of lanes')
-    .withExamples('nuncio workers', 'nuncio workers --lanes --json')
+    .withExamples(commandLine`workers`, commandLine`workers --lanes --json`)
     .action((options: CommonOptions & { readonly lanes?: boolean }) =>
       cli.withAdministration(async ({ administration, findStorageTrouble }) => {
         const trouble = await findStorageTrouble()
@@ -29,7 +30,7 @@ async function showWorkers(cli: Cli, workers: readonly WorkerView[], asJson: boo
   const now = cli.surroundings.now()
   const columns = ['WORKER', 'STATE', 'HOST', 'PID', 'ROLES', 'VERSION', 'STARTED', 'HEARTBEAT', 'LANES', 'BUSY']
   const rows = workers.map((worker) => workerRow(worker, now))
-  await cli.table({ columns, rows, whenEmpty: 'No process serves this database. Start one: npm start' })
+  await cli.table({ columns, rows, whenEmpty: `No process serves this database. Start one: ${commandLine`serve`}` })
 }
 
 function workerRow(worker: WorkerView, now: number): readonly string[] {

@@ -1,3 +1,4 @@
+import { commandLine } from '../core/command-line.ts'
 import { SETTINGS, type Setting } from './settings.ts'
 
 /** The text of `.env.example`. */
@@ -24,7 +25,7 @@ export function makeConfigurationPage(): string {
 Everything is set by environment variables, or by lines of the same form in a file \`.env\` in the folder the service is
 started from. A variable of the environment wins over the file, and an empty one counts as not set. Nothing has to be set.
 
-\`npm run -s nuncio -- config\` shows every setting with its value and where it comes from. All mistakes are reported
+\`${commandLine`config`}\` shows every setting with its value and where it comes from. All mistakes are reported
 together, and the service does not start while there is one. A \`NUNCIO_…\` variable that is no setting is warned about.
 
 | Setting | Default | Purpose | It must be |

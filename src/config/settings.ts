@@ -1,3 +1,4 @@
+import { commandLine } from '../core/command-line.ts'
 import { LEAST_BODIES_DAYS, LEAST_MESSAGES_DAYS, MOST_DAYS } from '../core/retention/retention-times.ts'
 import { databaseUrl, postgresUrl, warnOfTlsMode } from './database-url.ts'
 import {
@@ -98,8 +99,7 @@ export const SETTINGS = {
     default: '',
     whenUnset: null,
     otherwise: 'NUNCIO_DATABASE_URL',
-    purpose:
-      'The same PostgreSQL with a user who may change its tables; used at start and by `nuncio migrate`, `backup` and `restore`, and for nothing else.',
+    purpose: `The same PostgreSQL with a user who may change its tables; used at start and by \`${commandLine`migrate`}\`, \`backup\` and \`restore\`, and for nothing else.`,
     warning: (url) => url && warnOfTlsMode(url),
   }),
   roles: setting({
@@ -370,7 +370,7 @@ export const SETTINGS = {
     default: '',
     whenUnset: null,
     secret: true,
-    purpose: 'The API token that `nuncio send` uses when it is given no --token; the service itself does not read it.',
+    purpose: `The API token that \`${commandLine`send`}\` uses when it is given no --token; the service itself does not read it.`,
   }),
 } as const
 

@@ -1,3 +1,4 @@
+import { commandLine } from './command-line.ts'
 import { MEDIA_REASONS } from './reasons/media.ts'
 import { WHATSAPP_CLOUD_REASONS } from './reasons/whatsapp-cloud.ts'
 
@@ -8,7 +9,7 @@ const STEPS: Readonly<Record<string, NonNullable<(typeof MEDIA_REASONS)['media_s
   media_pending: [],
   service_stopped: [
     [/ still holds the data, /, 'Restart that process.'],
-    [/^No process /, 'Start it: npm start. If its process is still there, restart that one.'],
+    [/^No process /, `Start it: ${commandLine`serve`}. If its process is still there, restart that one.`],
   ],
 }
 
@@ -52,24 +53,24 @@ export const REASONS = {
   ],
   backlog_confirmation: [
     'The lane stood still for longer than its connection allows without asking, so what has piled up waits for a person.',
-    'Look at what waits, then: nuncio connection confirm NUMBER',
+    `Look at what waits, then: ${commandLine`connection confirm NUMBER`}`,
   ],
-  paused: ['The connection is paused.', 'Resume it: nuncio connection resume NUMBER'],
+  paused: ['The connection is paused.', `Resume it: ${commandLine`connection resume NUMBER`}`],
   database_went_back: [
     'All lanes are held until a person releases them. If the database is older than it had been, what was sent since might be sent again.',
-    'Look at what was sent meanwhile, cancel what must not go out again, then: nuncio hold --release',
+    `Look at what was sent meanwhile, cancel what must not go out again, then: ${commandLine`hold --release`}`,
   ],
-  service_stopped: ['No service is running on this data, so nothing is sent.', 'Start it: npm start'],
+  service_stopped: ['No service is running on this data, so nothing is sent.', `Start it: ${commandLine`serve`}`],
   worker_gone: ['The worker that held this lane died; another one takes over within 20 seconds.', 'Nothing.'],
   storage_unavailable: [
     'Nothing can be accepted or sent, because nothing can be written.',
-    'Make room on the disk, or repair the database: nuncio doctor shows what is wrong. Sending goes on by itself.',
+    `Make room on the disk, or repair the database: ${commandLine`doctor`} shows what is wrong. Sending goes on by itself.`,
   ],
 
   // How a message ended, or why an attempt failed
   recipient_blocked: [
     'The recipient asked to stop: the number is on the block list of the account.',
-    'Nothing. If it was blocked by mistake: nuncio recipient unblock RECIPIENT, then retry the message.',
+    `Nothing. If it was blocked by mistake: ${commandLine`recipient unblock RECIPIENT`}, then retry the message.`,
   ],
   recipient_refused: ['The network refuses this recipient for ever.', 'Check the number.'],
   busy: ['The network was busy and did not take the message.', 'Nothing: it is tried again.'],
@@ -91,15 +92,15 @@ export const REASONS = {
   connection_removed: ['Its connection was removed.', 'Add the connection again and retry the message.'],
   fate_unknown: [
     'The line broke after the message was handed over, and there is no evidence whether it arrived.',
-    'Ask the recipient, then: nuncio message resolve ID --arrived or --send-again',
+    `Ask the recipient, then: ${commandLine`message resolve ID --arrived`} or --send-again`,
   ],
   worker_died: [
     'The worker died while the message was being handed over.',
-    'Ask the recipient, then: nuncio message resolve ID --arrived or --send-again',
+    `Ask the recipient, then: ${commandLine`message resolve ID --arrived`} or --send-again`,
   ],
   quarantined: [
     'Nuncio stopped three times while handling this message, so it is not tried again.',
-    'Ask the recipient, then: nuncio message resolve ID --arrived or --send-again, which may stop Nuncio again. Report it with its id.',
+    `Ask the recipient, then: ${commandLine`message resolve ID --arrived`} or --send-again, which may stop Nuncio again. Report it with its id.`,
   ],
   possible_duplicate: [
     'It was sent once more after an attempt of unknown fate, as the connection is set to do, so it may have arrived twice.',
@@ -119,12 +120,12 @@ export const REASONS = {
   ],
   call_timed_out: [
     'The call to the channel took longer than it may.',
-    'Ask the recipient, then: nuncio message resolve ID --arrived or --send-again',
+    `Ask the recipient, then: ${commandLine`message resolve ID --arrived`} or --send-again`,
   ],
   channel_fault: ['The channel failed in a way it should not.', 'See the log of the service under the message id.'],
   secret_unreadable: [
     'The stored credentials of the connection cannot be opened, because their key is missing or they were changed.',
-    'Restore the key ring (nuncio secrets list), or give the connection its credentials anew.',
+    `Restore the key ring (${commandLine`secrets list`}), or give the connection its credentials anew.`,
   ],
   template_cannot_hold_text: [
     'The recipient has not written for 24 hours, and the template cannot carry this text as it is.',
@@ -168,7 +169,7 @@ export type ReasonCode = keyof typeof REASONS
 export const REASONS_IF_FAILED: Partial<Record<ReasonCode, readonly [sentence: string, nextStep: string]>> = {
   quarantined: [
     'Not sent: Nuncio stopped three times while handling this message.',
-    'Find out what is special about it, and report it with its id. To try it again, which may stop Nuncio again: nuncio message retry ID',
+    `Find out what is special about it, and report it with its id. To try it again, which may stop Nuncio again: ${commandLine`message retry ID`}`,
   ],
 }
 

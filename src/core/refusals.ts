@@ -1,3 +1,5 @@
+import { commandLine } from './command-line.ts'
+
 /**
  * Every refusal a caller, a person at the CLI or the operator can meet, with its sentence.
  * docs/refusals.md is printed from this table. How a code becomes an HTTP status is decided in http, not here.
@@ -69,8 +71,7 @@ export const REFUSALS = {
   type_unsupported_by_channel: 'The channel of this connection cannot send this type of message.',
 
   // Recipients
-  recipient_is_blocked:
-    'The recipient asked to stop and is on the block list of the account, so nothing is sent again. If it was blocked by mistake: nuncio recipient unblock RECIPIENT',
+  recipient_is_blocked: `The recipient asked to stop and is on the block list of the account, so nothing is sent again. If it was blocked by mistake: ${commandLine`recipient unblock RECIPIENT`}`,
   recipient_not_blocked: 'This number is not on the block list of the account.',
   recipient_has_waiting: 'Messages to this recipient wait. Cancel them first, then it can be erased.',
   recipient_was_erased: 'The recipient of this message was erased, so it cannot be sent again.',
@@ -83,7 +84,7 @@ export const REFUSALS = {
     'This request did not come from a page of the console, so nothing was done. Open the console and try again.',
   console_needs_https:
     'Over plain http the console is open on this machine only: what you type could be read on the way. Serve it by https and set NUNCIO_PUBLIC_URL to that address, or set NUNCIO_CONSOLE_PLAIN_HTTP=true if you trust the network.',
-  console_not_built: 'The pages of the console have not been built. Run: npm run build:console',
+  console_not_built: 'The pages of the console are missing. Install Nuncio again; in a clone, `npm start` builds them.',
   console_route_unknown: 'There is nothing at this path and method of the console.',
   input_invalid: 'Something in this request is not right. See its fields.',
   streams_exceeded: 'You have too many pages of the console open. Close some of them.',
@@ -101,7 +102,7 @@ export const REFUSALS = {
   ticket_dead: 'This took too long, or was answered already. Begin again.',
   link_dead:
     'This link does not work: it was used, withdrawn or replaced, is too old, or the person who made it is no longer an owner. Ask for a new one.',
-  people_exist: 'There are people already: nuncio user add invites further ones.',
+  people_exist: `There are people already: ${commandLine`user add`} invites further ones.`,
   person_exists: 'There is a person with this e-mail already.',
   person_unknown: 'There is no person with this e-mail.',
   member_unknown: 'There is no such person in this account.',
@@ -187,7 +188,7 @@ export const REFUSALS = {
   tls_unusable: 'The certificate or its key cannot be used.',
   address_in_use: 'The address is in use already.',
   address_unusable: 'The address cannot be listened on.',
-  service_unreachable: 'The service does not answer. Start it with npm start, or check the address.',
+  service_unreachable: `The service does not answer. Start it with ${commandLine`serve`}, or check the address.`,
 } as const satisfies Record<string, string>
 
 export type RefusalCode = keyof typeof REFUSALS

@@ -1,3 +1,4 @@
+import { commandLine } from './command-line.ts'
 import { StorageUnavailable } from './ports/lanes.ts'
 import { Refusal } from './refusals.ts'
 
@@ -61,7 +62,7 @@ const OF_LISTENING: Readonly<Record<string, (host: string, port: string) => stri
 export function refusalOfSystem(error: unknown): Refusal | null {
   if (error instanceof Refusal) return error
   if (error instanceof StorageUnavailable) {
-    const sentence = `Nothing can be written to the database: ${error.message}. Make room or repair it, and try again; nuncio doctor shows what is wrong.`
+    const sentence = `Nothing can be written to the database: ${error.message}. Make room or repair it, and try again; ${commandLine`doctor`} shows what is wrong.`
     return new Refusal('database_unavailable', sentence, null, { cause: error })
   }
   if (!isSystemError(error)) return null

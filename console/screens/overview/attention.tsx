@@ -1,6 +1,7 @@
 import { Alert, Code, Group, Paper, Stack, Text, Title } from '@mantine/core'
 import { KeyRound, OctagonPause } from 'lucide-react'
 import type { OverviewReply } from '../../../src/contract/console/overview.ts'
+import { useCommandLine } from '../../api/command-line.ts'
 import { useAccount } from '../../parts/account.tsx'
 import { TextLink } from '../../parts/links.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
@@ -9,6 +10,7 @@ import { numberText } from './results.ts'
 
 /** All lanes stand still until a person says that they may move. */
 export function HoldBanner({ hold }: Pick<OverviewReply, 'hold'>) {
+  const commandLine = useCommandLine()
   if (hold === null) return null
   return (
     <Alert
@@ -26,7 +28,7 @@ export function HoldBanner({ hold }: Pick<OverviewReply, 'hold'>) {
         <Text size="sm" component="div">
           If the database has gone back, such as to a backup, what was sent since may be sent once more. So look at what
           arrived meanwhile, cancel what must not go out again, and then let whoever runs the service type{' '}
-          <Code>nuncio hold --release</Code>.
+          <Code>{commandLine`hold --release`}</Code>.
         </Text>
       </Stack>
     </Alert>

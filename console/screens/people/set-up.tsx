@@ -2,6 +2,7 @@ import { Button, Stack, TextInput } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { peopleRoutes } from '../../../src/contract/console/people.ts'
 import { call } from '../../api/call.ts'
+import { useCommandLine } from '../../api/command-line.ts'
 import { useFormOf } from '../../parts/form.ts'
 import { LinkGate } from './link-gate.tsx'
 import { NewPassword } from './new-password.tsx'
@@ -10,6 +11,7 @@ import { useEntry } from './use-entry.ts'
 
 /** The first person, who owns the installation's first account. */
 export function SetUp() {
+  const commandLine = useCommandLine()
   const { link = '' } = useParams({ strict: false })
   return (
     <LinkGate
@@ -19,7 +21,7 @@ export function SetUp() {
       about={() => 'You are the first here. You become the owner; others you invite later.'}
       otherwise={
         <>
-          If nobody has signed in yet, run <code>nuncio user set-up-link</code> on the machine for a new link.
+          If nobody has signed in yet, run <code>{commandLine`user set-up-link`}</code> on the machine for a new link.
         </>
       }
     >

@@ -3,6 +3,7 @@ import { KeyRound } from 'lucide-react'
 import { useState } from 'react'
 import { sessionRoutes } from '../../../src/contract/console/session.ts'
 import { call, type ReplyFor } from '../../api/call.ts'
+import { useCommandLine } from '../../api/command-line.ts'
 import { useFormOf } from '../../parts/form.ts'
 import { Gate } from './gate.tsx'
 import { hasPasskeys, signInByPasskey } from './passkey-calls.ts'
@@ -29,6 +30,7 @@ interface FirstStepProps {
 }
 
 function FirstStep({ onDone, onHalfway }: FirstStepProps) {
+  const commandLine = useCommandLine()
   const form = useFormOf(sessionRoutes.signIn.body, { email: '', password: '', keep: false })
   const [isBusy, setBusy] = useState(false)
   const attempt = async (act: () => Promise<void>) => {
@@ -81,7 +83,7 @@ function FirstStep({ onDone, onHalfway }: FirstStepProps) {
           </>
         ) : null}
         <Text size="xs" c="dimmed">
-          Password lost? Ask whoever runs this service for a link: <code>nuncio user reset-password</code>.
+          Password lost? Ask whoever runs this service for a link: <code>{commandLine`user reset-password`}</code>.
         </Text>
       </Stack>
     </form>

@@ -2,6 +2,7 @@ import { Button, Text, TextInput } from '@mantine/core'
 import { Ban } from 'lucide-react'
 import { useState } from 'react'
 import type { BlockView } from '../../../src/contract/console/recipients.ts'
+import { useCommandLine } from '../../api/command-line.ts'
 import { useAct, useAskPages } from '../../api/queries.ts'
 import { useAccount } from '../../parts/account.tsx'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
@@ -16,6 +17,7 @@ const ERASED = 'an erased recipient'
 
 /** Who asked to stop, and is not written to. */
 export function Recipients() {
+  const commandLine = useCommandLine()
   const { id: account, can } = useAccount()
   const [find, setFind] = useState('')
   const [isBlocking, setBlocking] = useState(false)
@@ -68,7 +70,7 @@ export function Recipients() {
             <EmptyState
               kind="nothing-yet"
               title="Nobody is blocked"
-              text="Block whoever asks to stop. Everything about one number is exported and erased at the command line: nuncio recipient export, nuncio recipient erase."
+              text={`Block whoever asks to stop. Everything about one number is exported and erased at the command line: ${commandLine`recipient export`}, ${commandLine`recipient erase`}.`}
             />
           ) : (
             <EmptyState kind="no-match" text="No blocked number begins so." onClear={() => setFind('')} />

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { lstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { commandLine } from '../../core/command-line.ts'
 import { Refusal } from '../../core/refusals.ts'
 import type { AppliedMigration, BackupCounts, BackupFacts } from '../../storage/shared/backup-facts.ts'
 
@@ -72,7 +73,7 @@ function readText(path: string, folder: string): string {
     throw new Refusal(
       'backup_unusable',
       code === 'ENOENT' || code === 'ENOTDIR'
-        ? `${folder} is no backup: it has no ${MANIFEST_NAME}. Name the folder that nuncio backup made, such as nuncio-2026-11-22T001205Z.`
+        ? `${folder} is no backup: it has no ${MANIFEST_NAME}. Name the folder that ${commandLine`backup`} made, such as nuncio-2026-11-22T001205Z.`
         : `${path} cannot be read (${code}). Look at its permissions, and whether the disk is sound.`,
       null,
       { cause: error },

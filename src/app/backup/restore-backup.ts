@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Settings } from '../../config/read-settings.ts'
+import { commandLine } from '../../core/command-line.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { KeyRing } from '../../secrets/key-ring.ts'
 import { KeyRingFile } from '../../secrets/key-ring-file.ts'
@@ -58,7 +59,7 @@ function refuseOtherEngine({ engine }: Manifest, ours: Manifest['engine']): void
   throw new Refusal(
     'backup_unusable',
     engine === 'sqlite'
-      ? `The backup is of ${is}, and NUNCIO_DATABASE_URL names ${wants}. Restore it without that setting, and move it over with nuncio copy.`
+      ? `The backup is of ${is}, and NUNCIO_DATABASE_URL names ${wants}. Restore it without that setting, and move it over with ${commandLine`copy`}.`
       : `The backup is of ${is}: name the database that it goes into with NUNCIO_DATABASE_URL=postgres://…`,
   )
 }

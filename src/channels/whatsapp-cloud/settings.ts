@@ -1,3 +1,4 @@
+import { commandLine } from '../../core/command-line.ts'
 import type { MessageType } from '../../core/message/message.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { looksSealed } from '../../core/sealed-form.ts'
@@ -175,7 +176,7 @@ function readTemplate(name: string, text: string): NamedTemplate | null {
   if (template && language) return { name: template, language, bodyVariables: null }
   throw wrong(
     name,
-    `${name} must be the name and the language of a template, such as notice:en_US; nuncio connection templates lists them.`,
+    `${name} must be the name and the language of a template, such as notice:en_US; ${commandLine`connection templates`} lists them.`,
   )
 }
 

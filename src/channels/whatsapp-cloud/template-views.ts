@@ -1,3 +1,4 @@
+import { commandLine } from '../../core/command-line.ts'
 import type { TemplateView } from '../../core/ports/channel-set-up.ts'
 import { memberOf } from './outcome.ts'
 import { type NamedTemplate, TEMPLATE_KINDS, type TemplateKind, templateSetting } from './settings.ts'
@@ -49,7 +50,7 @@ export function findNamed(
   if (!found) {
     const languages = named.map((template) => template.language).join(', ')
     return languages === ''
-      ? `The business account has no template ${name}; nuncio connection templates lists what there is.`
+      ? `The business account has no template ${name}; ${commandLine`connection templates`} lists what there is.`
       : `The template ${name} is not there in ${language}, only in ${languages}.`
   }
   if (found.why !== null) return `${title} cannot be used: ${found.why}.`

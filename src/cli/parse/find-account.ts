@@ -1,3 +1,4 @@
+import { commandLine } from '../../core/command-line.ts'
 import type { AccountView, Administration } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
 
@@ -19,7 +20,8 @@ export async function findAccount(administration: Administration, wanted: string
     throw new Refusal('account_unknown', `There is no account “${wanted}”. ${others}`, '--account')
   }
   const [only, ...others] = accounts
-  if (!only) throw new Refusal('account_unknown', 'There is no account yet. Make one: nuncio account create NAME')
+  if (!only)
+    throw new Refusal('account_unknown', `There is no account yet. Make one: ${commandLine`account create NAME`}`)
   if (others.length > 0)
     throw new Refusal('account_ambiguous', `There are several accounts: say which one with --account (${names}).`)
   return only

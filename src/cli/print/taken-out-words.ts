@@ -1,3 +1,4 @@
+import { commandLine } from '../../core/command-line.ts'
 import type { TakenOut } from '../../core/ports/administration.ts'
 import { counted } from './counted.ts'
 
@@ -5,5 +6,5 @@ import { counted } from './counted.ts'
 export function takenOutWords({ cancelled, unconfirmed }: TakenOut): string {
   const sure = `${counted(cancelled, 'message was', 'messages were')} cancelled.`
   if (unconfirmed === 0) return sure
-  return `${sure} ${counted(unconfirmed, 'message is', 'messages are')} UNCONFIRMED: an earlier attempt may have arrived. See: nuncio message list --state UNCONFIRMED`
+  return `${sure} ${counted(unconfirmed, 'message is', 'messages are')} UNCONFIRMED: an earlier attempt may have arrived. See: ${commandLine`message list --state UNCONFIRMED`}`
 }

@@ -106,6 +106,13 @@ export const sessionRoutes = {
     access: 'anybody',
     reply: z.object({ trouble: z.object({ since: instant.nullable(), cause: z.string() }).nullable() }),
   }),
+  /** For pages that name a command, also those for who cannot sign in: what stands before its words where the service runs. */
+  readCommandPrefix: consoleRoute({
+    method: 'GET',
+    path: '/command-prefix',
+    access: 'anybody',
+    reply: z.object({ prefix: z.string() }),
+  }),
   whoAmI: consoleRoute({ method: 'GET', path: '/me', access: 'person', reply: whoAmI }),
 
   stepUp: consoleRoute({

@@ -1,3 +1,5 @@
+import { commandLine } from '../command-line.ts'
+
 /** How a try ended, with what it means and what the owner of the receiver can do. The codes are stable. */
 export const TRY_CODES = {
   delivered: ['The receiver took it: it answered with a status of 200 to 299.', 'Nothing.'],
@@ -27,7 +29,7 @@ export const TRY_CODES = {
   protocol: ['What the receiver answered is not usable HTTP/1.1.', 'Check what answers at that address.'],
   secret_unreadable: [
     'The webhook’s secret cannot be opened with the key ring of this installation, so nothing was posted.',
-    'Have the operator run: nuncio secrets status. Or rotate the secret of the webhook.',
+    `Have the operator run: ${commandLine`secrets list`}. Or rotate the secret of the webhook.`,
   ],
 } as const satisfies Record<string, readonly [sentence: string, nextStep: string]>
 

@@ -1,3 +1,5 @@
+import { commandLine } from '../command-line.ts'
+
 /**
  * What kind of trouble a code of Meta's tells of, which decides what becomes of the message and of its lane
  * (channels/whatsapp-cloud/outcome.ts).
@@ -41,8 +43,7 @@ const GRANT =
 const ACCOUNT_QUALITY =
   'Open the number in Meta’s WhatsApp Manager and follow what it says there; do not retry meanwhile.'
 const OTHER_RECIPIENT = 'Reach this recipient another way.'
-const TEMPLATE_PARAMETERS =
-  'Compare the template in Meta’s WhatsApp Manager with the connection’s template setting; nuncio connection templates shows which fit.'
+const TEMPLATE_PARAMETERS = `Compare the template in Meta’s WhatsApp Manager with the connection’s template setting; ${commandLine`connection templates`} shows which fit.`
 
 function rows(
   kind: WhatsAppCloudClass,
@@ -160,7 +161,7 @@ export const WHATSAPP_CLOUD_CODES: Readonly<Record<number, WhatsAppCloudMeaning>
     132000: ['The template has another number of variables than was sent.', TEMPLATE_PARAMETERS],
     132001: [
       'There is no approved template of this name in this language.',
-      'Check the connection’s template setting; nuncio connection templates lists what there is.',
+      `Check the connection’s template setting; ${commandLine`connection templates`} lists what there is.`,
     ],
     132005: ['The template with its text put in is too long.', 'Send a shorter text.'],
     132007: [

@@ -1,3 +1,5 @@
+import { commandLine } from '../command-line.ts'
+
 export type AlarmSeverity = 'info' | 'warning' | 'critical'
 
 export interface AlarmKindFacts {
@@ -25,7 +27,7 @@ export const ALARM_KINDS = {
     of: 'installation',
     severity: 'critical',
     means: 'All lanes are held, so no attempt begins on any connection until a person releases them (G12).',
-    nextStep: 'Look at what was sent meanwhile, cancel what must not go out again, then: nuncio hold --release',
+    nextStep: `Look at what was sent meanwhile, cancel what must not go out again, then: ${commandLine`hold --release`}`,
     raisedAfterMs: 0,
     clearedAfterMs: 0,
   },
@@ -33,15 +35,14 @@ export const ALARM_KINDS = {
     of: 'installation',
     severity: 'critical',
     means: 'For a minute no living process has had the role `dispatch`, so nothing is sent.',
-    nextStep: 'Look at nuncio workers, and start a process with NUNCIO_ROLES that names dispatch.',
+    nextStep: `Look at ${commandLine`workers`}, and start a process with NUNCIO_ROLES that names dispatch.`,
     raisedAfterMs: 60 * SECOND_MS,
     clearedAfterMs: SOON_MS,
   },
   storage_unavailable: {
     of: 'installation',
     severity: 'warning',
-    means:
-      'A process could write nothing for half a minute, or requests were refused for it: a full disk, or a database that was away. It is raised when that is over, and kept for an hour. As long as it lasts, every page of the console and nuncio attention say so.',
+    means: `A process could write nothing for half a minute, or requests were refused for it: a full disk, or a database that was away. It is raised when that is over, and kept for an hour. As long as it lasts, every page of the console and ${commandLine`attention`} say so.`,
     nextStep:
       'Find out why, so that it does not come again. What was refused with 503 must be sent again by its senders: the API log shows whose it was.',
     raisedAfterMs: 0,
@@ -52,7 +53,7 @@ export const ALARM_KINDS = {
     severity: 'warning',
     means:
       'A disk that Nuncio writes to has little room left: less than NUNCIO_ALARM_DISK_FREE_PERCENT (counted on at most 200 GB of it), or less than 1 GB. Critical below 2 % or 200 MB. When it is full, nothing is accepted and nothing is sent.',
-    nextStep: 'Make room on it or enlarge it; nuncio attention shows when it is enough.',
+    nextStep: `Make room on it or enlarge it; ${commandLine`attention`} shows when it is enough.`,
     raisedAfterMs: 0,
     clearedAfterMs: SOON_MS,
   },
@@ -61,8 +62,7 @@ export const ALARM_KINDS = {
     severity: 'critical',
     means:
       'Messages are due on a connection and nothing explains a wait, but for three quarters of a minute nothing has begun or ended; or a call to its network is open for so much longer than it may be.',
-    nextStep:
-      'Look who holds the lane: nuncio workers. Restart that process: another takes the lane over within 20 seconds.',
+    nextStep: `Look who holds the lane: ${commandLine`workers`}. Restart that process: another takes the lane over within 20 seconds.`,
     raisedAfterMs: 0,
     clearedAfterMs: SOON_MS,
   },
@@ -71,7 +71,7 @@ export const ALARM_KINDS = {
     severity: 'critical',
     means:
       'For two minutes a connection has sent nothing, because its network cannot be reached, refuses its credentials or wants no more from it. It is tried again by itself.',
-    nextStep: 'Look at the connection in the console, or: nuncio connection check NUMBER',
+    nextStep: `Look at the connection in the console, or: ${commandLine`connection check NUMBER`}`,
     raisedAfterMs: SOON_MS,
     clearedAfterMs: SOON_MS,
   },
@@ -80,8 +80,7 @@ export const ALARM_KINDS = {
     severity: 'warning',
     means:
       'The network of a connection calls back, but has reported nothing since it took three messages or more, the first of them ten minutes ago. As long as no report arrives, nothing becomes DELIVERED or READ, failures that the network reports later are not known, and an attempt without an answer becomes UNCONFIRMED. One report of any kind ends it.',
-    nextStep:
-      'Check the callback address that the network knows, its certificate and the field messages: the page of the connection shows what to enter, and so does nuncio connection check NUMBER',
+    nextStep: `Check the callback address that the network knows, its certificate and the field messages: the page of the connection shows what to enter, and so does ${commandLine`connection check NUMBER`}`,
     raisedAfterMs: SOON_MS,
     clearedAfterMs: 0,
   },
@@ -90,7 +89,7 @@ export const ALARM_KINDS = {
     severity: 'warning',
     means:
       'The first message of a lane has waited for longer than NUNCIO_ALARM_OLDEST_WAITING_MINUTES, for another reason than what its owner has set: pace, quiet hours or a pause.',
-    nextStep: 'Look what waits and why on the page of the connection, or: nuncio attention',
+    nextStep: `Look what waits and why on the page of the connection, or: ${commandLine`attention`}`,
     raisedAfterMs: SOON_MS,
     clearedAfterMs: SOON_MS,
   },
@@ -99,8 +98,7 @@ export const ALARM_KINDS = {
     severity: 'warning',
     means:
       'Messages that wait will expire before their turn comes: the pace and the quiet hours let too few go within their time to live, or the connection is paused.',
-    nextStep:
-      'Resume the connection, lower its pace or raise its time to live: nuncio connection set NUMBER least_gap=… time_to_live=…',
+    nextStep: `Resume the connection, lower its pace or raise its time to live: ${commandLine`connection set NUMBER least_gap=… time_to_live=…`}`,
     raisedAfterMs: SOON_MS,
     clearedAfterMs: 60 * SECOND_MS,
   },
@@ -109,7 +107,7 @@ export const ALARM_KINDS = {
     severity: 'warning',
     means:
       'Nine tenths of the messages wait that may wait on a connection or in an account (NUNCIO_MAX_WAITING_PER_CONNECTION, NUNCIO_MAX_WAITING_PER_ACCOUNT). At the limit further ones are answered with 429.',
-    nextStep: 'Send less, see why the lane is slow (nuncio attention), or raise the limit.',
+    nextStep: `Send less, see why the lane is slow (${commandLine`attention`}), or raise the limit.`,
     raisedAfterMs: 0,
     clearedAfterMs: 60 * SECOND_MS,
   },
@@ -117,7 +115,7 @@ export const ALARM_KINDS = {
     of: 'account',
     severity: 'warning',
     means: 'Nobody knows whether some messages arrived, and a person should say so.',
-    nextStep: 'Ask the recipients, then: nuncio message resolve ID --arrived or --send-again',
+    nextStep: `Ask the recipients, then: ${commandLine`message resolve ID --arrived`} or --send-again`,
     raisedAfterMs: 0,
     clearedAfterMs: 0,
   },

@@ -155,7 +155,7 @@ describe('the pages of the console', () => {
 
     assert.deepEqual(
       [status, text],
-      [503, 'The pages of the console have not been built. Run: npm run build:console\n'],
+      [503, 'The pages of the console are missing. Install Nuncio again; in a clone, `npm start` builds them.\n'],
     )
   })
 })

@@ -12,8 +12,7 @@ export interface DocsParts {
   readonly publicUrl: string
 }
 
-const NOT_BUILT =
-  'The documents have not been built. `npm start` builds them, and `npm run build:docs` does nothing else.\n'
+const NOT_BUILT = 'The documents are missing. Install Nuncio again; in a clone, `npm start` builds them.\n'
 
 /** The documents, built beforehand: for everybody, to be read only. */
 export function addDocsPages(app: FastifyInstance, { folder, publicUrl }: DocsParts): void {

@@ -1,3 +1,4 @@
+import { commandLine } from '../../core/command-line.ts'
 import type { WorkerId } from '../../core/ids.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import { Refusal } from '../../core/refusals.ts'
@@ -104,7 +105,7 @@ export class DatabaseMemory {
   async #hold(ask: Ask, reason: string, holds: readonly [number, number]): Promise<number> {
     const [row] = await ask('select hold_lanes($1, $2, $3) as holds', [reason, ...holds])
     this.#tell(
-      `The database is older than it was: ${reason}. All lanes are held. Look at what was sent, then: nuncio hold --release`,
+      `The database is older than it was: ${reason}. All lanes are held. Look at what was sent, then: ${commandLine`hold --release`}`,
     )
     return row?.['holds'] as number
   }
@@ -142,7 +143,7 @@ export async function refuseNotOurs(ask: Ask, file: RemembranceFile): Promise<vo
 function notOurs(reason: string, file: RemembranceFile): Refusal {
   return new Refusal(
     'database_not_ours',
-    `The database is refused: ${reason}. Point NUNCIO_DATABASE_URL at the right one. If it is meant: nuncio hold --because WHY, remove ${file.path}, and start again.`,
+    `The database is refused: ${reason}. Point NUNCIO_DATABASE_URL at the right one. If it is meant: ${commandLine`hold --because WHY`}, remove ${file.path}, and start again.`,
   )
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { DatabaseError } from 'pg'
 import { assetPath } from '../../assets/asset-path.ts'
+import { commandLine } from '../../core/command-line.ts'
 import { Refusal } from '../../core/refusals.ts'
 import type { AppliedMigration } from '../shared/backup-facts.ts'
 import {
@@ -270,7 +271,7 @@ function refuseForeign({ schema, role, may_read, has_strangers }: Found, place: 
   if (!may_read) {
     throw new Refusal(
       'database_unavailable',
-      `The user “${role}” may not use the tables of the database at ${place}. Set NUNCIO_DATABASE_MIGRATE_URL to the URL of their owner, and run: npm run -s nuncio -- migrate`,
+      `The user “${role}” may not use the tables of the database at ${place}. Set NUNCIO_DATABASE_MIGRATE_URL to the URL of their owner, and run: ${commandLine`migrate`}`,
     )
   }
   if (!has_strangers) return

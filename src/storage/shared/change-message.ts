@@ -1,4 +1,5 @@
 import { sql, type UpdateResult } from 'kysely'
+import { commandLine } from '../../core/command-line.ts'
 import type { MessageId } from '../../core/ids.ts'
 import { ERASED } from '../../core/message/erased.ts'
 import { CHANNEL_ACTOR } from '../../core/message/timeline.ts'
@@ -59,7 +60,7 @@ export function retryMessage(store: Store, id: MessageId, actor: Actor): Promise
     if (state === 'UNCONFIRMED') {
       throw new Refusal(
         'message_not_ended',
-        'Nobody knows whether this message arrived. Use: nuncio message resolve ID --arrived or --send-again',
+        `Nobody knows whether this message arrived. Use: ${commandLine`message resolve ID --arrived`} or --send-again`,
       )
     }
     if (state !== 'FAILED' && state !== 'EXPIRED' && state !== 'CANCELLED') {

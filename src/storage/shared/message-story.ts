@@ -1,3 +1,4 @@
+import { commandLine } from '../../core/command-line.ts'
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../core/connection/lane-policy.ts'
 import type { Instant, MessageId } from '../../core/ids.ts'
 import type { MessageState } from '../../core/message/message.ts'
@@ -23,7 +24,7 @@ export async function explainMessage(store: Store, id: MessageId): Promise<Messa
     if (!row)
       throw new Refusal(
         'message_unknown',
-        `There is no message with the id ${id}. One whose time was over has been deleted (nuncio retention).`,
+        `There is no message with the id ${id}. One whose time was over has been deleted (${commandLine`retention`}).`,
       )
     const isWaiting = row.state === 'QUEUED'
     const head = isWaiting ? await findHead({ tables, engine: store.engine }, row) : null

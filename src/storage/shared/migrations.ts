@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { commandLine } from '../../core/command-line.ts'
 import { Refusal } from '../../core/refusals.ts'
 import type { AppliedMigration } from './backup-facts.ts'
 
@@ -67,7 +68,7 @@ export function refuseUnprepared(
   if (applied.length === 0) {
     throw new Refusal(
       'database_unavailable',
-      `There is nothing in the database at ${place} yet. Start the service once: npm start`,
+      `There is nothing in the database at ${place} yet. Start the service once: ${commandLine`serve`}`,
     )
   }
   if (newestOf(applied) < newestOf(known)) refuseOlder(place)
@@ -76,7 +77,7 @@ export function refuseUnprepared(
 export function refuseOlder(place: string): never {
   throw new Refusal(
     'database_unavailable',
-    `The database at ${place} is of an older version. Bring it up to date: npm run -s nuncio -- migrate`,
+    `The database at ${place} is of an older version. Bring it up to date: ${commandLine`migrate`}`,
   )
 }
 

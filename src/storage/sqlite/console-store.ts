@@ -1,6 +1,7 @@
 import { getCompileCacheDir } from 'node:module'
 import { dirname, extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { commandPrefix } from '../../core/command-line.ts'
 import { CONSOLE_AREAS, type ConsoleArea } from '../../core/ports/console/console-areas.ts'
 import type { ConsoleStore } from '../../core/ports/console/console-store.ts'
 import type { StorageTrouble } from '../../core/ports/lanes.ts'
@@ -135,7 +136,11 @@ export class ConsoleThread {
     const compiled = getCompileCacheDir()
     // Beside this file, in the sources and in a build.
     const worker = new Worker(new URL(`./console-thread-main${extname(import.meta.url)}`, import.meta.url), {
-      workerData: { path: this.#options.path, compileCache: compiled === undefined ? null : dirname(compiled) },
+      workerData: {
+        path: this.#options.path,
+        compileCache: compiled === undefined ? null : dirname(compiled),
+        commandPrefix: commandPrefix(),
+      },
       name: 'console',
       // A look that takes more than this ends the thread, and not the process that accepts.
       resourceLimits: { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 256 },

@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
+import { commandLine } from '../../core/command-line.ts'
 import type { ConnectionId, MessageId } from '../../core/ids.ts'
 import type { ChannelEvents } from '../../core/ports/channel.ts'
 import type { ChannelConnections } from '../../core/ports/channel-connections.ts'
@@ -212,7 +213,7 @@ export class SqliteStorage {
     if (goneBack)
       this.#onTrouble(
         new Error(
-          `The database is not as it was left: ${goneBack}. All lanes are held. Look at what was sent, then: nuncio hold --release`,
+          `The database is not as it was left: ${goneBack}. All lanes are held. Look at what was sent, then: ${commandLine`hold --release`}`,
         ),
       )
     await this.#remember()

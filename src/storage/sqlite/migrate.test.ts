@@ -146,7 +146,7 @@ describe('a database of another version', () => {
     const more = future('create table thing (id integer);')
     const before = readFileSync(path)
 
-    assertRefused('database_unavailable', /older version\. Bring it up to date: npm run -s nuncio -- migrate$/, () =>
+    assertRefused('database_unavailable', /older version\. Bring it up to date: nuncio migrate$/, () =>
       within((database) => checkMigrations(database, path, [...readMigrations(), more])),
     )
 

@@ -110,7 +110,7 @@ describe('opening what is no healthy database of ours', () => {
 
     const refusal = assertRefused('database_unavailable', () => openDatabase(path, { create: false }))
 
-    assert.match(refusal.message, /^There is nothing in the database at .* yet\. Start the service once: npm start$/)
+    assert.match(refusal.message, /^There is nothing in the database at .* yet\. Start the service once: nuncio serve$/)
   })
 
   it('refuses one that another program keeps to itself', () => {

@@ -1,6 +1,7 @@
 import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { commandLine } from '../../core/command-line.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { APPLICATION_ID, applyMigrations, checkMigrations, readApplied } from './migrate.ts'
 import { pragma } from './pragma.ts'
@@ -48,7 +49,7 @@ export function openDatabase(path: string, options: OpenOptions): DatabaseSync {
     if (!inMemory && !options.create && !isThere(path)) {
       throw new Refusal(
         'database_unavailable',
-        `There is no database at ${path} yet. Start the service once: npm start`,
+        `There is no database at ${path} yet. Start the service once: ${commandLine`serve`}`,
       )
     }
     if (!inMemory) mkdirSync(dirname(path), { recursive: true, mode: 0o700 })

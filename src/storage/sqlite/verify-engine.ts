@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { commandLine } from '../../core/command-line.ts'
 import type { Store } from '../shared/store.ts'
 import { inBatch, type Verification, type VerifyEngine } from '../shared/verify/verification.ts'
 
@@ -17,7 +18,7 @@ export function sqliteVerifyEngine({ isCopy }: { readonly isCopy: boolean }): Ve
       else
         findings.add(
           'not_looked_at',
-          `The pages of so large a file are not looked through beside a service. nuncio backup does so in its copy, and nuncio verify does in a backup.`,
+          `The pages of so large a file are not looked through beside a service. ${commandLine`backup`} does so in its copy, and ${commandLine`verify`} does in a backup.`,
         )
       const broken = await sql<{
         table: string

@@ -1,3 +1,4 @@
+import { commandLine } from '../../../core/command-line.ts'
 import { fillNextStep } from '../../../core/fill-next-step.ts'
 import { explainReason } from '../../../core/reasons.ts'
 import { type Attention, findAttention } from '../../find-attention.ts'
@@ -19,7 +20,7 @@ export function judgeAttention({ hold, unconfirmed, standing, tokens }: Attentio
     found.push(
       warning(
         `All lanes are held, and no attempt begins: ${hold.reason}`,
-        'When what it says is settled: nuncio hold --release',
+        `When what it says is settled: ${commandLine`hold --release`}`,
         { since: new Date(hold.since).toISOString() },
       ),
     )
@@ -27,7 +28,7 @@ export function judgeAttention({ hold, unconfirmed, standing, tokens }: Attentio
     found.push(
       warning(
         `${count(unconfirmed.length, 'message is', 'messages are')} unconfirmed: nobody knows whether ${unconfirmed.length === 1 ? 'it' : 'they'} arrived.`,
-        'See nuncio attention, ask the recipients, and settle each with nuncio message resolve.',
+        `See ${commandLine`attention`}, ask the recipients, and settle each with ${commandLine`message resolve`}.`,
         { unconfirmed: unconfirmed.length },
       ),
     )
@@ -48,7 +49,7 @@ export function judgeAttention({ hold, unconfirmed, standing, tokens }: Attentio
   }
   if (standing.length > NAMED)
     found.push(
-      warning(`${standing.length - NAMED} more lanes stand still.`, 'See nuncio attention.', {
+      warning(`${standing.length - NAMED} more lanes stand still.`, `See ${commandLine`attention`}.`, {
         lanes: standing.length,
         waiting,
       }),
@@ -57,7 +58,7 @@ export function judgeAttention({ hold, unconfirmed, standing, tokens }: Attentio
     found.push(
       warning(
         `${count(tokens.length, 'token expires', 'tokens expire')} within two weeks: ${names(tokens.map(({ name }) => `“${name}”`))}.`,
-        'Make new ones and hand them out before then: nuncio token create',
+        `Make new ones and hand them out before then: ${commandLine`token create`}`,
         { tokens: tokens.length },
       ),
     )

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { commandLine } from '../../../core/command-line.ts'
 import type { ConnectionView } from '../../../core/ports/administration.ts'
 import type { ConnectionFact } from '../../../core/ports/channel-set-up.ts'
 import type { Connecting } from '../../../core/ports/connecting.ts'
@@ -31,7 +32,7 @@ export async function checkChannels(examination: Examination): Promise<readonly 
     ...(works > 0
       ? [ok(`${works} of ${asked.length} connections answer, and work.`, { works, asked: asked.length })]
       : []),
-    ...(left > 0 ? [skipped(`${left} more connections were not asked: nuncio connection check NUMBER.`)] : []),
+    ...(left > 0 ? [skipped(`${left} more connections were not asked: ${commandLine`connection check NUMBER`}.`)] : []),
   ]
 }
 
@@ -53,7 +54,7 @@ async function askOne(connection: ConnectionView, connecting: Connecting): Promi
     if (!(error instanceof Refusal)) throw error
     return trouble(
       `The connection ${number} (${channel}) does not work: ${error.message}`,
-      `Mend it, then: nuncio connection check ${number}`,
+      `Mend it, then: ${commandLine`connection check ${number}`}`,
       { number, channel, code: error.code },
     )
   }
@@ -65,7 +66,7 @@ export function judgeFacts(number: string, facts: readonly ConnectionFact[]): Ve
   if (said.length === 0) return ok(`The connection ${number} works.`, { number })
   return warning(
     `The connection ${number} works, but its network says: ${said.map(({ label, value }) => `${label}: ${value}`).join('; ')}.`,
-    `See nuncio connection check ${number}`,
+    `See ${commandLine`connection check ${number}`}`,
     { number },
   )
 }

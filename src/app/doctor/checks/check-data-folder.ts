@@ -1,4 +1,5 @@
 import { accessSync, constants, lstatSync, type Stats, statSync } from 'node:fs'
+import { shellWord } from '../../../core/command-line.ts'
 import type { Examination } from '../examination.ts'
 import { ok, skipped, trouble, type Verdict, warning } from '../finding.ts'
 import { nearestFolder } from '../machine/nearest-folder.ts'
@@ -28,7 +29,7 @@ export function judgeFolder({ path, found, mayUse, ownUid, above }: FolderLook):
     if (mayUse) return ok(`${path} is not there yet; the first start makes it.`, facts)
     return trouble(
       `${path} is not there, and this user may not make it in ${above}.`,
-      `Make it for the user that runs Nuncio: install -d -m 700 -o USER ${path}`,
+      `Make it for the user that runs Nuncio: install -d -m 700 -o USER ${shellWord(path)}`,
       facts,
     )
   }
@@ -48,7 +49,7 @@ export function judgeFolder({ path, found, mayUse, ownUid, above }: FolderLook):
   if ((found.mode & OTHERS) !== 0)
     return warning(
       `Other users of this machine may look into ${path}, where texts and numbers lie as they were sent.`,
-      `Take that from them: chmod 700 ${path}`,
+      `Take that from them: chmod 700 ${shellWord(path)}`,
       facts,
     )
   return ok(`${path} is this user’s own, and nobody else may look into it.`, facts)

@@ -21,7 +21,7 @@ export function judgePages(isThere: (file: string) => boolean): Verdict {
   if (missing.length === 0) return ok('The pages of the console and the documents are there.')
   return trouble(
     `The program was installed without its pages: ${missing.join(' and ')} missing. The endpoint works without them.`,
-    'Install it again as its manual says; in a clone, npm run build makes them.',
+    'Install Nuncio again as its manual says; in a clone, `npm start` builds them.',
     { missing: missing.join(', ') },
   )
 }

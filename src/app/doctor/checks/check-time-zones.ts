@@ -1,3 +1,4 @@
+import { commandLine } from '../../../core/command-line.ts'
 import type { ConnectionView } from '../../../core/ports/administration.ts'
 import type { Examination } from '../examination.ts'
 import { ok, trouble, type Verdict } from '../finding.ts'
@@ -21,7 +22,7 @@ export function judgeTimeZones(
   if (numbers.length > 0)
     return trouble(
       `This Node does not know the time zone ${unknown.join(', ')}, so that ${numbers.map(({ number }) => number).join(', ')} would send in quiet hours.`,
-      'Use a Node with all time zones (full ICU), or name another zone: nuncio connection set NUMBER --quiet-hours.',
+      `Use a Node with all time zones (full ICU), or name another zone: ${commandLine`connection set NUMBER quiet_hours=22:00-07:00@ZONE`}`,
       facts,
     )
   // Also where nobody has quiet hours yet: whoever sets some finds out now and not at night.

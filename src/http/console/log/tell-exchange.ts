@@ -1,6 +1,7 @@
 import type { LogDetail } from '../../../contract/console/log.ts'
 import { refusalBody, type SuccessState, successBody } from '../../../contract/replies.ts'
 import { REPLIES, type RefusalReplyKind } from '../../../contract/reply-table.ts'
+import { shellWord } from '../../../core/command-line.ts'
 import type { LogStory } from '../../../core/ports/console/api-log.ts'
 import { stateOfReplay } from '../../state-of-replay.ts'
 
@@ -29,15 +30,10 @@ export function tellRequest({ entry, body }: LogStory, publicUrl: string): LogDe
 }
 
 function curlOf(url: string, body: string | null): string {
-  const lines = [`curl ${quoted(url)}`, `  -H "x-api-key: $API_TOKEN"`, `  -H 'content-type: application/json'`]
-  if (body !== null) lines.push(`  --data-raw ${quoted(body)}`)
+  const lines = [`curl ${shellWord(url)}`, `  -H "x-api-key: $API_TOKEN"`, `  -H 'content-type: application/json'`]
+  if (body !== null) lines.push(`  --data-raw ${shellWord(body)}`)
   else lines.push('  -X POST')
   return lines.join(' \\\n')
-}
-
-/** For a POSIX shell, whatever stands in it. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`
 }
 
 /** The reply as it was sent: its bytes follow from what is kept. */

@@ -1,11 +1,11 @@
+import { commandLine } from '../../../core/command-line.ts'
 import { explainReason } from '../../../core/reasons.ts'
 
 /** What to do where the table names a command of the CLI, as people do it in the console. */
 const IN_THE_CONSOLE: Readonly<Record<string, string>> = {
   paused: 'Resume the connection on its page.',
   credentials_refused: 'Give the connection valid credentials on its page, then resume it.',
-  database_went_back:
-    'Look at what was sent meanwhile and cancel what must not go out again. Then the operator releases the lanes: nuncio hold --release',
+  database_went_back: `Look at what was sent meanwhile and cancel what must not go out again. Then the operator releases the lanes: ${commandLine`hold --release`}`,
   service_stopped:
     'Ask the person who runs Nuncio to start a process that sends, or to restart the one that stands still.',
   storage_unavailable:

@@ -1,4 +1,5 @@
 import type { sessionRoutes } from '../../../contract/console/session.ts'
+import { commandPrefix } from '../../../core/command-line.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { STEP_UP_LASTS_MS } from '../admission.ts'
 import type { Handlers, PersonVisit } from '../handling.ts'
@@ -28,6 +29,9 @@ function ownSessionHandlers(parts: PeopleParts): OwnSessionHandlers {
     },
     async readStorage() {
       return { trouble: parts.findStorageTrouble() }
+    },
+    async readCommandPrefix() {
+      return { prefix: commandPrefix() }
     },
     async sessionState(_, { request }) {
       const sha256 = sessionHashOf(request, parts)

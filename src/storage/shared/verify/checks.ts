@@ -1,3 +1,5 @@
+import { commandLine } from '../../../core/command-line.ts'
+
 /** What can be found wrong. */
 export interface Check {
   /** Damage loses or doubles something, or will. All else is told, and the exit code stays 0. */
@@ -14,8 +16,7 @@ function note(sentence: string, mend: string): Check {
   return { isDamage: false, sentence, mend }
 }
 
-const RESTORE =
-  'Keep a copy of the data before anything else, look at the disk and the memory of the machine, and restore a backup that nuncio verify finds sound.'
+const RESTORE = `Keep a copy of the data before anything else, look at the disk and the memory of the machine, and restore a backup that ${commandLine`verify`} finds sound.`
 
 /** By their codes, which programs may rely on. */
 export const CHECKS = {
@@ -41,7 +42,7 @@ export const CHECKS = {
   ),
   number_given_twice: damage(
     'The next number to be given to a row was given already.',
-    'On PostgreSQL set the sequence on with setval, past the highest number in the table. Restored by other means than nuncio restore it may lag behind.',
+    `On PostgreSQL set the sequence on with setval, past the highest number in the table. Restored by other means than ${commandLine`restore`} it may lag behind.`,
   ),
   key_ring_unusable: damage(
     'The key ring does not open what is sealed in the database.',
@@ -67,7 +68,7 @@ export const CHECKS = {
     'A fetched attachment that waits is not in the spool, or not whole.',
     'It is fetched again from its URL when its turn comes near.',
   ),
-  held: note('All lanes are held.', 'Look at what was sent, then: nuncio hold --release'),
+  held: note('All lanes are held.', `Look at what was sent, then: ${commandLine`hold --release`}`),
   not_looked_at: note('Something was left out.', 'See what it says.'),
 } as const satisfies Record<string, Check>
 
