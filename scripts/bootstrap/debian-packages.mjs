@@ -20,7 +20,8 @@ const PACKAGES = {
   podman: { for: 'the container image', in: ['packages'] },
   buildah: { for: 'the container image', in: ['packages'] },
   runc: { for: 'the container image', in: ['packages'] },
-  mmdebstrap: { for: 'the container image', in: ['packages'] },
+  mmdebstrap: { for: 'the container image and the package for Debian', in: ['packages'] },
+  lintian: { for: 'the package for Debian', in: ['packages'] },
   chromium: { for: 'the console in a browser', in: ['test', 'e2e', 'pictures'] },
   // Without it, emoji in messages are boxes.
   'fonts-noto-color-emoji': { for: 'pictures of the console', in: ['pictures'] },

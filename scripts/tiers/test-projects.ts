@@ -28,7 +28,7 @@ export const PROJECTS: readonly TestProject[] = [
     isIsolated: true,
   },
   { name: 'deploy', files: ['test/deploy/**'], workers: MANY, isIsolated: true },
-  // Builds and runs containers.
+  // Build images and systems, and run them.
   { name: 'packages', files: ['test/packages/**'], workers: MANY, isIsolated: true },
   {
     name: 'test',

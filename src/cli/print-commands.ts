@@ -38,7 +38,8 @@ interface Leaf {
   readonly path: string
 }
 
-function leaves(command: NuncioCommand, path = 'nuncio'): readonly Leaf[] {
+/** All commands that do something, in the order of the manual. */
+export function leaves(command: NuncioCommand, path = 'nuncio'): readonly Leaf[] {
   const below = command.commands.filter((sub) => sub instanceof NuncioCommand)
   return below.length === 0 ? [{ command, path }] : below.flatMap((sub) => leaves(sub, `${path} ${sub.name()}`))
 }

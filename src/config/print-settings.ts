@@ -1,17 +1,15 @@
 import { commandLine } from '../core/command-line.ts'
 import { SETTINGS, type Setting } from './settings.ts'
 
-/** The text of `.env.example`. */
-export function makeEnvExample(): string {
+const HEAD_OF_EXAMPLE =
+  '# Copy this file to .env and take the # off the lines you change. A variable of the environment wins over this file.'
+
+/** The text of `.env.example`, or of another file of the same form with another first line. */
+export function makeEnvExample(head = HEAD_OF_EXAMPLE): string {
   const entries = Object.values(SETTINGS).map((entry: Setting<unknown>) => {
     return [`# ${entry.purpose}`, `# ${ruleOf(entry)}`, `#${entry.name}=${entry.default}`, ''].join('\n')
   })
-  return [
-    '# Copy this file to .env and take the # off the lines you change. A variable of the environment wins over this file.',
-    '# Printed from src/config/settings.ts.',
-    '',
-    ...entries,
-  ].join('\n')
+  return [head, '# Printed from src/config/settings.ts.', '', ...entries].join('\n')
 }
 
 /** The text of docs/configuration.md. */

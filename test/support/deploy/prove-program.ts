@@ -43,23 +43,31 @@ async function withService(
  * itself while the service is stopped.
  */
 export async function proveProgram(program: readonly string[], upgrade: () => Promise<void>): Promise<void> {
-  await withService(program, {}, async ({ service, cli }) => {
-    await proveDoctorIsClean(cli)
-    await provePages(service.url)
-    await proveConsoleReads(service.url, cli)
-    const token = await createToken(cli)
-    await proveDelivers({ url: service.url, token, cli })
+  await withService(program, {}, (installed) =>
+    proveService(installed, { backups: join(installed.service.settings.workDir, 'backups'), upgrade }),
+  )
+}
 
-    const backup = await cli.json<{ readonly path: string }>('backup', join(service.settings.workDir, 'backups'))
-    await proveStops(service)
-    await cli.json('restore', backup.path, '--replace')
-    await upgrade()
-    await service.start()
-    await cli.json('hold', '--release')
+/** The same of a service that runs on empty data. `backups`: a folder by its path for the program. */
+export async function proveService(
+  { service, cli }: Installed,
+  { backups, upgrade }: { readonly backups: string; readonly upgrade: () => Promise<void> },
+): Promise<void> {
+  await proveDoctorIsClean(cli)
+  await provePages(service.url)
+  await proveConsoleReads(service.url, cli)
+  const token = await createToken(cli)
+  await proveDelivers({ url: service.url, token, cli })
 
-    await proveDelivers({ url: service.url, token, cli })
-    await proveStops(service)
-  })
+  const backup = await cli.json<{ readonly path: string }>('backup', backups)
+  await proveStops(service)
+  await cli.json('restore', backup.path, '--replace')
+  await upgrade()
+  await service.start()
+  await cli.json('hold', '--release')
+
+  await proveDelivers({ url: service.url, token, cli })
+  await proveStops(service)
 }
 
 /** That several processes of an installed program share one database on PostgreSQL. */
@@ -67,14 +75,17 @@ export async function proveSeveralProcesses(program: readonly string[]): Promise
   const database = await openTestDatabase()
   try {
     const way = { environment: { NUNCIO_DATABASE_URL: database.url }, serveArguments: ['--processes', '2'] }
-    await withService(program, way, async ({ service, cli }) => {
-      await waitUntil('both processes work', async () => (await countWorkers(cli)) === 2, DEADLINE)
-      await proveDelivers({ url: service.url, token: await createToken(cli), cli })
-      await proveStops(service)
-    })
+    await withService(program, way, proveTwoProcesses)
   } finally {
     await database.drop()
   }
+}
+
+/** The same of a service that runs in two processes on PostgreSQL. */
+export async function proveTwoProcesses({ service, cli }: Installed): Promise<void> {
+  await waitUntil('both processes work', async () => (await countWorkers(cli)) === 2, DEADLINE)
+  await proveDelivers({ url: service.url, token: await createToken(cli), cli })
+  await proveStops(service)
 }
 
 async function countWorkers(cli: NuncioCli): Promise<number> {
