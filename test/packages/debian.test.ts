@@ -176,6 +176,12 @@ describe.skipIf(OBSTACLE !== null)(`the package for Debian${skipNote(OBSTACLE)}`
     })
   })
 
+  it('prints its commands as they are written here', async () => {
+    const printed = [debian.mustRun('nuncio', '--help'), debian.run('nuncio', 'token', 'list').stdout]
+
+    assert.doesNotMatch(printed.join('\n'), /npm run/)
+  })
+
   it('serves in several processes on PostgreSQL', async () => {
     const before = debian.read(SETTINGS)
     const database = await openTestDatabase()
