@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
-import { copyFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { describe, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, it, onTestFinished } from 'vitest'
 import { ROOT } from '../../scripts/source-tree.ts'
 import type { MessageView } from '../../src/core/ports/administration.ts'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { compileIn, installClient } from '../support/client/install-client.ts'
 import { serveFiles } from '../support/journey/serve-files.ts'
-import { type Journey, SENDER, startNuncio, temporaryFolder } from '../support/journey/start-nuncio.ts'
+import { type Journey, SENDER, startNuncio } from '../support/journey/start-nuncio.ts'
 import { cutAt, TcpProxy } from '../support/tcp-proxy.ts'
 
 const run = promisify(execFile)
@@ -31,12 +32,22 @@ const ALL: readonly Example[] = [
     name: 'TypeScript',
     file: 'send.ts',
     probe: [process.execPath, '--version'],
-    start: (file) => [process.execPath, withClient(file)],
+    start: (file) => [process.execPath, copyToProject(file)],
   },
   { name: 'Python', file: 'send.py', probe: ['python3', '--version'], start: (file) => ['python3', file] },
   { name: 'PHP', file: 'send.php', probe: ['php', '--version'], start: (file) => ['php', file] },
   { name: 'Go', file: 'send.go', probe: ['go', 'version'], start: (file) => ['go', 'run', file] },
 ]
+
+/** A project that has the client. */
+let project = ''
+
+beforeAll(() => {
+  project = mkdtempSync(join(tmpdir(), 'nuncio-examples-'))
+  installClient(project)
+})
+
+afterAll(() => rmSync(project, { recursive: true, force: true }))
 
 describe.each(ALL)('the example in $name', (example) => {
   const obstacle = obstacleOf(example)
@@ -131,10 +142,9 @@ function obstacleOf({ probe: [program, ...args] }: Example): string | null {
 }
 
 /** A copy where the client is installed as people have it. */
-function withClient(file: string): string {
-  const folder = temporaryFolder()
-  installClient(folder)
-  copyFileSync(file, join(folder, 'send.ts'))
-  compileIn(folder)
-  return join(folder, 'send.ts')
+function copyToProject(file: string): string {
+  const copy = join(project, 'send.ts')
+  copyFileSync(file, copy)
+  compileIn(project)
+  return copy
 }
