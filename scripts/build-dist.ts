@@ -62,7 +62,7 @@ async function bundle(): Promise<void> {
   })
 }
 
-/** An `import` of node:http also loads Node's own copy of undici, for its WebSocket: 10 MB and a tenth of a start. */
+/** An `import` of node:http also loads Node's own copy of undici, for its WebSocket: some MB, and a twentieth of a start. */
 function requireNodeHttp(): Plugin {
   const id = '\0require-node-http'
   return {
