@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { globSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
@@ -10,7 +10,9 @@ import { findFreePort } from '../support/black-box/free-port.ts'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
 import { fetchText, proveProgram, proveSeveralProcesses } from '../support/deploy/prove-program.ts'
+import { type Container, type PodSpec, readManifests } from '../support/deploy/read-manifests.ts'
 import { ContainerStore, whyNoContainers } from '../support/packages/container-store.ts'
+import { withClient } from '../support/postgres/postgres-server.ts'
 import { openTestDatabase } from '../support/postgres/test-database.ts'
 
 const IMAGE = `localhost/nuncio:${packageFile.version}`
@@ -83,6 +85,21 @@ describe.skipIf(obstacle !== null)(`the container image${skipNote(obstacle)}`, (
     assert.match(next.exec('nuncio', 'doctor', '--offline'), /\nok +data folder/)
   })
 
+  it('does what the manifests for PostgreSQL ask of it: migrates as the owner, takes the key ring from a Secret, and serves with fewer rights', async () => {
+    const { url, ownerUrl } = await openOwnedDatabase()
+    const volumes = makeVolumes({ url, 'owner-url': ownerUrl })
+    const [migrate] = podOf('migrate.yaml').containers
+    const { initContainers: [keyRing] = [], containers } = podOf('postgresql.yaml')
+    const [service] = containers
+    assert.ok(migrate && keyRing && service)
+
+    runToEnd(migrate, volumes)
+    runToEnd(keyRing, volumes)
+    const { exec } = await startContainer(...optionsOf(service, volumes))
+
+    assert.match(exec('nuncio', 'doctor', '--offline'), /\nok +key ring/)
+  })
+
   it('is healthy while it can take messages, and unhealthy when it cannot', async () => {
     const database = await openTestDatabase()
     onTestFinished(() => database.drop())
@@ -151,4 +168,61 @@ function refusal(...options: readonly string[]): string {
   const [sentence = '', ...more] = stderr.trimEnd().split('\n')
   assert.deepEqual([code, stdout, more], [1, '', []], stderr)
   return sentence
+}
+
+/** A database that a role other than its owner is to use, as the pages advise. */
+async function openOwnedDatabase(): Promise<{ readonly url: string; readonly ownerUrl: string }> {
+  const database = await openTestDatabase()
+  const role = `${database.name}_service`
+  await withClient(database.url, (client) => client.query(`create role ${role} login password 'service'`))
+  onTestFinished(async () => {
+    const server = await openTestDatabase()
+    await database.drop()
+    await withClient(server.url, (client) => client.query(`drop role ${role}`))
+    await server.drop()
+  })
+  const url = new URL(database.url)
+  url.username = role
+  url.password = 'service'
+  return { url: url.href, ownerUrl: database.url }
+}
+
+/** The pod of the only StatefulSet or Job in a file of deploy/kubernetes. */
+function podOf(name: string): PodSpec {
+  const pods = readManifests().flatMap(({ file, manifest }) =>
+    file.endsWith(`/${name}`) && manifest.spec.template ? [manifest.spec.template.spec] : [],
+  )
+  assert.equal(pods.length, 1)
+  return pods[0] as PodSpec
+}
+
+/** Folders in place of the volumes of the manifests, with the owners that Kubernetes gives them. Returns the folder that they lie in. */
+function makeVolumes(database: Readonly<Record<string, string>>): string {
+  const volumes = mkdtempSync(join(folder, 'volumes-'))
+  for (const name of ['data', 'database', 'key-ring']) mkdirSync(join(volumes, name))
+  chownSync(join(volumes, 'data'), 0, 1000)
+  chmodSync(join(volumes, 'data'), 0o2770)
+  for (const [name, url] of Object.entries(database)) writeFileSync(join(volumes, 'database', name), url)
+  const ring = join(volumes, 'ring')
+  mkdirSync(ring)
+  chownSync(ring, 1000, 1000)
+  for (const command of ['migrate', 'secrets list'])
+    store.podman('run', '--rm', '--volume', `${ring}:/data`, IMAGE, ...command.split(' '))
+  writeFileSync(join(volumes, 'key-ring/key-ring.json'), readFileSync(join(ring, 'keys/key-ring.json')))
+  return volumes
+}
+
+function optionsOf({ env = [], volumeMounts = [] }: Container, volumes: string): readonly string[] {
+  const mounts = volumeMounts.filter(({ mountPath }) => mountPath !== '/tmp')
+  return [
+    ...env.flatMap(({ name, value }) => ['--env', `${name}=${value}`]),
+    ...mounts.flatMap(({ name, mountPath }) => ['--volume', `${join(volumes, name)}:${mountPath}`]),
+  ]
+}
+
+/** A container of a manifest that does one thing. */
+function runToEnd(container: Container, volumes: string): void {
+  const [entrypoint, ...command] = container.command ?? []
+  const options = [...HARDENED, ...optionsOf(container, volumes), ...(entrypoint ? ['--entrypoint', entrypoint] : [])]
+  store.podman('run', '--rm', ...options, IMAGE, ...command, ...(container.args ?? []))
 }
