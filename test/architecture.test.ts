@@ -95,12 +95,13 @@ const OUTSIDE: ImportRules['outside'] = {
 
 const RULES = { folders: FOLDERS, packages: PACKAGES, outside: OUTSIDE }
 
-// The bootstrap and the start of the executable run before there is anything that could read settings. Where to find Mermaid, and which tier of tests runs, are
-// no settings of the service.
+// The bootstrap and the start of the executable run before there is anything that could read settings. Where to find Mermaid, which
+// tier of tests runs, and who makes a Debian package are no settings of the service.
 const MAY_READ_ENVIRONMENT = [
   'src/config/',
   'src/executable/',
   'scripts/bootstrap',
+  'scripts/build-deb.ts',
   'scripts/draw-diagrams.ts',
   'scripts/tiers/',
 ]
