@@ -17,7 +17,13 @@ describe('a line of a stack trace', () => {
   it('stays as it is where no map leads on', () => {
     const built = build()
 
-    for (const line of [`run (${built}:1:1)`, 'run (file:///nowhere/b.js:1:1)', 'at node:internal/main:3:4', ''])
+    for (const line of [
+      `run (${built}:1:1)`,
+      'run (file:///nowhere/b.js:1:1)',
+      'run (file://host/b.js:1:1)',
+      'at node:internal/main:3:4',
+      '',
+    ])
       assert.equal(toTrueLine(line), line)
   })
 })

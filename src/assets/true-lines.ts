@@ -14,9 +14,14 @@ const PLACE = /(file:\/\/\S+\.js):(\d+):(\d+)/
  */
 export function nameTrueLines(): void {
   Error.prepareStackTrace = (error, sites) =>
-    [Error.prototype.toString.call(error), ...sites.map((site: Place) => `    at ${toTrueLine(site.toString())}`)].join(
-      '\n',
-    )
+    [headOf(error), ...sites.map((site: Place) => `    at ${toTrueLine(site.toString())}`)].join('\n')
+}
+
+/** As Node writes it: with the code of its own errors. */
+function headOf(error: Error & { readonly code?: unknown }): string {
+  const { code } = error
+  const head = Error.prototype.toString.call(error)
+  return typeof code === 'string' && code.startsWith('ERR_') ? head.replace(/^\w*/, `$& [${code}]`) : head
 }
 
 /** One line of a stack trace. As it was, when there is no map for it. */
@@ -33,17 +38,17 @@ const maps = new Map<string, SourceMap | null>()
 function mapOf(url: string): SourceMap | null {
   let map = maps.get(url)
   if (map === undefined) {
-    map = readMap(`${fileURLToPath(url)}.map`)
+    map = readMap(url)
     maps.set(url, map)
   }
   return map
 }
 
-function readMap(file: string): SourceMap | null {
+function readMap(url: string): SourceMap | null {
   try {
-    return new SourceMap(JSON.parse(readFileSync(file, 'utf8')) as SourceMapPayload)
+    return new SourceMap(JSON.parse(readFileSync(`${fileURLToPath(url)}.map`, 'utf8')) as SourceMapPayload)
   } catch {
-    // The sources themselves have none.
+    // The sources themselves have none, nor has what lies on no disk of ours.
     return null
   }
 }

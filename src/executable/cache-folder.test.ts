@@ -1,5 +1,15 @@
 import assert from 'node:assert/strict'
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it, vi } from 'vitest'
@@ -79,6 +89,16 @@ describe('the folder that the executable unpacks into', () => {
       chownSync(join(home, path), ANOTHER_USER, ANOTHER_USER)
 
       assert.throws(openCacheFolder, new RegExp(`^Error: ${join(home, path)} belongs to another user, `))
+    },
+  )
+
+  it.skipIf(!canGiveAway)(
+    `is not made in the home of another user${canGiveAway ? '' : ' (skipped: only root can give a folder away)'}`,
+    () => {
+      chownSync(home, ANOTHER_USER, ANOTHER_USER)
+
+      assert.throws(openCacheFolder, new RegExp(`^Error: ${home} belongs to another user, `))
+      assert.equal(existsSync(join(home, '.cache')), false)
     },
   )
 

@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, realpathSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, realpathSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { CannotUnpack } from './cannot-unpack.ts'
@@ -22,9 +22,11 @@ export function openCacheFolder(): string {
 function homeCache(): string | null {
   try {
     const folder = join(homedir(), '.cache', 'nuncio')
+    refuseForeignAbove(folder)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     return isAbsolute(folder) ? folder : null
-  } catch {
+  } catch (error) {
+    if (error instanceof CannotUnpack) throw error
     return null
   }
 }
@@ -34,6 +36,7 @@ function temporaryCache(): string {
 }
 
 function makeFolder(folder: string): string {
+  refuseForeignAbove(folder)
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     return folder
@@ -53,13 +56,20 @@ export function cannotWrite(folder: string, error: unknown): CannotUnpack {
 
 /** Whoever can change the folder, or a folder above it, could have this user run another program. */
 function refuseForeign(folder: string, user: number): void {
-  const above = foldersAbove(folder)
-  // Inside of a container with users of its own, root may have another number.
-  const root = lstatSync(above.at(-1) ?? folder).uid
   const own = lstatSync(folder)
   if (!own.isDirectory()) throw new CannotUnpack(`${folder} is not a folder. Remove it, and start again.`)
   if (own.uid !== user) throw belongsToAnother(folder)
   if (own.mode & WRITABLE_BY_OTHERS) throw writableByOthers(folder)
+  refuseForeignAbove(folder)
+}
+
+/** Before anything is made in it: what is made for another user would be closed to them. */
+function refuseForeignAbove(folder: string): void {
+  const user = process.geteuid?.()
+  if (user === undefined) return
+  const above = foldersAbove(folder)
+  // Inside of a container with users of its own, root may have another number.
+  const root = lstatSync(above.at(-1) ?? folder).uid
   for (const path of above) {
     const { uid, mode } = lstatSync(path)
     if (uid !== user && uid !== root) throw belongsToAnother(path)
@@ -67,10 +77,16 @@ function refuseForeign(folder: string, user: number): void {
   }
 }
 
-/** From the nearest to the root. */
+/** Those that are there, from the nearest to the root, by their paths without links. */
 function foldersAbove(folder: string): readonly string[] {
   const above = dirname(folder)
-  return above === folder ? [] : [above, ...foldersAbove(above)]
+  if (above === folder) return []
+  return existsSync(above) ? withThoseAbove(realpathSync(above)) : foldersAbove(above)
+}
+
+function withThoseAbove(folder: string): readonly string[] {
+  const above = dirname(folder)
+  return above === folder ? [folder] : [folder, ...withThoseAbove(above)]
 }
 
 function belongsToAnother(folder: string): CannotUnpack {

@@ -89,6 +89,18 @@ describe('a service whose public URL has a path', () => {
     await below('/nuncio', async (server) => assert.equal((await get(server, from)).location, to))
   })
 
+  it.each(['http://a/nuncio/health/live', 'http://a/health/live', 'HTTPS://a:1/nuncio/health/live'])(
+    'answers a request whose target is %s, as it is sent to a proxy',
+    async (target) => {
+      await below('/nuncio', async (server) => {
+        const connection = await server.connect()
+        connection.send(`GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
+
+        assert.match(await connection.untilClosed(), /^HTTP\/1\.1 200 /)
+      })
+    },
+  )
+
   it('names itself with it in the description of its API', async () => {
     await below('/nuncio', async (server) => {
       const { servers } = JSON.parse((await get(server, '/nuncio/openapi.json')).text) as { servers: { url: string }[] }
@@ -109,6 +121,20 @@ describe('a service whose public URL has a path', () => {
 })
 
 describe('the documents', () => {
+  it('answer a path of thousands of parts with no more than any other that is not there', async () => {
+    await below('', async (server) => {
+      const sizes = [await get(server, '/docs/gone'), await get(server, `/docs/${'/'.repeat(15_000)}a`)].map(
+        ({ status, text }) => [status, text.length] as const,
+      )
+
+      assert.deepEqual(
+        sizes.map(([status]) => status),
+        [404, 404],
+      )
+      assert.ok((sizes[1]?.[1] ?? 0) < 3 * (sizes[0]?.[1] ?? 0), JSON.stringify(sizes))
+    })
+  })
+
   it.each(['/docs/', '/docs/guides/tokens', '/docs/gone', '/docs/guides/gone/further'])(
     'at %s link to each other below any path',
     async (path) => {
