@@ -37,7 +37,7 @@ export interface Surroundings {
   readonly copy: (request: CopyRequest) => Promise<Copied>
   readonly takeBackup: (request: BackupRequest) => Promise<TakenBackup>
   readonly restoreBackup: (request: RestoreRequest) => Promise<Restored>
-  readonly examine: (request: ExamineRequest) => AsyncIterable<Finding>
+  readonly examine: (request: Omit<ExamineRequest, 'program'>) => AsyncIterable<Finding>
   readonly verify: (request: VerifyRequest) => Promise<Verified>
   /** All of it, for what must not stand on the command line. */
   readonly readInput: () => Promise<string>
@@ -91,7 +91,7 @@ export function openSurroundings(): Surroundings {
     },
     async *examine(request) {
       const { examine } = await import('../app/doctor/examine.ts')
-      yield* examine(request)
+      yield* examine({ ...request, program: process.argv[1] ?? '' })
     },
     async verify(request) {
       const { verify } = await import('../app/verify/verify-installation.ts')

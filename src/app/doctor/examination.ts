@@ -4,6 +4,8 @@ import type { Verdict } from './finding.ts'
 
 /** What the checks of one run share. */
 export interface Examination {
+  /** The file of the command line that runs. */
+  readonly program: string
   readonly reading: SettingsReading
   /** Null while any setting is wrong. */
   readonly settings: Settings | null

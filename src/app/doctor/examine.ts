@@ -24,7 +24,7 @@ import { runKillTest } from './kill-test/run-kill-test.ts'
 
 /** What somebody wants to know of this installation. */
 export interface ExamineRequest
-  extends Pick<Examination, 'isOffline' | 'outboundUrl' | 'killRounds' | 'now' | 'onProgress'> {
+  extends Pick<Examination, 'program' | 'isOffline' | 'outboundUrl' | 'killRounds' | 'now' | 'onProgress'> {
   readonly reading: SettingsReading
 }
 

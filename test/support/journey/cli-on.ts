@@ -10,6 +10,7 @@ import { openAdministration } from '../../../src/app/open-administration.ts'
 import { verify } from '../../../src/app/verify/verify-installation.ts'
 import { run } from '../../../src/cli/run.ts'
 import { readSettings } from '../../../src/config/read-settings.ts'
+import { nuncioMain } from '../black-box/nuncio-environment.ts'
 
 export interface CliAnswer {
   readonly code: number
@@ -47,7 +48,7 @@ export class CliOn {
       copy: copyInstallation,
       takeBackup,
       restoreBackup,
-      examine,
+      examine: (request) => examine({ ...request, program: nuncioMain }),
       verify,
       readInput: async () => this.input,
       readFile: (path) => readFile(path, 'utf8'),

@@ -5,7 +5,13 @@ import { ServiceChild } from './service-child.ts'
 import { makeTestPlace } from './test-place.ts'
 
 /** Kills the real service again and again while it accepts and sends, on data of its own, and counts what came of it. */
-export async function runKillTest({ settings, killRounds, signal, onProgress }: Examination): Promise<Verdict> {
+export async function runKillTest({
+  program,
+  settings,
+  killRounds,
+  signal,
+  onProgress,
+}: Examination): Promise<Verdict> {
   if (killRounds === null)
     return skipped(
       'Not asked for: --kill-test proves on this machine that killing the service loses and doubles nothing.',
@@ -13,7 +19,7 @@ export async function runKillTest({ settings, killRounds, signal, onProgress }: 
   if (!settings) return skipped('The settings are wrong, so that nobody knows where to test.')
   onProgress('kill test: making data of its own')
   const place = await makeTestPlace(settings, killRounds * LANES_PER_ROUND)
-  const service = new ServiceChild(process.argv[1] ?? '', place)
+  const service = new ServiceChild(program, place)
   try {
     const run = { place, service, rounds: killRounds, signal, onProgress }
     const figures = await killAgainAndAgain(run)
