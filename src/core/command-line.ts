@@ -4,7 +4,7 @@ let isUsed = false
 
 /** For programs that begin to run, before anything else: what a person types before the words of a command. */
 export function setCommandPrefix(text: string): void {
-  if (isUsed) throw new Error('The prefix of commands was set after sentences had been made with it')
+  if (isUsed && text !== prefix) throw new Error('The prefix of commands was set after sentences had been made with it')
   prefix = text
 }
 

@@ -1,6 +1,9 @@
 // Loaded into a worker before anything else. Stops the whole process, as a hypervisor may at any moment, at a point that a
 // file names. It changes nothing but that: everything is wrapped from outside.
 
+// Before the sources below, which make sentences while they are loaded.
+import '../../../support/black-box/apply-command-prefix.ts'
+
 import { appendFileSync, readFileSync } from 'node:fs'
 import { Client } from 'pg'
 import { SandboxInbox } from '../../../../src/channels/sandbox/inbox.ts'

@@ -1,0 +1,3 @@
+import { applyCommandPrefix } from '../../../src/config/command-prefix.ts'
+
+applyCommandPrefix()
