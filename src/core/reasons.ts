@@ -41,7 +41,7 @@ export const REASONS = {
     'The network refuses the credentials of the connection.',
     'Give the connection valid credentials, then resume it.',
   ],
-  rate_limited: ['The network asked us to slow down.', 'Nothing; raise the pace setting if it happens often.'],
+  rate_limited: ['The network asked us to slow down.', 'Nothing; raise the least gap if it happens often.'],
   trouble: [
     'Several messages failed in a row, so the whole lane pauses and probes.',
     'Check the network or the channel; the lane goes on by itself.',

@@ -98,7 +98,7 @@ export const ALARM_KINDS = {
     severity: 'warning',
     means:
       'Messages that wait will expire before their turn comes: the pace and the quiet hours let too few go within their time to live, or the connection is paused.',
-    nextStep: `Resume the connection, lower its pace or raise its time to live: ${commandLine`connection set NUMBER least_gap=… time_to_live=…`}`,
+    nextStep: `Resume the connection, shorten its least gap or raise its time to live: ${commandLine`connection set NUMBER least_gap=… time_to_live=…`}`,
     raisedAfterMs: SOON_MS,
     clearedAfterMs: 60 * SECOND_MS,
   },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../connection/lane-policy.ts'
 import { endOfQuietHours } from '../connection/quiet-hours.ts'
+import { ALARM_KINDS } from './alarm-kinds.ts'
 import { foreseeExpiry } from './foresee-expiry.ts'
 
 const NOON = Date.UTC(2026, 0, 15, 12)
@@ -34,6 +35,15 @@ describe('which messages will expire', () => {
     assert.equal(foresee({ waiting: 100, policy: slow }), 39)
     assert.equal(foresee({ waiting: 100, policy: slow, oldestAgoMs: 30 * MINUTE_MS }), 69)
     assert.equal(foresee({ waiting: 100_000 }), 0)
+  })
+
+  it('comes with advice that lets fewer expire', () => {
+    const waiting = 100
+    const now = foresee({ waiting, policy: slow })
+
+    assert.match(ALARM_KINDS.messages_will_expire.nextStep, /shorten its least gap or raise its time to live/)
+    assert.ok(foresee({ waiting, policy: { leastGapMs: slow.leastGapMs / 2 } }) < now)
+    assert.ok(foresee({ waiting, policy: { ...slow, timeToLiveMs: 2 * HOUR_MS } }) < now)
   })
 
   it('counts the time in which a connection is quiet, too', () => {
