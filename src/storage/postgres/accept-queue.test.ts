@@ -62,10 +62,36 @@ describe('the queue of what is to be accepted', () => {
 
     assert.deepEqual(events, ['2 sent', '1 sent', 'told', 'told'])
   })
+
+  it('is idle when the last batch on its way has been answered, without polling', async () => {
+    const { events, submit, answer, idle } = newQueue()
+    await idle()
+    events.length = 0
+    await submit(2)
+    const timers = vi.getTimerCount()
+
+    void idle()
+    void idle()
+    const timersOfIdle = vi.getTimerCount() - timers
+    await answer()
+
+    assert.equal(timersOfIdle, 0)
+    assert.deepEqual(events, ['2 sent', 'told', 'told', 'idle', 'idle'])
+  })
+
+  it('is idle when all that waited has been refused because its time is over', async () => {
+    const { events, submit, idle } = newQueue(() => ({ kind: 'hindered', by: 'lane' }))
+    await submit(1)
+
+    void idle()
+    await vi.advanceTimersByTimeAsync(4_000)
+
+    assert.deepEqual(events.slice(-3), ['1 sent', 'told', 'idle'])
+  })
 })
 
-/** Two ways over which nothing comes back before it is told to. Time stands still. */
-function newQueue() {
+/** Two ways over which nothing comes back before it is told to, unless there is a verdict. Time stands still. */
+function newQueue(judge?: () => Verdict) {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
   const sizes: number[] = []
@@ -77,18 +103,23 @@ function newQueue() {
     run: (candidates) => {
       sizes.push(candidates.length)
       events.push(`${candidates.length} sent`)
+      if (judge) return Promise.resolve(candidates.map(judge))
       return new Promise((resolve) => waiting.push(() => resolve(candidates.map(() => ({}) as Verdict))))
     },
     onTrouble: () => {},
   })
   const turn = () => vi.advanceTimersByTimeAsync(0)
   const submitOne = async () => {
-    await queue.submit({ body: '' } as Candidate)
+    await queue.submit({ body: '', from: '1', accountId: 'a', tokenId: 't' } as unknown as Candidate)
     events.push('told')
   }
   return {
     sizes,
     events,
+    idle: async () => {
+      await queue.idle()
+      events.push('idle')
+    },
     submit: (count: number) => {
       for (let n = 0; n < count; n += 1) void submitOne()
       return turn()

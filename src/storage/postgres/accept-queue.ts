@@ -78,6 +78,7 @@ export class AcceptQueue {
   #isProbing = false
   #isScheduled = false
   #isWatching = false
+  #onIdle: (() => void)[] = []
 
   constructor(parts: AcceptQueueParts) {
     this.#parts = parts
@@ -96,10 +97,16 @@ export class AcceptQueue {
   }
 
   /** Resolves once nothing is on its way any more. */
-  async idle(): Promise<void> {
-    while (this.#fresh.length + this.#hindered.length > 0 || this.#free.length < this.#parts.slots.length) {
-      await new Promise<void>((resolve) => setTimeout(resolve, 1))
-    }
+  idle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onIdle.push(resolve)
+      this.#resolveIdle()
+    })
+  }
+
+  #resolveIdle(): void {
+    if (this.#fresh.length + this.#hindered.length > 0 || this.#free.length < this.#parts.slots.length) return
+    for (const resolve of this.#onIdle.splice(0)) resolve()
   }
 
   #schedule(): void {
@@ -150,9 +157,7 @@ export class AcceptQueue {
     this.#fresh = this.#fresh.slice(count)
     const lockMs = this.#taken.isEmpty(performance.now()) ? PATIENT_LOCK_MS : WARY_LOCK_MS
     const answers = await this.#carry(this.#stillWanted(taken), { slot: this.#slot(way), isPatient: true, lockMs })
-    // The next batch goes first: the database works on it while the answers of this one are written.
-    this.#release(way)
-    tell(answers)
+    this.#release(way, answers)
   }
 
   /** Whether those may go whose locks were taken. One batch at a time, so that one way is always for the others. */
@@ -160,17 +165,20 @@ export class AcceptQueue {
     this.#isProbing = true
     const { probes, others } = this.#taken.split(this.#stillWanted(this.#hindered), MOST_PER_BATCH)
     this.#hindered = others
-    tell(await this.#carry(probes, { slot: this.#slot(way), isPatient: false, lockMs: IMPATIENT_LOCK_MS }))
+    const answers = await this.#carry(probes, { slot: this.#slot(way), isPatient: false, lockMs: IMPATIENT_LOCK_MS })
     setTimeout(() => {
       this.#isProbing = false
       this.#schedule()
     }, PROBE_AGAIN_AFTER_MS)
-    this.#release(way)
+    this.#release(way, answers)
   }
 
-  #release(way: number): void {
+  /** The next batch goes first: the database works on it while the answers of this one are written. */
+  #release(way: number, answers: readonly Answer[] = []): void {
     this.#free.push(way)
     this.#start()
+    tell(answers)
+    this.#resolveIdle()
   }
 
   /** Resolves to who is still to be told what. Never rejects. */
@@ -280,6 +288,7 @@ export class AcceptQueue {
       this.#fresh = [...this.#stillWanted(this.#fresh)]
       this.#hindered = [...this.#stillWanted(this.#hindered)]
       if (this.#fresh.length + this.#hindered.length > 0) this.#watch()
+      else this.#resolveIdle()
     }, LOOK_FOR_OVERDUE_EVERY_MS)
   }
 

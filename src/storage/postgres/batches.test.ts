@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'vitest'
+import { describe, it, onTestFinished, vi } from 'vitest'
 import { waitUntil } from '../../../test/support/black-box/wait-until.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import { Batches, type BatchesOptions } from './batches.ts'
@@ -69,6 +69,24 @@ describe('batches', () => {
       [1, 2, 3, 4],
       [5, 6, 7],
     ])
+  })
+
+  it('are idle when the last one on its way has ended, without polling', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { batches, release } = newBatches({ ways: 2 })
+    const ended: string[] = []
+    await batches.idle()
+    const first = batches.submit(1).then(() => ended.push('batch'))
+    const idle = [batches.idle(), batches.idle()].map((each) => each.then(() => ended.push('idle')))
+    await turn()
+    const before = [...ended]
+    assert.deepEqual([before, vi.getTimerCount()], [[], 0])
+
+    release()
+    await Promise.all([first, ...idle])
+
+    assert.deepEqual(ended, ['batch', 'idle', 'idle'])
   })
 
   it('hold no more than they may', async () => {

@@ -40,6 +40,7 @@ export class Batches<Given, Result> {
   readonly #gathering: Gathering
   #queue: Job<Given, Result>[] = []
   #isScheduled = false
+  #onIdle: (() => void)[] = []
 
   constructor(options: BatchesOptions<Given, Result>) {
     this.#options = options
@@ -55,10 +56,16 @@ export class Batches<Given, Result> {
   }
 
   /** Resolves once nothing is on its way any more. */
-  async idle(): Promise<void> {
-    while (this.#queue.length > 0 || this.#free.length < this.#options.ways) {
-      await new Promise<void>((resolve) => setTimeout(resolve, 1))
-    }
+  idle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onIdle.push(resolve)
+      this.#resolveIdle()
+    })
+  }
+
+  #resolveIdle(): void {
+    if (this.#queue.length > 0 || this.#free.length < this.#options.ways) return
+    for (const resolve of this.#onIdle.splice(0)) resolve()
   }
 
   #schedule(): void {
@@ -82,6 +89,7 @@ export class Batches<Given, Result> {
       void this.#carry(jobs, way).finally(() => {
         this.#free.push(way)
         if (this.#queue.length > 0) this.#schedule()
+        else this.#resolveIdle()
       })
     }
   }
