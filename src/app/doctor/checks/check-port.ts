@@ -10,22 +10,27 @@ import type { Examination } from '../examination.ts'
 import { ok, skipped, trouble, type Verdict, warning } from '../finding.ts'
 
 const ANSWER_WITHIN_MS = 5_000
-const STRANGER = 'Stop that program, or set NUNCIO_PORT to another port.'
 
-/** Who answers at the address of our settings. */
+/** What answers at the address of our settings. `silent`: something takes the connection and says nothing. */
 export type Answer =
-  | { readonly kind: 'nobody' | 'stranger' }
+  | { readonly kind: 'nobody' | 'stranger' | 'silent' }
   | { readonly kind: 'ours'; readonly troubles: readonly string[] }
 
-export async function checkPort({ settings, openSession }: Examination): Promise<readonly Verdict[]> {
+export async function checkPort(
+  { settings, openSession }: Examination,
+  answerWithinMs = ANSWER_WITHIN_MS,
+): Promise<readonly Verdict[]> {
   if (!settings) return [skipped('The settings are wrong, so that nobody knows where the service would answer.')]
   const session = await openSession()
   const workers = session ? (await session.administration.listWorkers()).filter(({ isAlive }) => isAlive) : []
   const { database } = settings
-  const holder = database.engine === 'sqlite' ? findServiceHolder(join(dirname(database.path), 'service.lock')) : null
-  const port = settings.port === 0 ? null : await askPort(settings)
+  const answer = settings.port === 0 ? null : await askPort(settings, answerWithinMs)
+  let holder: number | null = null
+  if (database.engine === 'sqlite') holder = findServiceHolder(join(dirname(database.path), 'service.lock'))
+  // Several processes share PostgreSQL, on ports of their own: one is named only where one seems to hang.
+  else if (answer?.kind === 'silent') holder = workers.find(({ host }) => host === hostname())?.pid ?? null
   return [
-    judgePort({ answer: port, url: localUrl(settings, settings.port), holder, port: settings.port }),
+    judgePort({ answer, url: localUrl(settings, settings.port), holder, port: settings.port }),
     ...(database.engine === 'sqlite' ? judgeSharers(workers) : []),
   ]
 }
@@ -35,7 +40,7 @@ interface Seen {
   readonly answer: Answer | null
   readonly url: string
   readonly port: number
-  /** The process that holds the data folder on SQLite; null when none does, or nobody can tell. */
+  /** The process that holds the data folder on SQLite, or one of this machine on PostgreSQL; null when none is known. */
   readonly holder: number | null
 }
 
@@ -43,8 +48,8 @@ interface Seen {
 export function judgePort({ answer, url, port, holder }: Seen): Verdict {
   const facts = { url, holder }
   if (!answer) return skipped('NUNCIO_PORT is 0: the service takes any free port, and says at its start which.', facts)
-  if (answer.kind === 'stranger')
-    return trouble(`Another program answers at ${url}, so that the service cannot start there.`, STRANGER, facts)
+  if (answer.kind === 'stranger') return judgeStranger(url, holder)
+  if (answer.kind === 'silent') return judgeSilent(url, holder)
   if (answer.kind === 'ours') {
     if (answer.troubles.length === 0) return ok(`The service runs at ${url} and is ready.`, facts)
     return trouble(
@@ -62,6 +67,34 @@ export function judgePort({ answer, url, port, holder }: Seen): Verdict {
   return ok(`No service runs, and port ${port} is free.`, facts)
 }
 
+function judgeStranger(url: string, holder: number | null): Verdict {
+  if (holder === null)
+    return trouble(
+      `Another program answers at ${url}, so that the service cannot start there.`,
+      'Stop that program, or set NUNCIO_PORT to another port.',
+      { url, holder },
+    )
+  return trouble(
+    `A service (process ${holder}) holds the data, but what answers at ${url} is not Nuncio.`,
+    'The service may run with other settings: give the doctor the same NUNCIO_HOST, NUNCIO_PORT and TLS settings.',
+    { url, holder },
+  )
+}
+
+function judgeSilent(url: string, holder: number | null): Verdict {
+  if (holder === null)
+    return trouble(
+      `Something listens at ${url} and does not answer: another program, or a service that hangs.`,
+      'Find out which process listens there. Restart it if it is Nuncio; otherwise stop it, or set NUNCIO_PORT to another port.',
+      { url, holder },
+    )
+  return trouble(
+    `The service (process ${holder}) holds the data and does not answer at ${url}: it hangs.`,
+    'Look into its log, and restart it. The other checks here may say why it hangs.',
+    { url, holder },
+  )
+}
+
 /** Pure. On SQLite one process serves, and the lock that sees to it does not reach to other machines. */
 export function judgeSharers(workers: readonly Pick<WorkerView, 'host' | 'pid'>[]): readonly Verdict[] {
   const hosts = new Set(workers.map(({ host }) => host ?? 'unknown'))
@@ -75,41 +108,47 @@ export function judgeSharers(workers: readonly Pick<WorkerView, 'host' | 'pid'>[
   ]
 }
 
-async function askPort(settings: Settings): Promise<Answer> {
+async function askPort(settings: Settings, answerWithinMs: number): Promise<Answer> {
   const base = localUrl(settings, settings.port)
-  const live = await ask(`${base}/health/live`)
-  if (live === null) return { kind: 'nobody' }
-  if (!isOurs(live, 'live')) return { kind: 'stranger' }
-  const ready = (await ask(`${base}/health/ready`)) as { readonly troubles?: readonly string[] } | null
-  return { kind: 'ours', troubles: ready === null ? ['it stopped answering'] : (ready.troubles ?? []) }
+  const live = await ask(`${base}/health/live`, answerWithinMs)
+  if (live.kind !== 'said') return live
+  if (!isOurs(live.body, 'live')) return { kind: 'stranger' }
+  const ready = await ask(`${base}/health/ready`, answerWithinMs)
+  if (ready.kind !== 'said' || typeof ready.body !== 'object' || ready.body === null)
+    return { kind: 'ours', troubles: ['it stopped answering'] }
+  return { kind: 'ours', troubles: (ready.body as { readonly troubles?: readonly string[] }).troubles ?? [] }
 }
 
 function isOurs(answer: unknown, status: string): boolean {
   return typeof answer === 'object' && answer !== null && 'status' in answer && answer.status === status
 }
 
-/** The answer as JSON; a text when it is none; null when nobody answers. */
-async function ask(url: string): Promise<unknown> {
+type Said = { readonly kind: 'nobody' | 'silent' | 'stranger' } | { readonly kind: 'said'; readonly body: unknown }
+
+/** The answer as JSON, or a text when it is none. */
+async function ask(url: string, withinMs: number): Promise<Said> {
+  const signal = AbortSignal.timeout(withinMs)
   try {
-    const said = await read(url)
+    const said = await read(url, signal)
     try {
-      return JSON.parse(said)
+      return { kind: 'said', body: JSON.parse(said) }
     } catch {
-      return said
+      return { kind: 'said', body: said }
     }
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : null
-    // Whoever takes the connection and then says nothing that is HTTP is somebody else.
-    return code === 'ECONNREFUSED' ? null : `no HTTP (${String(code)})`
+    // The system takes connections for a process that hangs, too.
+    if (signal.aborted) return { kind: 'silent' }
+    // Whatever ends the connection, or says what is not HTTP, is another program.
+    const isRefused = error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED'
+    return { kind: isRefused ? 'nobody' : 'stranger' }
   }
 }
 
 /** A certificate of ours is made for the name that callers use, and not for the address by which we reach ourselves. */
-function read(url: string): Promise<string> {
-  const options = { timeout: ANSWER_WITHIN_MS, rejectUnauthorized: false, agent: false }
+function read(url: string, signal: AbortSignal): Promise<string> {
+  const options = { signal, rejectUnauthorized: false, agent: false }
   return new Promise((resolve, reject) => {
     const get = url.startsWith('https:') ? getTls : getPlain
-    const request = get(url, options, (response) => void text(response).then(resolve, reject))
-    request.on('error', reject).on('timeout', () => request.destroy(new Error('It did not answer in time')))
+    get(url, options, (response) => void text(response).then(resolve, reject)).on('error', reject)
   })
 }
