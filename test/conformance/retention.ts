@@ -345,6 +345,26 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
+  it('keeps the result of the worker that holds the lease, not of one that lost it', async () => {
+    const world = await newWorld()
+    const { retention, clock } = world
+    const resultOf = (bodies: number) => ({
+      begunAt: clock.now(),
+      endedAt: clock.now(),
+      tookMs: 1,
+      removed: { bodies },
+    })
+    await retention.takeTurn('anna', clock.now(), 60_000)
+    await clock.pass(60_000)
+    await retention.takeTurn('ben', clock.now(), 60_000)
+
+    const kept = [await retention.finish('ben', resultOf(2)), await retention.finish('anna', resultOf(1))]
+
+    assert.deepEqual(kept, [true, false])
+    assert.deepEqual((await retention.read(clock.now())).last?.removed, { bodies: 2 })
+    await world.close()
+  })
+
   it('forgets old audit entries and tallies, and what the sandbox delivered with the bodies', async () => {
     const world = await newWorld()
     const sender = await newSender(world)

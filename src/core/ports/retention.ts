@@ -76,6 +76,6 @@ export interface Retention {
     task: RetentionTask,
     given: { readonly now: Instant; readonly limit: number; readonly cursor: string | null },
   ): Promise<RetentionStep>
-  /** Keeps what a sweep has come to. */
-  finish(who: string, last: NonNullable<RetentionState['last']>): Promise<void>
+  /** Keeps the result of a sweep. False, and nothing is kept: another worker has taken the turn meanwhile. */
+  finish(who: string, last: NonNullable<RetentionState['last']>): Promise<boolean>
 }

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { HandClock } from '../../../test/conformance/hand-clock.ts'
+import type { AccountId } from '../ids.ts'
 import type { Journal } from '../ports/journal.ts'
 import { StorageUnavailable } from '../ports/lanes.ts'
 import type { Retention, RetentionState, RetentionTask } from '../ports/retention.ts'
 import { RetentionKeeper } from './retention-keeper.ts'
+import type { OwnTimes } from './retention-times.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -18,6 +20,10 @@ class MadeUpRetention implements Retention {
   readonly mostRows = 400
   state: RetentionState = { beginsAt: 0, waitsFor: null, sweptBy: null, last: null }
   stepsOfATask = 3
+  stepTakesMs = 2
+  ownTimes = new Map<AccountId, OwnTimes>()
+  turnEndsAt = 0
+  stepsOutsideTheTurn = 0
   fault: Error | null = null
   readonly steps: RetentionTask['do'][] = []
   readonly sweptAt: number[] = []
@@ -29,12 +35,13 @@ class MadeUpRetention implements Retention {
   }
 
   async readOwnTimes() {
-    return new Map()
+    return this.ownTimes
   }
 
-  async takeTurn(who: string): Promise<boolean> {
+  async takeTurn(who: string, now: number, forMs: number): Promise<boolean> {
     if (this.state.sweptBy !== null && this.state.sweptBy !== who) return false
     this.state = { ...this.state, sweptBy: who }
+    this.turnEndsAt = now + forMs
     return true
   }
 
@@ -49,13 +56,21 @@ class MadeUpRetention implements Retention {
 
   async step(task: RetentionTask, { cursor }: { readonly cursor: string | null }) {
     this.steps.push(task.do)
+    if (clock.now() >= this.turnEndsAt) this.stepsOutsideTheTurn += 1
     const done = Number(cursor ?? 0) + 1
-    return { removed: { bodies: 1 }, isThrough: done === this.stepsOfATask, tookMs: 2, cursor: `${done}` }
+    return {
+      removed: { bodies: 1 },
+      isThrough: done === this.stepsOfATask,
+      tookMs: this.stepTakesMs,
+      cursor: `${done}`,
+    }
   }
 
-  async finish(_who: string, last: NonNullable<RetentionState['last']>): Promise<void> {
+  async finish(who: string, last: NonNullable<RetentionState['last']>): Promise<boolean> {
+    if (this.state.sweptBy !== who) return false
     this.sweptAt.push(last.begunAt)
     this.state = { ...this.state, last }
+    return true
   }
 }
 
@@ -120,6 +135,30 @@ describe('the keeper of the retention', () => {
     }
 
     assert.deepEqual(counts, [1, 2, 2, 3])
+  })
+
+  it('renews its lease through many tasks of one step each', async () => {
+    storage.stepsOfATask = 1
+    storage.stepTakesMs = 50
+    for (let n = 0; n < 700; n += 1)
+      storage.ownTimes.set(`account-${n}` as AccountId, { bodiesDays: 1, messagesDays: 1 })
+    keeper.start()
+    await clock.pass(HOUR_MS)
+
+    assert.ok(storage.steps.length > 2_800)
+    assert.equal(storage.stepsOutsideTheTurn, 0)
+    assert.equal(storage.sweptAt.length, 1)
+  })
+
+  it('stops at a task of one step when another worker has taken its lease', async () => {
+    storage.stepsOfATask = 1
+    keeper.start()
+    await clock.pass(MINUTE_MS)
+    storage.state = { ...storage.state, sweptBy: 'ben' }
+    await clock.pass(10 * MINUTE_MS)
+
+    assert.equal(storage.steps.length, 1)
+    assert.deepEqual([storage.sweptAt, told], [[], []])
   })
 
   it('draws lots when to begin, so that workers do not look all at once', async () => {

@@ -39,8 +39,7 @@ export async function runSweep(parts: SweepParts): Promise<Swept | null> {
     for (const task of planSweep(parts.times, await storage.readOwnTimes(), begunAt))
       if (!(await sweep.work(task))) return null
     const swept = { begunAt, endedAt: now(), tookMs: Math.round(sweep.tookMs), removed: sweep.removed }
-    await storage.finish(who, swept)
-    return swept
+    return (await storage.finish(who, swept)) ? swept : null
   } finally {
     await storage.giveTurnBack(who)
   }
@@ -75,9 +74,10 @@ class Sweep {
       if (step.deliveries?.length) await onDeliveriesGone?.(step.deliveries)
       onProgress?.(this.#removed)
       if (!(await rest(step.tookMs))) return false
+      // After the last step of a task, too: there may be thousands of tasks that take one step each.
+      if (!(await storage.takeTurn(who, now(), TURN_LASTS_MS))) return false
       if (step.isThrough) return true
       cursor = step.cursor
-      if (!(await storage.takeTurn(who, now(), TURN_LASTS_MS))) return false
     }
   }
 }

@@ -57,15 +57,15 @@ export class PostgresRetention implements Retention {
   }
 
   async finish(
-    _who: string,
+    who: string,
     { begunAt, endedAt, tookMs, removed }: NonNullable<RetentionState['last']>,
-  ): Promise<void> {
-    await this.#ask('update retention_state set begun_at = $1, ended_at = $2, took_ms = $3, counts = $4', [
-      begunAt,
-      endedAt,
-      tookMs,
-      JSON.stringify(removed),
-    ])
+  ): Promise<boolean> {
+    const rows = await this.#ask(
+      `update retention_state set begun_at = $1, ended_at = $2, took_ms = $3, counts = $4
+         where swept_by = $5 returning 1`,
+      [begunAt, endedAt, tookMs, JSON.stringify(removed), who],
+    )
+    return rows.length > 0
   }
 
   async step(task: RetentionTask, given: Given): Promise<RetentionStep> {

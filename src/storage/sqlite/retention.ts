@@ -64,12 +64,9 @@ export class SqliteRetention implements Retention {
     await this.#submit(() => this.#run('update retention_state set begins_at = ?, waits_for = ?', until, why))
   }
 
-  async finish(
-    _who: string,
-    { begunAt, endedAt, tookMs, removed }: NonNullable<RetentionState['last']>,
-  ): Promise<void> {
-    const sql = 'update retention_state set begun_at = ?, ended_at = ?, took_ms = ?, counts = ?'
-    await this.#submit(() => this.#run(sql, begunAt, endedAt, tookMs, JSON.stringify(removed)))
+  finish(who: string, { begunAt, endedAt, tookMs, removed }: NonNullable<RetentionState['last']>): Promise<boolean> {
+    const sql = 'update retention_state set begun_at = ?, ended_at = ?, took_ms = ?, counts = ? where swept_by = ?'
+    return this.#submit(() => this.#run(sql, begunAt, endedAt, tookMs, JSON.stringify(removed), who) > 0)
   }
 
   step(task: RetentionTask, given: Given): Promise<RetentionStep> {
