@@ -109,6 +109,24 @@ describe.each(ENGINES)('nuncio workers, on %s', (engine) => {
     )
   })
 
+  it('shows a worker as gone whose heartbeat was written before the clock was set back', async () => {
+    const account = await world.account()
+    await addWorker({ id: 'worker-ahead', heartbeatUntil: NOON + 3_600_000 })
+    await world.lane(await world.connection(account, '15550001000'), { owner: 'worker-ahead' })
+
+    const workers = await world.json<Record<string, unknown>[]>('workers')
+    const lanes = await world.json<Record<string, unknown>[]>('workers', '--lanes')
+
+    assert.deepEqual(
+      workers.map(({ id, state }) => [id, state]),
+      [['worker-ahead', 'gone']],
+    )
+    assert.deepEqual(
+      lanes.map(({ worker, workerState }) => [worker, workerState]),
+      [['worker-ahead', 'gone']],
+    )
+  })
+
   it('shows no more than the heartbeat of a worker that has written nothing else', async () => {
     await world.run('insert into worker (id, heartbeat_until) values (?, ?)', 'worker-1', NOON + 1)
 

@@ -66,6 +66,19 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
+  it('G6: takes a lane from a worker whose heartbeat was written before the clock was set back', async () => {
+    const { world, sender } = await waiting(newWorld)
+    const hers = await holdLane(world, ANNA, sender.connectionId)
+    await beat(world, ANNA, 3_600_000)
+
+    const living = await world.lanes.heartbeat(BEN, CLAIM_MS)
+    const [his] = await claim(world, BEN)
+
+    assert.deepEqual(living, [BEN])
+    assert.ok(his && his.epoch > hers.epoch)
+    await world.close()
+  })
+
   it('G6: gives a worker its own lane again under a new epoch', async () => {
     const { world, sender } = await waiting(newWorld)
     const first = await holdLane(world, ANNA, sender.connectionId)

@@ -110,6 +110,9 @@ describe.each(WORLDS)('missing reports of a network, on %s', (_, newWorld) => {
       await storage.clock.pass(8 * 60 * MINUTE_MS)
 
       await storage.sql(`update worker set started_at = ${storage.clock.now()}`)
+      await storage.sql(
+        `insert into worker (id, heartbeat_until, roles, started_at) values ('from before the clock was set back', ${Number.MAX_SAFE_INTEGER}, 'api', 0)`,
+      )
       const restarted = await watching(world).lookFor(20 * MINUTE_MS)
       await publish(world, away, 3)
       const later = await watch.lookFor(12 * MINUTE_MS)

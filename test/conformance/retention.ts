@@ -345,6 +345,18 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
+  it('takes nobody for sweeping whose turn was taken before the clock was set back', async () => {
+    const world = await newWorld()
+    const { retention, clock } = world
+    await retention.takeTurn('anna', clock.now() + DAY_MS, 60_000)
+
+    const { sweptBy } = await retention.read(clock.now())
+
+    assert.equal(sweptBy, null)
+    assert.equal(await retention.takeTurn('ben', clock.now(), 60_000), true)
+    await world.close()
+  })
+
   it('keeps the result of the worker that holds the lease, not of one that lost it', async () => {
     const world = await newWorld()
     const { retention, clock } = world

@@ -289,6 +289,20 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     assert.deepEqual([early, late], [[[], []], ['no_worker']])
   })
 
+  it('takes no worker for alive whose heartbeat was written before the clock was set back', async () => {
+    await laneWith()
+    await world.sql(`update worker set heartbeat_until = ${world.clock.now() + 60 * MINUTE_MS}`)
+
+    const found: string[][] = []
+    for (const ms of [15, 30, 45]) {
+      await world.clock.pass(ms * SECOND_MS)
+      await watchdog.look()
+      found.push(kinds(state?.alarms ?? []))
+    }
+
+    assert.deepEqual(found, [[], [], ['no_worker']])
+  })
+
   it('tells of tokens at their end more loudly as it comes nearer, and of one that is called with after it', async () => {
     const sender = await addSender(world)
     const at = world.clock.now()

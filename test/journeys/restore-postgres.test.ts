@@ -77,6 +77,15 @@ describe.skipIf(obstacle !== null)(`restoring on PostgreSQL${skipNote(obstacle)}
     assert.equal((await run('select from hold')).length, 1)
   })
 
+  it('takes no process for alive whose heartbeat was written before the clock was set back', async () => {
+    const { cli, path, run } = await backUp()
+    await run(`insert into worker (id, heartbeat_until) values ('w', now_ms() + 3600000)`)
+
+    const { code, stderr } = await cli.run('restore', path, '--replace')
+
+    assert.equal(code, 0, stderr)
+  })
+
   it('is not stopped by the timeout of a role, nor by what others have in the database', async () => {
     const { cli, path, run } = await backUp()
     for (const sql of [

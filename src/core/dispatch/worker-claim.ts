@@ -12,6 +12,18 @@ export const RENEW_EVERY_MS = 3_000
 const RENEW_AGAIN_AFTER_MS = 1_000
 // The holder stops this much before others may begin: for the time between its look at the clock and the wire.
 const MARGIN_MS = 3_000
+// Far above any skew between processes. A lease that ends later was written before the clock of the database was set back.
+export const LONGEST_LEASE_MS = 60_000
+
+/** Whether a worker with this heartbeat is alive. */
+export function hasValidLease(heartbeatUntil: Instant, now: Instant): boolean {
+  return heartbeatUntil > now && heartbeatUntil <= now + LONGEST_LEASE_MS
+}
+
+/** The same as a condition in SQL. The stored function `has_valid_lease` on PostgreSQL must agree with it. */
+export function validLeaseSql(now: string): string {
+  return `(heartbeat_until > ${now} and heartbeat_until - ${LONGEST_LEASE_MS} <= ${now})`
+}
 
 /**
  * A worker's right to its lanes: one heartbeat for all of them. Before each call the worker asks `holds`, because SQL

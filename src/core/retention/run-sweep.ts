@@ -4,7 +4,7 @@ import { BatchSize } from './batch-size.ts'
 import { planSweep, type SweepTimes } from './plan-sweep.ts'
 
 // Longer than a step with its rest ever takes: whoever dies in the middle holds up the others for no longer.
-const TURN_LASTS_MS = 120_000
+export const TURN_LASTS_MS = 120_000
 
 export interface SweepParts {
   readonly storage: Retention

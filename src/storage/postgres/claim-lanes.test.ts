@@ -11,6 +11,7 @@ import {
   head,
   step,
 } from '../../../test/conformance/storage-world.ts'
+import { hasValidLease, LONGEST_LEASE_MS, validLeaseSql } from '../../core/dispatch/worker-claim.ts'
 import type { ConnectionId, SpoolId, WorkerId } from '../../core/ids.ts'
 import type { ClaimedLane, Lanes } from '../../core/ports/lanes.ts'
 
@@ -100,6 +101,41 @@ describe('claims on PostgreSQL, when somebody sets the clock of the database', (
 })
 
 describe('claims on PostgreSQL', () => {
+  it('holds the same heartbeats for valid in SQL as in TypeScript', async () => {
+    const { world } = await twoWorkers()
+    const now = 1_000_000
+    const edges = [-1, 0, 1, LONGEST_LEASE_MS, LONGEST_LEASE_MS + 1].map((ms) => now + ms)
+
+    const rows = await world.sql(
+      `select has_valid_lease(heartbeat_until, ${now}) as stored, ${validLeaseSql(`${now}`)} as written
+         from unnest(array[${edges.join()}]::bigint[]) heartbeat_until`,
+    )
+
+    const expected = edges.map((until) => hasValidLease(until, now))
+    assert.deepEqual(expected, [false, false, true, true, false])
+    assert.deepEqual(
+      rows.map(({ stored }) => stored),
+      expected,
+    )
+    assert.deepEqual(
+      rows.map(({ written }) => written),
+      expected,
+    )
+    await world.close()
+  })
+
+  it('counts no process among those that accept whose heartbeat was written before the clock was set back', async () => {
+    const { world } = await twoWorkers()
+    await world.sql('delete from worker')
+    await world.sql(`insert into worker (id, heartbeat_until, roles) values ('w', now_ms() + 3600000, 'api')`)
+    const carl = world.processOf(CARL, SPOOL)
+
+    await carl.start({ lanesChanged: () => {}, lanesWoken: () => {} })
+
+    assert.equal(carl.acceptingProcesses(), 1)
+    await world.close()
+  })
+
   it('G12: opens nothing while the lanes are held, but brings to an end what is open', async () => {
     const { world, anna, lane } = await twoWorkers()
     const sequence = (await head(world, lane.connectionId)).sequence

@@ -1,4 +1,5 @@
 import type { Client } from 'pg'
+import { validLeaseSql } from '../../core/dispatch/worker-claim.ts'
 import { Refusal } from '../../core/refusals.ts'
 import type { CopiedRow, CopiedTable, CopiedValue } from '../shared/copied-tables.ts'
 import { bigintArray, textArray, withoutNul } from './binary-arrays.ts'
@@ -182,7 +183,7 @@ export class CopyTarget {
     const [row] = await this.#ask(
       `select ${filled.map((table) => `exists (select from ${table})`).join(' or ')}
            or not exists (select from period where number = 0) as is_filled,
-         exists (select from worker where heartbeat_until > now_ms()) as is_served`,
+         exists (select from worker where ${validLeaseSql('now_ms()')}) as is_served`,
     )
     const place = describeServer(this.#url)
     if (row?.['is_filled'] === true) {

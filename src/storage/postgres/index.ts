@@ -1,3 +1,4 @@
+import { validLeaseSql } from '../../core/dispatch/worker-claim.ts'
 import type { ConnectionId, MessageId, SpoolId } from '../../core/ids.ts'
 import type { ChannelEvents } from '../../core/ports/channel.ts'
 import type { ChannelConnections } from '../../core/ports/channel-connections.ts'
@@ -283,7 +284,7 @@ export class PostgresStorage {
     await this.#memory.beat(this.#ask)
     const [row] = await this.#ask(
       `select count(*) as accepting from worker
-         where heartbeat_until > now_ms() and ',' || roles || ',' like '%,api,%' and id <> $1`,
+         where ${validLeaseSql('now_ms()')} and ',' || roles || ',' like '%,api,%' and id <> $1`,
       [worker.id],
     )
     this.#accepting = ((row?.['accepting'] as number | undefined) ?? 0) + 1

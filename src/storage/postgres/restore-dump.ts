@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { validLeaseSql } from '../../core/dispatch/worker-claim.ts'
 import { Refusal } from '../../core/refusals.ts'
 import type { BackupProgress, HappenedSince, RestoredHold } from '../shared/backup-facts.ts'
 import { CHANGED_SCHEMA } from '../shared/migrations.ts'
@@ -106,7 +107,7 @@ async function lookAtTarget(ask: Ask, url: string): Promise<Target> {
     )
   }
   const [served] = is_ours
-    ? await ask('select exists (select from worker where heartbeat_until > now_ms()) as yes')
+    ? await ask(`select exists (select from worker where ${validLeaseSql('now_ms()')}) as yes`)
     : []
   return { schema, hasTables: has_tables, isServed: served?.['yes'] === true, serverMajor: server_major }
 }
@@ -202,7 +203,7 @@ function keepingOthersOut(schema: string | null): string {
     if to_regclass(${literal(inSchema('queued'))}) is not null then
       lock table ${inSchema('queued')} in access exclusive mode;
     end if;
-    if exists (select from ${inSchema('worker')} where heartbeat_until > ${inSchema('now_ms()')}) then
+    if exists (select from ${inSchema('worker')} where ${validLeaseSql(inSchema('now_ms()'))}) then
       raise 'A Nuncio serves the database.';
     end if;`
   return `begin

@@ -11,7 +11,7 @@ import { type MessageRow, selectMessages, shownState, toMessageViews } from './m
 import { noteDealtWith } from './overview/note-dealt-with.ts'
 import { findBlock } from './recipients/block-lists.ts'
 import { sendAgain } from './send-again.ts'
-import { addMoment, type Change, change, type Reading, type Store, touchLane, writeAudit } from './store.ts'
+import { addMoment, type Change, change, type Store, touchLane, writeAudit } from './store.ts'
 
 export function cancelMessage(store: Store, id: MessageId, actor: Actor): Promise<MessageView> {
   return change(store, actor, async (making) => {
@@ -83,11 +83,11 @@ export function sendFailedAgain(
   { connectionId, messageId, reason }: Parameters<ChannelEvents['sendAgain']>[0],
 ): Promise<MessageId | null> {
   return change(store, CHANNEL_ACTOR, async (making) => {
-    const { tables, engine } = making
+    const { tables, engine, at } = making
     const sequence = await engine.locate(tables, messageId)
     if (sequence === null) return null
     await engine.lockMessage(tables, sequence)
-    const message = await selectMessages(tables).where('m.sequence', '=', sequence).executeTakeFirst()
+    const message = await selectMessages(tables, at).where('m.sequence', '=', sequence).executeTakeFirst()
     if (message?.connection_id !== connectionId || message.connection_state === 'removed') return null
     if (message.state !== 'FAILED' || message.reason !== reason || message.resent_as !== null) return null
     if (message.recipient === ERASED || (await findBlock(tables, message.account_id, [message.recipient]))) return null
@@ -193,10 +193,10 @@ async function findLocked(making: Change, id: MessageId): Promise<MessageRow> {
   return find(making, id)
 }
 
-async function find({ tables, engine }: Reading, id: MessageId): Promise<MessageRow> {
+async function find({ tables, engine, at }: Change, id: MessageId): Promise<MessageRow> {
   const sequence = await engine.locate(tables, id)
   const row =
-    sequence === null ? null : await selectMessages(tables).where('m.sequence', '=', sequence).executeTakeFirst()
+    sequence === null ? null : await selectMessages(tables, at).where('m.sequence', '=', sequence).executeTakeFirst()
   if (!row) throw new Refusal('message_unknown', `There is no message with the id ${id}.`)
   return row
 }

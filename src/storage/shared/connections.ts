@@ -11,7 +11,7 @@ import type {
 } from '../../core/ports/administration.ts'
 import type { ConnectionFact } from '../../core/ports/channel-set-up.ts'
 import { Refusal } from '../../core/refusals.ts'
-import { headMediaOf, LANE_FACTS } from './lane-facts.ts'
+import { headMediaOf, laneFacts } from './lane-facts.ts'
 import { type Moment, momentOf, whyStandsStill } from './lane-reason.ts'
 import { newConnectionId } from './new-id.ts'
 import {
@@ -34,7 +34,7 @@ export function addConnection(store: Store, wanted: WantedConnection, actor: Act
     const { tables, at } = making
     const account = await tables.selectFrom('account').select('name').where('id', '=', accountId).executeTakeFirst()
     if (!account) throw new Refusal('account_unknown')
-    const same = await selectConnections(making)
+    const same = await selectConnections(making, at)
       .where('c.account_id', '=', accountId)
       .where('c.number', '=', number)
       .execute()
@@ -65,7 +65,7 @@ export function addConnection(store: Store, wanted: WantedConnection, actor: Act
 }
 
 export async function listConnections(store: Store, accountId: AccountId | null): Promise<readonly ConnectionView[]> {
-  const rows = await selectConnections(readingOf(store))
+  const rows = await selectConnections(readingOf(store), store.now())
     .$if(accountId !== null, (query) => query.where('c.account_id', '=', accountId as AccountId))
     .orderBy('a.created_at')
     .orderBy('c.created_at')
@@ -80,7 +80,7 @@ export async function findConnection(
   number: string,
   accountId: AccountId | null,
 ): Promise<ConnectionView> {
-  const rows = await selectConnections(readingOf(store))
+  const rows = await selectConnections(readingOf(store), store.now())
     .where('c.number', '=', number)
     .$if(accountId !== null, (query) => query.where('c.account_id', '=', accountId as AccountId))
     .execute()
@@ -261,7 +261,7 @@ async function ownerOf({ tables }: Change, id: ConnectionId): Promise<AccountId>
 }
 
 /** Connections that are not removed, with how their lanes stand. */
-export function selectConnections({ tables, engine }: Reading) {
+export function selectConnections({ tables, engine }: Reading, now: Instant) {
   return tables
     .selectFrom('connection as c')
     .innerJoin('account as a', 'a.id', 'c.account_id')
@@ -280,7 +280,7 @@ export function selectConnections({ tables, engine }: Reading) {
       'c.callback_app',
       'l.last_report_at',
       'a.name as account_name',
-      ...LANE_FACTS,
+      ...laneFacts(now),
       // The message that is being handed over counts too, because it has not come to its end.
       sql<number>`(select count(*) from ${engine.unfinishedOfC})`.as('waiting'),
       sql<Instant | null>`(select q.accepted_at from ${engine.unfinishedOfC} order by e.sequence limit 1)`.as(
@@ -293,7 +293,7 @@ export function selectConnections({ tables, engine }: Reading) {
 type ConnectionRow = Awaited<ReturnType<ReturnType<typeof selectConnections>['execute']>>[number]
 
 async function view(reading: Reading, id: ConnectionId, now: Instant): Promise<ConnectionView> {
-  const row = await selectConnections(reading).where('c.id', '=', id).executeTakeFirst()
+  const row = await selectConnections(reading, now).where('c.id', '=', id).executeTakeFirst()
   if (!row) throw removedMeanwhile()
   // What was read is what was just written.
   return toConnectionView(row, { now, trouble: null })

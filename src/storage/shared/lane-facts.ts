@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { MOST_DOWNLOADS } from '../../core/dispatch/media-stage.ts'
+import { LONGEST_LEASE_MS } from '../../core/dispatch/worker-claim.ts'
 import type { Instant } from '../../core/ids.ts'
 import type { Tables } from './tables.ts'
 
@@ -8,21 +9,25 @@ export const DISPATCHES = sql<boolean>`(roles is null or ',' || roles || ',' lik
 
 /**
  * What a query selects so that `explainLane` can tell why a lane stands still; the facts of its media come beside it. Tables:
- * connection `c`, lane `l`, its open attempt `o`, the lane's owner `w`.
+ * connection `c`, lane `l`, its open attempt `o`, the lane's owner `w`. Workers whose lease cannot be
+ * valid, because it ends too far ahead, are left out.
  */
-export const LANE_FACTS = [
-  'c.state as connection_state',
-  'o.message_sequence as open_sequence',
-  'o.evidence_until',
-  'o.words as open_words',
-  'l.owner',
-  'l.wait_reason',
-  'l.wait_words',
-  'l.wait_until',
-  'w.heartbeat_until as owner_until',
-  sql<string | null>`(select reason from hold)`.as('held'),
-  sql<Instant | null>`(select max(heartbeat_until) from worker where ${DISPATCHES})`.as('workers_until'),
-] as const
+export function laneFacts(now: Instant) {
+  return [
+    'c.state as connection_state',
+    'o.message_sequence as open_sequence',
+    'o.evidence_until',
+    'o.words as open_words',
+    'l.owner',
+    'l.wait_reason',
+    'l.wait_words',
+    'l.wait_until',
+    'w.heartbeat_until as owner_until',
+    sql<string | null>`(select reason from hold)`.as('held'),
+    sql<Instant | null>`(select max(heartbeat_until) from worker
+      where ${DISPATCHES} and heartbeat_until - ${sql.lit(LONGEST_LEASE_MS)} <= ${now})`.as('workers_until'),
+  ] as const
+}
 
 const MEDIA = sql<Tables['media']['state'] | null>`x.state`
 const NEXT_TRY = sql<Instant | null>`case when x.state = 'pending' and x.tries > 0 then x.next_try_at end`

@@ -1,4 +1,4 @@
-import { CLAIM_LASTS_MS } from '../../core/dispatch/worker-claim.ts'
+import { CLAIM_LASTS_MS, hasValidLease } from '../../core/dispatch/worker-claim.ts'
 import { instantText } from '../../core/duration.ts'
 import type { Instant } from '../../core/ids.ts'
 import type { ConnectionState } from '../../core/ports/administration.ts'
@@ -17,7 +17,7 @@ export interface LaneFacts {
   readonly owner_until: Instant | null
   /** Why all lanes are held; null while they may move. */
   readonly held: string | null
-  /** When the last heartbeat of any worker runs out; null when there is no worker. */
+  /** When the last heartbeat of any worker runs out; null when there is no worker, and of none that is too far ahead. */
   readonly workers_until: Instant | null
   /** The message with an open attempt; null when none is open. */
   readonly open_sequence: number | null
@@ -107,7 +107,7 @@ function withoutWorker(lane: LaneFacts, { now, holder }: Moment): LaneReason | n
   if (until === null) return plain('service_stopped')
   // One that ends as it should takes its row with it.
   if (until <= now) return { reason: 'service_stopped', words: noSignOfLife(until, holder ?? null), until: null }
-  const isOwnerGone = lane.owner !== null && (lane.owner_until === null || lane.owner_until <= now)
+  const isOwnerGone = lane.owner !== null && (lane.owner_until === null || !hasValidLease(lane.owner_until, now))
   return isOwnerGone ? plain('worker_gone') : null
 }
 

@@ -22,7 +22,10 @@ export async function* listMessages(store: Store, filter: MessageFilter): AsyncI
   }
 }
 
-async function* pagesOf({ database, engine }: Store, filter: MessageFilter): AsyncGenerator<readonly MessageRow[]> {
+async function* pagesOf(
+  { database, engine, now }: Store,
+  filter: MessageFilter,
+): AsyncGenerator<readonly MessageRow[]> {
   const limit = Math.min(filter.limit ?? PAGE, PAGE)
   for (const span of widening(await engine.spans(database))) {
     let { before } = span
@@ -32,7 +35,7 @@ async function* pagesOf({ database, engine }: Store, filter: MessageFilter): Asy
         .where('sequence', '<', before)
         .orderBy('sequence', 'desc')
         .limit(limit)
-      const rows = await selectMessages(database, page).orderBy('m.sequence', 'desc').execute()
+      const rows = await selectMessages(database, now(), page).orderBy('m.sequence', 'desc').execute()
       yield rows
       const last = rows.at(-1)
       if (!last || rows.length < limit) break
@@ -42,7 +45,7 @@ async function* pagesOf({ database, engine }: Store, filter: MessageFilter): Asy
 }
 
 /** There is at most one of each connection, so they are looked up one by one: among all that wait they are rare. */
-async function* sendingPages({ database }: Store, filter: MessageFilter): AsyncGenerator<readonly MessageRow[]> {
+async function* sendingPages({ database, now }: Store, filter: MessageFilter): AsyncGenerator<readonly MessageRow[]> {
   const open = await database
     .selectFrom('open_attempt')
     .select('message_sequence')
@@ -51,7 +54,7 @@ async function* sendingPages({ database }: Store, filter: MessageFilter): AsyncG
   for (let at = 0; at < open.length; at += PAGE) {
     const sequences = open.slice(at, at + PAGE).map((row) => row.message_sequence)
     const page = selectWanted(database, filter).where('sequence', 'in', sequences)
-    yield await selectMessages(database, page).orderBy('m.sequence', 'desc').execute()
+    yield await selectMessages(database, now(), page).orderBy('m.sequence', 'desc').execute()
   }
 }
 
@@ -86,6 +89,6 @@ export async function listUnresolved(store: Store, accountId: AccountId | null):
     .where('state', '=', sql.lit('UNCONFIRMED'))
     .where('resolved_at', 'is', null)
   if (accountId !== null) unresolved = unresolved.where('account_id', '=', accountId)
-  const rows = await selectMessages(store.database, unresolved).orderBy('m.sequence').execute()
+  const rows = await selectMessages(store.database, store.now(), unresolved).orderBy('m.sequence').execute()
   return toMessageViews(readingOf(store), rows, await momentOf(store))
 }

@@ -1,11 +1,12 @@
+import type { Instant } from '../../core/ids.ts'
 import type { Sequence } from '../../core/message/message.ts'
 import { selectMessages } from './message-view.ts'
 import { commitUsOfM } from './request-duration.ts'
 import type { Reader } from './store.ts'
 
 /** One message with all that its own row and its token tell. */
-export function selectDetails(tables: Reader, sequence: Sequence) {
-  return selectMessages(tables)
+export function selectDetails(tables: Reader, sequence: Sequence, now: Instant) {
+  return selectMessages(tables, now)
     .leftJoin('token as t', 't.id', 'm.token_id')
     .select([
       'm.words as message_words',

@@ -20,14 +20,14 @@ export async function explainMessage(store: Store, id: MessageId): Promise<Messa
   const moment = await momentOf(store)
   return snapshot(store, async (tables) => {
     const sequence = await store.engine.locate(tables, id)
-    const row = sequence === null ? null : await selectDetails(tables, sequence)
+    const row = sequence === null ? null : await selectDetails(tables, sequence, moment.now)
     if (!row)
       throw new Refusal(
         'message_unknown',
         `There is no message with the id ${id}. One whose time was over has been deleted (${commandLine`retention`}).`,
       )
     const isWaiting = row.state === 'QUEUED'
-    const head = isWaiting ? await findHead({ tables, engine: store.engine }, row) : null
+    const head = isWaiting ? await findHead({ tables, engine: store.engine }, row, moment.now) : null
     const isHead = head?.sequence === row.sequence
     const repeated = await findRepeated(tables, row.resend_of)
     const timeline = await readTimeline({ tables, engine: store.engine }, row)
@@ -55,11 +55,11 @@ export async function explainMessage(store: Store, id: MessageId): Promise<Messa
 }
 
 /** Why a lane stands still is judged by its head, whichever message is asked about. */
-async function findHead(reading: Reading, row: MessageDetails): Promise<MessageRow | null> {
+async function findHead(reading: Reading, row: MessageDetails, now: Instant): Promise<MessageRow | null> {
   const sequence = (await findHeads(reading, [row.connection_id])).get(row.connection_id)
   if (sequence === row.sequence) return row
   return (
-    (await selectMessages(reading.tables)
+    (await selectMessages(reading.tables, now)
       .where('m.sequence', '=', sequence ?? -1)
       .executeTakeFirst()) ?? null
   )

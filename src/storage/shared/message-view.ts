@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
+import type { Instant } from '../../core/ids.ts'
 import type { MessageState } from '../../core/message/message.ts'
 import type { MessageView } from '../../core/ports/administration.ts'
-import { HEAD_MEDIA, LANE_FACTS } from './lane-facts.ts'
+import { HEAD_MEDIA, laneFacts } from './lane-facts.ts'
 import { findHeads } from './lane-order.ts'
 import { explainLane, type LaneFacts, type Moment } from './lane-reason.ts'
 import type { Reader, Reading } from './store.ts'
@@ -47,7 +48,7 @@ export function selectRows(tables: Reader) {
  * Messages with everything that tells how they stand. A page of a long list is given as the rows of that page: joined
  * with all the others first, the database may begin with the smaller table and sort.
  */
-export function selectMessages(tables: Reader, rows = selectRows(tables)) {
+export function selectMessages(tables: Reader, now: Instant, rows = selectRows(tables)) {
   return tables
     .selectFrom(rows.as('m'))
     .innerJoin('connection as c', 'c.id', 'm.connection_id')
@@ -77,7 +78,7 @@ export function selectMessages(tables: Reader, rows = selectRows(tables)) {
       'm.body_deleted_at',
       'a.name as account_name',
       'c.number',
-      ...LANE_FACTS,
+      ...laneFacts(now),
       'o.number as open_number',
       'o.started_at as open_started_at',
       ...HEAD_MEDIA,

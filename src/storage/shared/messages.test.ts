@@ -173,6 +173,25 @@ describe.each(ENGINES)('G10: every message that waits says why, on %s', (engine)
     assert.deepEqual(await reasons(), ['worker_gone'])
   })
 
+  it('takes no worker for alive whose heartbeat was written before the clock was set back', async () => {
+    const { id, sequence } = await world.accept({ connectionId })
+    await world.openAttempt(connectionId, sequence)
+    await world.lane(connectionId, { owner: 'worker-1' })
+    const ahead = NOON + 3_600_000
+    await world.run('insert into worker (id, heartbeat_until) values (?, ?)', 'worker-1', ahead)
+    const whileAnotherLives = await reasons()
+
+    await world.run(`update worker set heartbeat_until = ?`, ahead)
+    const { message } = await world.administration.explainMessage(id)
+    const lanes = (await world.administration.listConnections(null)).map(({ reason }) => reason)
+
+    assert.deepEqual(whileAnotherLives, ['worker_gone'])
+    assert.deepEqual(
+      [await reasons(), message.reason, lanes],
+      [['service_stopped'], 'service_stopped', ['service_stopped']],
+    )
+  })
+
   it('all of a paused connection are paused', async () => {
     await world.accept({ connectionId })
     await world.accept({ connectionId })

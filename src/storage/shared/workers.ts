@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { CLAIM_LASTS_MS } from '../../core/dispatch/worker-claim.ts'
+import { CLAIM_LASTS_MS, hasValidLease } from '../../core/dispatch/worker-claim.ts'
 import type { WorkerId } from '../../core/ids.ts'
 import type { HeldLaneView, WorkerView } from '../../core/ports/administration.ts'
 import { type Reader, type Store, snapshot } from './store.ts'
@@ -27,7 +27,7 @@ export async function listWorkers(store: Store): Promise<readonly WorkerView[]> 
   return workers
     .map((row) => ({
       id: row.id,
-      isAlive: row.heartbeat_until > now,
+      isAlive: hasValidLease(row.heartbeat_until, now),
       host: row.host,
       pid: row.pid,
       roles: row.roles?.split(',').filter((role) => role !== '') ?? [],
@@ -67,7 +67,7 @@ export async function listHeldLanes(store: Store): Promise<readonly HeldLaneView
   return rows.flatMap(({ connection, account, owner, heartbeat_until: until, waiting }) =>
     owner === null
       ? []
-      : [{ connection, account, worker: owner, isHolderAlive: until !== null && until > now, waiting }],
+      : [{ connection, account, worker: owner, isHolderAlive: until !== null && hasValidLease(until, now), waiting }],
   )
 }
 

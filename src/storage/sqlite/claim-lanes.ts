@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { validLeaseSql } from '../../core/dispatch/worker-claim.ts'
 import type { ConnectionId, Instant } from '../../core/ids.ts'
 import type { ClaimedLane, HeadMemory, LaneMemory, Lanes, OpenAttempt, TroubleMemory } from '../../core/ports/lanes.ts'
 import type { Directory } from './directory.ts'
@@ -61,7 +62,7 @@ export class LaneClaims {
       'select owner, epoch, head, trouble, wait_reason, wait_words, wait_until, last_attempt_at from lane where connection_id = ?',
     )
     this.#isAt = database.prepare('select 1 from lane where connection_id = ? and epoch = ?')
-    this.#isAlive = database.prepare('select 1 from worker where id = ? and heartbeat_until > ?')
+    this.#isAlive = database.prepare(`select 1 from worker where id = ?1 and ${validLeaseSql('?2')}`)
     this.#take = database.prepare(
       `insert into lane (connection_id, owner, epoch) values (?, ?, 1)
          on conflict (connection_id) do update set owner = excluded.owner, epoch = lane.epoch + 1`,

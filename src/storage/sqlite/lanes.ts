@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { validLeaseSql } from '../../core/dispatch/worker-claim.ts'
 import type { ConnectionId, WorkerId } from '../../core/ids.ts'
 import type { QueuedMessage } from '../../core/message/message.ts'
 import type { Receipt } from '../../core/ports/channel.ts'
@@ -53,7 +54,7 @@ export class SqliteLanes implements Lanes {
     this.#beat = database.prepare(
       'insert into worker (id, heartbeat_until) values (?, ?) on conflict (id) do update set heartbeat_until = excluded.heartbeat_until',
     )
-    this.#living = database.prepare('select id from worker where heartbeat_until > ?')
+    this.#living = database.prepare(`select id from worker where ${validLeaseSql('?1')}`)
     this.#retire = database.prepare('delete from worker where id = ?')
   }
 

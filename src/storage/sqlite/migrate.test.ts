@@ -108,7 +108,8 @@ describe('the migrations of SQLite', () => {
     )
 
     assert.equal(pragma(database, 'user_version'), NEWEST)
-    database.exec('update worker set heartbeat_until = 0')
+    database.exec(`update worker set heartbeat_until = 0;
+      insert into worker (id, heartbeat_until) values ('before the clock was set back', unixepoch() * 1000 + 3600000)`)
     migrateWith(database, breaking)
     assert.equal(pragma(database, 'user_version'), NEWEST + 1)
     database.close()

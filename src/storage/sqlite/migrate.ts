@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { assetPath } from '../../assets/asset-path.ts'
+import { validLeaseSql } from '../../core/dispatch/worker-claim.ts'
 import { Refusal } from '../../core/refusals.ts'
 import type { AppliedMigration } from '../shared/backup-facts.ts'
 import {
@@ -101,7 +102,7 @@ function applyMissing(database: DatabaseSync, path: string, migrations: readonly
 /** Code from before a breaking migration refuses to start on its tables, so they must not change while it runs either. */
 function refuseWhileServed(database: DatabaseSync, path: string): void {
   const first = database
-    .prepare('select host, pid from worker where heartbeat_until > unixepoch() * 1000 order by id limit 1')
+    .prepare(`select host, pid from worker where ${validLeaseSql('unixepoch() * 1000')} order by id limit 1`)
     .get()
   if (!first) return
   throw new Refusal(

@@ -39,7 +39,7 @@ export class AdministrationWorld {
   /** To be returned by `beforeEach`, so that the world is closed after the test. */
   async open(engine: EngineName): Promise<() => Promise<void>> {
     this.#database = await OPENERS[engine](() => this.now)
-    await this.run('insert into worker (id, heartbeat_until) values (?, ?)', 'a living worker', Number.MAX_SAFE_INTEGER)
+    await this.run('insert into worker (id, heartbeat_until) values (?, ?)', 'a living worker', NOON + 60_000)
     return () => this.close()
   }
 

@@ -1,6 +1,11 @@
--- Workers whose lanes nobody may take. A heartbeat that lies far in the future was written before the clock of the
--- database was set back: it says nothing. `grace`: that clock has jumped, so heartbeats may only look as if they had run
--- out, and the lanes of every worker that has not retired are left alone.
+-- Whether a worker with this heartbeat is alive: `hasValidLease` in TypeScript says the same. A heartbeat that lies far in
+-- the future was written before the clock of the database was set back.
+create or replace function has_valid_lease(heartbeat_until bigint, now bigint) returns boolean language sql immutable as $$
+  select heartbeat_until > now and heartbeat_until <= now + 60000
+$$;
+
+-- Workers whose lanes nobody may take. `grace`: the clock of the database has jumped, so heartbeats may only look as if
+-- they had run out, and the lanes of every worker that has not retired are left alone.
 --
 -- Volatile, so that it sees what has committed until it is called and not until the statement began that calls it: a
 -- worker that has just come up must not be taken for dead by whoever has waited for its lane.
@@ -9,7 +14,7 @@ create or replace function workers_to_spare(a_worker text, now bigint, grace boo
 as $$
 begin
   return coalesce((select array_agg(w.id) from worker w
-    where w.id <> a_worker and (grace or (w.heartbeat_until > now and w.heartbeat_until <= now + 60000))), '{}');
+    where w.id <> a_worker and (grace or has_valid_lease(w.heartbeat_until, now))), '{}');
 end
 $$;
 
@@ -34,8 +39,7 @@ begin
     on conflict (id) do update set heartbeat_until = excluded.heartbeat_until, host = excluded.host, pid = excluded.pid,
       roles = excluded.roles, version = excluded.version, spool = excluded.spool;
   select coalesce(array_agg(w.id order by w.id), '{}') into living from worker w
-    where w.heartbeat_until > at and w.heartbeat_until <= at + 60000
-      and ',' || w.roles || ',' like '%,dispatch,%';
+    where has_valid_lease(w.heartbeat_until, at) and ',' || w.roles || ',' like '%,dispatch,%';
   now := at;
 end
 $$;

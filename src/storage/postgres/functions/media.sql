@@ -1,9 +1,12 @@
 -- What waits is found by all of its indexes alike, and never joined, or it might be read from end to end for a single
 -- attachment: see `write_steps`.
 
--- A heartbeat that lies far in the future was written before the clock of the database was set back: it says nothing.
+-- The time is read once and apart: only then the condition becomes part of the statement.
 create or replace function lives(a_worker text) returns boolean language sql stable as $$
-  select exists (select from worker where id = a_worker and heartbeat_until > now_ms() and heartbeat_until <= now_ms() + 60000)
+  select exists (
+    select from worker w cross join (select now_ms() as now offset 0) t
+      where w.id = a_worker and has_valid_lease(w.heartbeat_until, t.now)
+  )
 $$;
 
 -- Whether a worker may fetch for this lane: its own, or nobody's.

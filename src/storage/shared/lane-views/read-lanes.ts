@@ -7,7 +7,7 @@ import type { BoundedCount, LaneOverview, LaneViews, OfConnection } from '../../
 import { Refusal } from '../../../core/refusals.ts'
 import { toLink } from '../connections.ts'
 import type { Standing } from '../engine.ts'
-import { HEAD_MEDIA, LANE_FACTS } from '../lane-facts.ts'
+import { HEAD_MEDIA, laneFacts } from '../lane-facts.ts'
 import { type LaneFacts, type Moment, momentOf, whyStandsStill } from '../lane-reason.ts'
 import { type Reader, type Reading, type Store, snapshot } from '../store.ts'
 import { mayBeEnded } from './endable-waits.ts'
@@ -30,7 +30,7 @@ export async function listLanes(
 ): ReturnType<LaneViews['listLanes']> {
   const moment = await momentOf(store)
   return snapshot(store, async (tables) => {
-    const rows = await selectLanes(tables, accountId)
+    const rows = await selectLanes(tables, accountId, moment.now)
       .where('c.number', '>', after ?? '')
       .$if(find !== null, (query) => query.where('c.number', '>=', find ?? '').where('c.number', '<', `${find ?? ''}:`))
       .orderBy('c.number')
@@ -45,7 +45,7 @@ export async function listLanes(
 export async function readLane(store: Store, { accountId, id }: OfConnection): Promise<LaneOverview> {
   const moment = await momentOf(store)
   return snapshot(store, async (tables) => {
-    const rows = await selectLanes(tables, accountId).where('c.id', '=', id).execute()
+    const rows = await selectLanes(tables, accountId, moment.now).where('c.id', '=', id).execute()
     const reading = { tables, engine: store.engine }
     const [lane] = await toOverviews(reading, rows, { ...moment, ...ALONE })
     if (!lane) throw connectionUnknown()
@@ -58,7 +58,7 @@ export function connectionUnknown(): Refusal {
   return new Refusal('connection_unknown', 'There is no such connection in this account. It may have been removed.')
 }
 
-function selectLanes(tables: Reader, accountId: AccountId) {
+function selectLanes(tables: Reader, accountId: AccountId, now: Instant) {
   return (
     tables
       .selectFrom('connection as c')
@@ -80,7 +80,7 @@ function selectLanes(tables: Reader, accountId: AccountId) {
         'c.network_check',
         'c.created_at',
         'l.last_report_at',
-        ...LANE_FACTS,
+        ...laneFacts(now),
       ])
   )
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { AccountId, Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { OverviewView, WaitingLane } from '../../../core/ports/console/overview.ts'
-import { headMediaOf, LANE_FACTS } from '../lane-facts.ts'
+import { headMediaOf, laneFacts } from '../lane-facts.ts'
 import { momentOf, whyStandsStill } from '../lane-reason.ts'
 import type { Store } from '../store.ts'
 import { ALL_CONNECTIONS } from './hour-tally.ts'
@@ -27,7 +27,7 @@ export async function readWaiting(store: Store, accountId: AccountId, now: Insta
   const newest = new Map(aside.map((lane) => [lane.connectionId, lane]))
   const lanes: WaitingLane[] = []
   let head: Sequence | null = null
-  for (const row of await selectLanes(store, accountId).execute()) {
+  for (const row of await selectLanes(store, accountId, now).execute()) {
     const behind = newest.get(row.id)
     const oldestAt = row.oldest_entered_at ?? behind?.oldestAt ?? null
     if (oldestAt === null) continue
@@ -78,7 +78,7 @@ function worstFirst(one: WaitingLane, other: WaitingLane): number {
   return still || (one.oldestAt ?? 0) - (other.oldestAt ?? 0) || (one.number < other.number ? -1 : 1)
 }
 
-function selectLanes({ database, engine }: Store, accountId: AccountId) {
+function selectLanes({ database, engine }: Store, accountId: AccountId, now: Instant) {
   return database
     .selectFrom('connection as c')
     .leftJoin('open_attempt as o', 'o.connection_id', 'c.id')
@@ -89,7 +89,7 @@ function selectLanes({ database, engine }: Store, accountId: AccountId) {
     .select([
       'c.id',
       'c.number',
-      ...LANE_FACTS,
+      ...laneFacts(now),
       sql<Instant | null>`(select q.accepted_at from ${engine.overview.enteredOfC} order by e.sequence limit 1)`.as(
         'oldest_entered_at',
       ),

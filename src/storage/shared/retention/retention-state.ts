@@ -1,5 +1,6 @@
 import type { Instant } from '../../../core/ids.ts'
 import type { Removed, RetentionState } from '../../../core/ports/retention.ts'
+import { TURN_LASTS_MS } from '../../../core/retention/run-sweep.ts'
 
 export const READ_STATE =
   'select begins_at, waits_for, swept_by, swept_until, begun_at, ended_at, took_ms, counts from retention_state'
@@ -21,7 +22,8 @@ export function toRetentionState(row: unknown, now: Instant): RetentionState {
   return {
     beginsAt: state.begins_at,
     waitsFor: state.waits_for as RetentionState['waitsFor'],
-    sweptBy: state.swept_until > now ? state.swept_by : null,
+    // A turn that lasts longer than any was taken before the clock was set back.
+    sweptBy: state.swept_until > now && state.swept_until <= now + 2 * TURN_LASTS_MS ? state.swept_by : null,
     last:
       begunAt === null || endedAt === null
         ? null

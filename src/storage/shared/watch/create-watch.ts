@@ -1,3 +1,4 @@
+import { LONGEST_LEASE_MS } from '../../../core/dispatch/worker-claim.ts'
 import type { AccountId, ConnectionId, Instant, TokenId } from '../../../core/ids.ts'
 import type { ExpiredUse, FullLane, GiveWay, Watch, WatchedToken } from '../../../core/ports/watch.ts'
 import { ALARM_COLUMNS, toAlarms } from './alarm-rows.ts'
@@ -28,7 +29,7 @@ export function createWatch({ database, now, limits }: WatchParts): Watch {
     readLanes: (after, limit) => readLanes(database, { after, limit, now: now() }),
     readLanesOf: (ids) => readLanesOf(database, ids, now()),
     measureLanes: (lanes) => database.measureLanes(lanes),
-    readInstallation: () => readInstallation(database),
+    readInstallation: () => readInstallation(database, now()),
     readUnconfirmed: () => database.readUnconfirmed(),
     readUnreported: (silentForMs) => readUnreported(database, { silentForMs, now: now() }),
     readOnlyAccount: () => readOnlyAccount(database),
@@ -89,13 +90,13 @@ function alarmVerbs(database: WatchDatabase): AlarmVerbs {
   }
 }
 
-async function readInstallation(database: WatchDatabase): ReturnType<Watch['readInstallation']> {
+async function readInstallation(database: WatchDatabase, now: Instant): ReturnType<Watch['readInstallation']> {
   const [row] = await database.ask(
     `select (select since from hold) as held_since, (select reason from hold) as held_reason,
         (select max(heartbeat_until) from worker
-          where roles is null or ',' || roles || ',' like '%,dispatch,%') as dispatches_until,
+          where (roles is null or ',' || roles || ',' like '%,dispatch,%') and heartbeat_until - ${LONGEST_LEASE_MS} <= ?) as dispatches_until,
         (select count(*) from (select 1 as one from connection where state <> 'removed' limit 1) found) as connections`,
-    [],
+    [now],
   )
   const since = row?.['held_since'] as Instant | null | undefined
   return {

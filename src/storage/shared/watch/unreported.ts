@@ -1,3 +1,4 @@
+import { validLeaseSql } from '../../../core/dispatch/worker-claim.ts'
 import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
 import { REPORTS_NOTED_EVERY_MS } from '../../../core/ports/channel-connections.ts'
 import type { Unreported } from '../../../core/ports/watch.ts'
@@ -48,8 +49,8 @@ export async function readUnreported(
 async function readTakenSince(database: WatchDatabase, now: Instant): Promise<Instant> {
   const [row] = await database.ask(
     `select min(coalesce(started_at, 0)) as since from worker
-      where heartbeat_until > ? and (roles is null or ',' || roles || ',' like '%,api,%')`,
-    [now],
+      where ${validLeaseSql('?')} and (roles is null or ',' || roles || ',' like '%,api,%')`,
+    [now, now],
   )
   return (row?.['since'] as Instant | null | undefined) ?? Number.MAX_SAFE_INTEGER
 }

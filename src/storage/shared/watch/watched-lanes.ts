@@ -1,4 +1,5 @@
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
+import { hasValidLease, LONGEST_LEASE_MS } from '../../../core/dispatch/worker-claim.ts'
 import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
 import type { TroubleMemory } from '../../../core/ports/lanes.ts'
 import type { WatchedLane } from '../../../core/ports/watch.ts'
@@ -25,7 +26,7 @@ export async function readLanes(
   database: WatchDatabase,
   { after, limit, now }: { readonly after: ConnectionId | null; readonly limit: number; readonly now: Instant },
 ): Promise<readonly WatchedLane[]> {
-  const rows = await database.ask(`${database.busyLanes(limit)} ${selectLanes(database)}`, [after ?? ''])
+  const rows = await database.ask(`${database.busyLanes(limit)} ${selectLanes(database)}`, [after ?? '', now])
   return (rows as unknown as LaneRow[]).map((row) => toLane(row, now))
 }
 
@@ -37,7 +38,7 @@ export async function readLanesOf(
   const found: WatchedLane[] = []
   for (const id of ids) {
     const only = `with busy (id) as (select id from connection where id = ? and state <> 'removed')`
-    const rows = await database.ask(`${only} ${selectLanes(database)}`, [id])
+    const rows = await database.ask(`${only} ${selectLanes(database)}`, [id, now])
     found.push(...(rows as unknown as LaneRow[]).map((row) => toLane(row, now)))
   }
   return found
@@ -54,7 +55,7 @@ function selectLanes({ headOfC, unfinished }: WatchDatabase): string {
         o.evidence_until, o.words as open_words,
         (select reason from hold) as held,
         (select max(heartbeat_until) from worker
-          where roles is null or ',' || roles || ',' like '%,dispatch,%') as workers_until,
+          where (roles is null or ',' || roles || ',' like '%,dispatch,%') and heartbeat_until - ${LONGEST_LEASE_MS} <= ?) as workers_until,
         (${headOfC}) as head
       from busy b
       join connection c on c.id = b.id
@@ -80,7 +81,9 @@ function toLane(row: LaneRow, now: Instant): WatchedLane {
     troubleSince: row.trouble === null ? null : ((JSON.parse(row.trouble) as TroubleMemory | null)?.since ?? null),
     lastAttemptAt: row.last_attempt_at,
     holder:
-      row.owner === null ? null : { isAlive: (row.owner_until ?? 0) > now, host: row.owner_host, pid: row.owner_pid },
+      row.owner === null
+        ? null
+        : { isAlive: hasValidLease(row.owner_until ?? 0, now), host: row.owner_host, pid: row.owner_pid },
     head: row.head === null || row.head_at === null ? null : { sequence: row.head, acceptedAt: row.head_at },
     open:
       row.open_sequence === null || row.open_started_at === null
