@@ -1,7 +1,6 @@
 import { Dispatcher } from '../../src/core/dispatch/dispatcher.ts'
 import type { ConnectionId, WorkerId } from '../../src/core/ids.ts'
 import type { QueuedMessage } from '../../src/core/message/message.ts'
-import { NOBODY_BLOCKED } from '../../src/core/ports/blocked-recipients.ts'
 import type { Channel } from '../../src/core/ports/channel.ts'
 import type { Journal } from '../../src/core/ports/journal.ts'
 import type { Lanes } from '../../src/core/ports/lanes.ts'
@@ -26,7 +25,7 @@ export class SimulatedWorker {
     this.machine = machine
     this.line = parts.line
     this.#dispatcher = new Dispatcher({
-      blocked: NOBODY_BLOCKED,
+      blocked: { isBlocked: () => false },
       worker: machine.name as WorkerId,
       lanes,
       channels,

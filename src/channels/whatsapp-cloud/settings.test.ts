@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { testSecrets } from '../../../test/support/secrets.ts'
 import { looksSealed } from '../../core/sealed-form.ts'
 import { WHATSAPP_CLOUD_DESCRIPTION } from './description.ts'
-import { parseWhatsAppCloudSettings, REQUIRED_NAMES, readWhatsAppCloudSettings } from './settings.ts'
+import { parseWhatsAppCloudSettings, readWhatsAppCloudSettings } from './settings.ts'
 
 const PAIRS = {
   phone_number_id: '106540352242922',
@@ -101,7 +101,7 @@ describe('the settings of a connection', () => {
 
     assert.deepEqual(
       settings.filter(({ isRequired }) => isRequired).map(({ name }) => name),
-      REQUIRED_NAMES,
+      ['phone_number_id', 'business_account_id', 'access_token', 'app_secret', 'verify_token'],
     )
     assert.deepEqual(
       settings

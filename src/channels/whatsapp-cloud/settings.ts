@@ -66,9 +66,6 @@ export const PLAIN_NAMES: readonly (readonly [name: string, key: string])[] = Ob
   ([name, [key]]) => [name, key],
 )
 
-/** The settings without which a connection cannot be added. */
-export const REQUIRED_NAMES = ['phone_number_id', 'business_account_id', 'access_token', 'app_secret', 'verify_token']
-
 const TEMPLATE_NAMES: Readonly<Record<string, TemplateKind>> = {
   template_text: 'text',
   template_image: 'image',

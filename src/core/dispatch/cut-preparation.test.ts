@@ -4,9 +4,9 @@ import { ANNA, BEN, beat, stateOf, timelineOf } from '../../../test/conformance/
 import { changeSender, openImageLane, uploadOf } from '../../../test/support/dispatch-world/image-lane.ts'
 import { BOTH, openDispatchWorld, READY } from '../../../test/support/dispatch-world/open-dispatch-world.ts'
 import { cuttable, overrideLanes } from '../../../test/support/dispatch-world/override-lanes.ts'
+import { preferredWorker } from '../../../test/support/preferred-worker.ts'
 import type { ConnectionId, WorkerId } from '../ids.ts'
 import { type Lanes, StorageUnavailable } from '../ports/lanes.ts'
-import { preferredWorker } from './share.ts'
 import { RENEW_EVERY_MS } from './worker-claim.ts'
 
 const MINUTE = 60_000

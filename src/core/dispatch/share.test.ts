@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { HandClock } from '../../../test/conformance/hand-clock.ts'
+import { preferredWorker } from '../../../test/support/preferred-worker.ts'
 import type { ConnectionId, WorkerId } from '../ids.ts'
-import { LEFT_FOR_MS, preferredWorker, Share } from './share.ts'
+import { LEFT_FOR_MS, Share } from './share.ts'
 
 const [ANNA, BEN, CLEO, DORA, EMIL] = ['anna', 'ben', 'cleo', 'dora', 'emil'] as WorkerId[] as [
   WorkerId,
@@ -78,11 +79,11 @@ describe('the share of a worker', () => {
     assert.deepEqual([before, isAllOwn(share)], [true, true])
   })
 
-  it('is what it is preferred for among the living', () => {
-    const { share } = createShare()
-    share.heed([ANNA, BEN])
+  it('holds what no share of another living worker holds', () => {
+    const shares = FOUR.map((worker) => createShare(worker).share)
+    for (const share of shares) share.heed(FOUR)
 
-    for (const id of idsBy(randomId)) assert.equal(share.isAnothers(id), preferredWorker(id, [ANNA, BEN]) === BEN)
+    for (const id of idsBy(randomId)) assert.equal(shares.filter((share) => !share.isAnothers(id)).length, 1)
   })
 
   it('says when the living have changed, and only then', () => {
@@ -168,9 +169,9 @@ describe('the share of a worker', () => {
   })
 })
 
-function createShare() {
+function createShare(worker = ANNA) {
   const clock = new HandClock()
-  return { clock, share: new Share({ worker: ANNA, clock }) }
+  return { clock, share: new Share({ worker, clock }) }
 }
 
 function isAllOwn(share: Share): boolean {

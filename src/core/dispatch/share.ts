@@ -84,10 +84,6 @@ export class Share {
  * The worker that should hold a connection's lane: the one with the highest lot, where each pair of worker and
  * connection has its own. When a worker comes or leaves, only the lanes it gets or had move (rendezvous hashing).
  */
-export function preferredWorker(id: ConnectionId, living: readonly WorkerId[]): WorkerId | null {
-  return preferred(id, hashed(living))
-}
-
 function preferred(id: ConnectionId, living: readonly HashedWorker[]): WorkerId | null {
   const hash = hashText(id)
   let best: HashedWorker | null = null

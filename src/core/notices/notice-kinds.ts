@@ -166,20 +166,13 @@ export const NOTICE_KINDS = {
     sentence: 'A person asked for a test. It goes to that webhook alone, whichever notices it wants.',
     example: { ...WEBHOOK, by: 'anna@shop.example' },
   },
-} as const satisfies Record<string, NoticeKindFacts>
+} as const satisfies Record<string, NoticeKindFacts> & Record<`message.${Lowercase<SettledState>}`, NoticeKindFacts>
 
 export type NoticeKind = keyof typeof NOTICE_KINDS
 export const NOTICE_KIND_NAMES = Object.keys(NOTICE_KINDS) as readonly NoticeKind[]
 /** What a webhook can ask for: a test is asked for by a person, each time. */
 export const WANTABLE_KINDS = NOTICE_KIND_NAMES.filter((kind) => kind !== 'webhook.test')
 
-export type MessageNoticeKind = `message.${Lowercase<SettledState>}`
-
 export function isNoticeKind(text: string): text is NoticeKind {
   return Object.hasOwn(NOTICE_KINDS, text)
-}
-
-/** The notice of a state. Does not compile while a state has none. */
-export function noticeOfState(state: SettledState): MessageNoticeKind & NoticeKind {
-  return `message.${state.toLowerCase() as Lowercase<SettledState>}`
 }

@@ -9,6 +9,3 @@ export interface BlockedRecipients {
    */
   isBlocked(accountId: AccountId, recipient: string): boolean | Promise<boolean>
 }
-
-/** For what has no block lists, such as a simulation of lanes alone. */
-export const NOBODY_BLOCKED: BlockedRecipients = { isBlocked: () => false }

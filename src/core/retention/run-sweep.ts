@@ -15,7 +15,6 @@ export interface SweepParts {
   readonly rest: (tookMs: number) => Promise<boolean>
   /** What went from the sandbox's inbox, by message. */
   readonly onDeliveriesGone?: (messageIds: readonly string[]) => Promise<void>
-  readonly onProgress?: (removed: Removed) => void
 }
 
 export interface Swept {
@@ -64,7 +63,7 @@ class Sweep {
 
   /** False: given up. */
   async work(task: RetentionTask): Promise<boolean> {
-    const { storage, who, now, rest, onDeliveriesGone, onProgress } = this.#parts
+    const { storage, who, now, rest, onDeliveriesGone } = this.#parts
     for (let cursor: string | null = null; ; ) {
       const step = await storage.step(task, { now: this.#begunAt, limit: this.#size.rows, cursor })
       this.#size.learn(step.tookMs)
@@ -72,7 +71,6 @@ class Sweep {
       for (const [kind, count] of Object.entries(step.removed))
         this.#removed[kind as RemovedKind] = (this.#removed[kind as RemovedKind] ?? 0) + count
       if (step.deliveries?.length) await onDeliveriesGone?.(step.deliveries)
-      onProgress?.(this.#removed)
       if (!(await rest(step.tookMs))) return false
       // After the last step of a task, too: there may be thousands of tasks that take one step each.
       if (!(await storage.takeTurn(who, now(), TURN_LASTS_MS))) return false

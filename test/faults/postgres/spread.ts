@@ -1,7 +1,7 @@
-import { preferredWorker } from '../../../src/core/dispatch/share.ts'
 import type { ConnectionId, WorkerId } from '../../../src/core/ids.ts'
 import type { Cluster } from '../../support/black-box/cluster.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
+import { preferredWorker } from '../../support/preferred-worker.ts'
 
 interface ListedWorker {
   readonly id: WorkerId

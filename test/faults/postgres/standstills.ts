@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { preferredWorker } from '../../../src/core/dispatch/share.ts'
 import { CLAIM_LASTS_MS, RENEW_EVERY_MS } from '../../../src/core/dispatch/worker-claim.ts'
 import type { WorkerId } from '../../../src/core/ids.ts'
 import type { LedgerInput } from '../../support/ledger/ledger-input.ts'
+import { preferredWorker } from '../../support/preferred-worker.ts'
 import type { LaneHistory } from './lane-watch.ts'
 
 /** The moment at which a worker was killed, paused or cut off. */

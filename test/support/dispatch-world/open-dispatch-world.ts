@@ -1,6 +1,5 @@
 import type { LanePolicy } from '../../../src/core/connection/lane-policy.ts'
 import { Dispatcher } from '../../../src/core/dispatch/dispatcher.ts'
-import { preferredWorker } from '../../../src/core/dispatch/share.ts'
 import type { ConnectionId, MessageId, WorkerId } from '../../../src/core/ids.ts'
 import type { QueuedMessage } from '../../../src/core/message/message.ts'
 import type { BlockedRecipients } from '../../../src/core/ports/blocked-recipients.ts'
@@ -9,6 +8,7 @@ import type { JournalEvent } from '../../../src/core/ports/journal.ts'
 import type { Lanes } from '../../../src/core/ports/lanes.ts'
 import { newSqliteWorld } from '../../conformance/sqlite-world.ts'
 import { ANNA, accept, addSender, BEN, type Sender, type StorageWorld } from '../../conformance/storage-world.ts'
+import { preferredWorker } from '../preferred-worker.ts'
 import { overrideLanes } from './override-lanes.ts'
 
 export const BOTH = [ANNA, BEN]
