@@ -8,6 +8,7 @@ import { firstCurl } from '../src/app/first-curl.ts'
 import { FROM_FILES } from '../src/config/read-secret-files.ts'
 import { SETTINGS } from '../src/config/settings.ts'
 import { successBody } from '../src/contract/replies.ts'
+import { CONNECTIONS_OF_A_PROCESS, PURPOSES } from '../src/storage/postgres/connection-purposes.ts'
 import { commandFaults } from './support/commands/command-faults.ts'
 
 const pages = readTree('*.md', 'docs/**/*.md', '{src/**,client,deploy/npm}/README.md')
@@ -81,6 +82,32 @@ describe('the pages for people', () => {
       assert.doesNotMatch(text, /\b(?:npx|npm (?:i|install|exec|add))(?: -\S+)* (?:nuncio|@nuncio\/client)\b/)
     },
   )
+})
+
+describe('the pages about PostgreSQL', () => {
+  it.each(['postgresql', 'scaling'])('%s.md says how many connections a process needs', (name) => {
+    const page = pages.get(`docs/operating/${name}.md`) ?? ''
+
+    assert.deepEqual(
+      [...page.matchAll(/up to (\d+) connections/g)].map(([, count]) => Number(count)),
+      [CONNECTIONS_OF_A_PROCESS],
+    )
+  })
+
+  it('say of each connection what it is for', () => {
+    const rows = (pages.get('docs/operating/postgresql.md') ?? '').matchAll(/^\| `nuncio ([^`]+)` \| (\d+) \| (.*) \|$/gm)
+    const found = [...rows].map(([, name = '', count, why]) => [name, Number(count), why] as const)
+
+    for (const [name, { count, why }] of Object.entries(PURPOSES))
+      assert.deepEqual(
+        found.find(([listed]) => listed === name),
+        [name, count, why],
+      )
+    assert.equal(
+      found.reduce((sum, [, count]) => sum + count, 0),
+      CONNECTIONS_OF_A_PROCESS,
+    )
+  })
 })
 
 describe('README', () => {

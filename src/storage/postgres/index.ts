@@ -18,6 +18,7 @@ import { type IntakeLimits, PostgresIntake } from './accept.ts'
 import { LOOK_EVERY_MS, PostgresBlockedRecipients } from './blocked-recipients.ts'
 import { PostgresChannelConnections } from './channel-connections.ts'
 import { PostgresChannelMemory } from './channel-memory.ts'
+import { PURPOSES } from './connection-purposes.ts'
 import { DatabaseClock } from './database-clock.ts'
 import { countFigures } from './database-figures.ts'
 import { DatabaseMemory } from './database-memory.ts'
@@ -138,7 +139,7 @@ export class PostgresStorage {
       additions: this.#newLink('additions'),
     })
     this.intake = new PostgresIntake({
-      slots: [this.#newSlot('accept'), this.#newSlot('accept')],
+      slots: this.#newSlots('accept'),
       lookUps: this.#newLink('look-ups'),
       background: this.#newLink('background'),
       clock: this.clock,
@@ -148,8 +149,8 @@ export class PostgresStorage {
       acceptingProcesses: () => this.#accepting,
     })
     this.lanes = new PostgresLanes({
-      slots: [this.#newSlot('step'), this.#newSlot('step')],
-      runs: [this.#newLink('runs'), this.#newLink('runs')],
+      slots: this.#newSlots('steps'),
+      runs: this.#newLinks('runs'),
       claims: this.#newLink('claims'),
       beats: this.#newLink('beats'),
       worker: options.worker,
@@ -318,23 +319,29 @@ export class PostgresStorage {
     this.#timers.push(timer)
   }
 
-  #newSlot(what: 'accept' | 'step'): Slot {
+  #newSlots(purpose: 'accept' | 'steps'): readonly Slot[] {
     const { worker, onCommit } = this.#options
-    const slot = new Slot(worker.id, {
-      number: this.#slots,
-      link: this.#newLink(what === 'step' ? 'steps' : what),
-      onCommit: (rows, tookMs) => {
-        this.health.wrote()
-        onCommit?.({ what, rows, tookMs })
-      },
-      onTrouble: (error) => this.health.failed(error),
+    return this.#newLinks(purpose).map((link) => {
+      const slot = new Slot(worker.id, {
+        number: this.#slots,
+        link,
+        onCommit: (rows, tookMs) => {
+          this.health.wrote()
+          onCommit?.({ what: purpose === 'steps' ? 'step' : purpose, rows, tookMs })
+        },
+        onTrouble: (error) => this.health.failed(error),
+      })
+      this.#slots += 1
+      this.#memory.watch(slot)
+      return slot
     })
-    this.#slots += 1
-    this.#memory.watch(slot)
-    return slot
   }
 
-  #newLink(purpose: string): Link {
+  #newLinks(purpose: keyof typeof PURPOSES): readonly Link[] {
+    return Array.from({ length: PURPOSES[purpose].count }, () => this.#newLink(purpose))
+  }
+
+  #newLink(purpose: keyof typeof PURPOSES): Link {
     const link = new Link({
       url: this.#options.url,
       applicationName: `nuncio ${purpose}`,

@@ -12,6 +12,7 @@ import {
 import { Pool, type PoolClient } from 'pg'
 import type { RemembranceFile } from '../shared/remembrance.ts'
 import { clientConfig } from './client-config.ts'
+import { MOST_CONNECTIONS_OF_A_POOL } from './connection-purposes.ts'
 import { refuseNotOurs } from './database-memory.ts'
 import type { Ask, Row } from './link.ts'
 import { checkServer } from './open-database.ts'
@@ -25,7 +26,6 @@ import {
 } from './postgres-errors.ts'
 import { TidyClient } from './tidy-client.ts'
 
-const MOST_CONNECTIONS = 4
 // A list of everything in a stretch of a long log may take seconds. Whoever has not answered by then never will.
 const ANSWER_WITHIN_MS = 60_000
 const LOCK_WITHIN_MS = 5_000
@@ -43,7 +43,7 @@ export function openPool(url: string, { user, file }: PoolUser): Pool {
   const pool = new Pool({
     ...clientConfig(url, `nuncio ${user}`),
     Client: TidyClient,
-    max: MOST_CONNECTIONS,
+    max: MOST_CONNECTIONS_OF_A_POOL,
     query_timeout: ANSWER_WITHIN_MS,
     verify(client, done) {
       const ask: Ask = async (sql) => (await client.query<Row>(sql)).rows

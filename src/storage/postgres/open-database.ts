@@ -1,14 +1,13 @@
 import type { Client } from 'pg'
 import { Refusal } from '../../core/refusals.ts'
 import { clientConfig } from './client-config.ts'
+import { CONNECTIONS_OF_A_PROCESS } from './connection-purposes.ts'
 import type { Ask, Row } from './link.ts'
 import { applyMigrations, checkMigrations } from './migrate.ts'
 import { describeServer, translateConnectError, translateStatementError } from './postgres-errors.ts'
 import { TidyClient } from './tidy-client.ts'
 
 const OLDEST_VERSION = 150_000
-// Two accept, two record, one listens, four read and change, one beats: with room for the operator's own.
-const LEAST_CONNECTIONS = 20
 
 const READ_ONLY = 'default_transaction_read_only'
 
@@ -181,10 +180,10 @@ function refuseKind(found: Found, server: string): void {
       'database_unavailable',
       `${server} is a standby, which takes no writes. Name the primary in the URL.`,
     )
-  if (connections < LEAST_CONNECTIONS) {
+  if (connections < CONNECTIONS_OF_A_PROCESS) {
     throw new Refusal(
       'database_unsupported',
-      `${server} allows ${connections} connections, and one process of Nuncio may need ${LEAST_CONNECTIONS}. Raise max_connections in postgresql.conf and restart it.`,
+      `${server} allows ${connections} connections, and one process of Nuncio may need ${CONNECTIONS_OF_A_PROCESS}. Raise max_connections in postgresql.conf and restart it.`,
     )
   }
 }

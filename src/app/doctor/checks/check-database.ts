@@ -1,4 +1,5 @@
 import type { Settings } from '../../../config/read-settings.ts'
+import { CONNECTIONS_OF_A_PROCESS } from '../../../storage/postgres/connection-purposes.ts'
 import type { NumberSupply, ServerSurvey } from '../../../storage/postgres/survey-server.ts'
 import type { DatabaseSurvey } from '../../../storage/sqlite/survey-database.ts'
 import type { Examination } from '../examination.ts'
@@ -8,8 +9,6 @@ const MB = 1024 * 1024
 const SYNCHRONOUS_FULL = 2
 // A write-ahead log that large means that somebody reads for very long, and keeps it from being written over.
 const LARGE_WAL_BYTES = 1024 * MB
-// What one process may need at once.
-const CONNECTIONS_OF_A_PROCESS = 12
 // With fewer numbers of transactions, or of multixacts, than this a server should have vacuumed long ago, unless it was
 // told to wait for longer.
 const FEW_NUMBERS = 1_000_000_000

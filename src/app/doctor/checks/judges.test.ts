@@ -170,7 +170,7 @@ describe('the judge of databases', () => {
       judgeServer({ ...server, ...change }, settings).map(({ standing }) => standing)
 
     assert.deepEqual(standings({}), ['ok'])
-    assert.deepEqual(standings({ connectionsLeft: 4 }), ['ok', 'warning'])
+    assert.deepEqual(standings({ connectionsLeft: 23 }), ['ok', 'warning'])
     for (const kind of ['transactions', 'multixacts'] as const) {
       assert.deepEqual(standings({ [kind]: { left: 500_000_000, overdue: 900_000_000 } }), ['ok', 'warning'])
       assert.deepEqual(standings({ [kind]: { left: 500_000_000, overdue: -100_000_000 } }), ['ok'])
