@@ -4,10 +4,37 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, it, onTestFinished } from 'vitest'
-import { toTrueLine } from './true-lines.ts'
+import { nameTrueLines, toTrueLine } from './true-lines.ts'
 
 // The second line of the build is the eleventh of the source, from its fifth column on.
 const MAP = { version: 3, sources: ['src/a.ts'], names: [], mappings: ';AAUI' }
+
+describe('a stack trace', () => {
+  it.each([
+    [
+      'keeps the code of an error of Node',
+      () => join(1 as unknown as string),
+      /^TypeError \[ERR_INVALID_ARG_TYPE\]: The "path" arg/,
+    ],
+    ['adds no code to other errors', () => fail({ code: 'E1' }), /^Error: failed\n {4}at /],
+    ['needs no code', () => fail({}), /^Error: failed\n {4}at /],
+  ])('%s', (_, cause, head) => {
+    const before = Error.prepareStackTrace
+    onTestFinished(() => {
+      Error.prepareStackTrace = before
+    })
+    nameTrueLines()
+
+    let stack = ''
+    try {
+      cause()
+    } catch (error) {
+      stack = (error as Error).stack ?? ''
+    }
+
+    assert.match(stack, head)
+  })
+})
 
 describe('a line of a stack trace', () => {
   it('names the place in the sources', () => {
@@ -27,6 +54,10 @@ describe('a line of a stack trace', () => {
       assert.equal(toTrueLine(line), line)
   })
 })
+
+function fail(facts: object): never {
+  throw Object.assign(new Error('failed'), facts)
+}
 
 function build(): string {
   const folder = mkdtempSync(join(tmpdir(), 'nuncio-lines-'))

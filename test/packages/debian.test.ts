@@ -229,6 +229,16 @@ describe.skipIf(OBSTACLE !== null)(`the package for Debian${skipNote(OBSTACLE)}`
     assert.ok(statSync(join(debian.root, '/var/backups/nuncio')).isDirectory())
     assert.equal(debian.mustRun('find', '/etc/systemd', '/var/lib/systemd', '-name', 'nuncio*'), '')
   })
+
+  it('deletes the data at its purge also where its folder is a link, and says that the link is left', () => {
+    debian.install(second)
+    debian.mustRun('sh', '-c', `mv ${DATA} /srv/messages && ln -s /srv/messages ${DATA} && touch ${DATA}/nuncio.db`)
+
+    const said = debian.mustRun('dpkg', '--purge', 'nuncio')
+
+    assert.equal(debian.mustRun('find', '/srv/messages', '-mindepth', '1'), '')
+    assert.match(said, /\/var\/lib\/nuncio itself could not be removed/)
+  })
 })
 
 /** As a release makes it, but hardly compressed: the rest takes a second, and compressing it a minute. */
