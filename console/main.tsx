@@ -9,7 +9,7 @@ import { createRoot } from 'react-dom/client'
 import { createQueryClient } from './api/query-client.ts'
 import { CodeMissing } from './parts/code-missing.tsx'
 import { StepUpProvider } from './parts/step-up.tsx'
-import { Told } from './parts/told.tsx'
+import { Toasts } from './parts/toasts.tsx'
 import { createConsoleRouter } from './routes.tsx'
 import { resolveVariables, theme } from './theme.ts'
 import { allowOnlyKnownHtml } from './trusted-html.ts'
@@ -21,11 +21,10 @@ function start(): void {
   const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''
   // The package that stops the page from scrolling behind a dialog looks for the nonce of its style here.
   Object.assign(globalThis, { __webpack_nonce__: nonce })
-  // Shapes are checked without making functions out of text: the page's policy forbids that, and would report the attempt.
-  const shapes = globalThis as { __zod_globalConfig?: { jitless?: boolean } }
-  shapes.__zod_globalConfig = Object.assign(shapes.__zod_globalConfig ?? {}, { jitless: true })
-  // Zod would try whether it may make code out of text. It may not here, and each try would be reported as an attack.
-  Object.assign(globalThis, { __zod_globalConfig: { jitless: true } })
+  // Zod would try whether it may make code out of text. The page's policy forbids that, and reports each try as an attack.
+  // Added to what is there: zod holds that very object once it has been loaded.
+  const shared = globalThis as { __zod_globalConfig?: { jitless?: boolean } }
+  shared.__zod_globalConfig = Object.assign(shared.__zod_globalConfig ?? {}, { jitless: true })
   const scheme = localStorageColorSchemeManager({ key: 'nuncio.colours' })
   setSchemeBeforeFirstPaint(scheme.get('auto'))
 
@@ -53,7 +52,7 @@ function start(): void {
             <RouterProvider router={router} />
           </StepUpProvider>
         </QueryClientProvider>
-        <Told />
+        <Toasts />
         <CodeMissing />
       </MantineProvider>
     </StrictMode>,

@@ -1,14 +1,15 @@
-export interface Line {
-  readonly words: string
-  readonly tone: 'good' | 'bad'
-}
+import { notifications } from '@mantine/notifications'
 
-export const TOLD = 'nuncio-told'
+const SHOWN_FOR_MS = 6_000
 
 /** A line at the edge of the page that goes by itself: "Token deleted". Not for what must be read: that stays on the page. */
-export function tell(words: string, tone: Line['tone'] = 'good'): void {
-  const detail: Line = { words, tone }
-  window.dispatchEvent(new CustomEvent(TOLD, { detail }))
+export function tell(words: string, tone: 'good' | 'bad' = 'good'): void {
+  notifications.show({
+    message: words,
+    color: tone === 'good' ? 'green' : 'red',
+    autoClose: SHOWN_FOR_MS,
+    closeButtonProps: { 'aria-label': 'Close' },
+  })
 }
 
 /** The same of what went wrong. */
