@@ -17,7 +17,7 @@ const MAY_NAME_COMMANDS = [
   'src/cli/print-commands.ts',
 ]
 
-const NAMES = createProgram(new Cli(openSurroundings())).commands.map((command) => command.name())
+const NAMES = createProgram(new Cli(openSurroundings(''))).commands.map((command) => command.name())
 // The one command that is typed in a clone only, and that says so.
 const COMMAND = new RegExp(
   String.raw`\bnuncio (?:${NAMES.join('|')}|--help)\b|\bnpx \w|\bnpm (?:run|exec)\b|(?<![Ii]n a clone, \W)\bnpm start\b`,

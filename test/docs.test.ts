@@ -95,7 +95,9 @@ describe('the pages about PostgreSQL', () => {
   })
 
   it('say of each connection what it is for', () => {
-    const rows = (pages.get('docs/operating/postgresql.md') ?? '').matchAll(/^\| `nuncio ([^`]+)` \| (\d+) \| (.*) \|$/gm)
+    const rows = (pages.get('docs/operating/postgresql.md') ?? '').matchAll(
+      /^\| `nuncio ([^`]+)` \| (\d+) \| (.*) \|$/gm,
+    )
     const found = [...rows].map(([, name = '', count, why]) => [name, Number(count), why] as const)
 
     for (const [name, { count, why }] of Object.entries(PURPOSES))

@@ -29,5 +29,6 @@ async function start(): Promise<void> {
   }
   const { run } = await import('./run.ts')
   const { openSurroundings } = await import('./surroundings.ts')
-  process.exitCode = await run(process.argv.slice(2), openSurroundings())
+  const [, program = '', ...args] = process.argv
+  process.exitCode = await run(args, openSurroundings(program))
 }

@@ -7,7 +7,7 @@ import { openSurroundings } from './surroundings.ts'
 
 /** The text of docs/cli.md. */
 export function makeCommandsPage(): string {
-  const program = createProgram(new Cli(openSurroundings()))
+  const program = createProgram(new Cli(openSurroundings('')))
   return `# Command line
 
 Every command is written as \`nuncio …\` here; in a clone, write \`npm run -s nuncio -- …\`, and with npx \`npx FILE …\`. Commands

@@ -7,7 +7,7 @@ import { openSurroundings } from './surroundings.ts'
 
 describe('a file that a command is given', () => {
   it('is read without a byte order mark, and refused by name in another encoding', async () => {
-    const { readFile } = openSurroundings()
+    const { readFile } = openSurroundings('')
     const path = join(temporaryFolder(), 'numbers.csv')
 
     writeFileSync(path, '\ufeff15551234567\n')

@@ -51,7 +51,8 @@ export interface Surroundings {
 /** The reader of our output has gone, such as `head` after ten lines. Nobody is left to tell. */
 export class OutputClosed extends Error {}
 
-export function openSurroundings(): Surroundings {
+/** `program`: the file that runs, which some commands start once more. */
+export function openSurroundings(program: string): Surroundings {
   // Without a listener the error of a closed pipe would end the process with a stack trace.
   process.stdout.on('error', () => {})
   return {
@@ -71,7 +72,7 @@ export function openSurroundings(): Surroundings {
     },
     async serve(settings) {
       const { serve } = await import('../app/serve.ts')
-      await serve(settings)
+      await serve(settings, program)
     },
     async migrate(settings) {
       const { migrate } = await import('../app/migrate.ts')
@@ -91,7 +92,7 @@ export function openSurroundings(): Surroundings {
     },
     async *examine(request) {
       const { examine } = await import('../app/doctor/examine.ts')
-      yield* examine({ ...request, program: process.argv[1] ?? '' })
+      yield* examine({ ...request, program })
     },
     async verify(request) {
       const { verify } = await import('../app/verify/verify-installation.ts')

@@ -66,5 +66,5 @@ async function importProgram() {
     import('../../../src/cli/run.ts'),
     import('../../../src/cli/surroundings.ts'),
   ])
-  return { run, surroundings: openSurroundings() }
+  return { run, surroundings: openSurroundings('') }
 }

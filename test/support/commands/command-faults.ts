@@ -4,7 +4,7 @@ import { createProgram } from '../../../src/cli/program.ts'
 import { openSurroundings } from '../../../src/cli/surroundings.ts'
 
 // Nothing is run here, so only what is printed about wrong use is kept from the terminal.
-const surroundings = { ...openSurroundings(), err: () => {} }
+const surroundings = { ...openSurroundings(''), err: () => {} }
 
 /** What is wrong with a command line, without running it. In a sentence much of it may be left out. */
 export function commandFaults(line: string, { isWhole = true } = {}): string[] {

@@ -9,7 +9,7 @@ const childFile = fileURLToPath(new URL('./stub-child.ts', import.meta.url))
 
 // The command line as it is; only what its children run is a stub.
 process.exitCode = await run(process.argv.slice(2), {
-  ...openSurroundings(),
+  ...openSurroundings(''),
   serve: (settings: Settings) =>
     runProcesses(settings, createLogger(settings), { childFile, makeFirst: async () => null }),
 })
