@@ -1,37 +1,21 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliDecompressSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, it } from 'vitest'
-import type { Site } from '../../../site/build/make-site.ts'
-import { writeSite } from '../../../site/build/write-site.ts'
+import { describe, it } from 'vitest'
 import type { HttpServerDeps } from '../../../src/http/http-server-deps.ts'
+import { HTML, makeDocsFolder } from './docs-folder.ts'
 import { type ServerUnderTest, withServer } from './server-under-test.ts'
 
-const HTML = 'text/html; charset=utf-8'
 const LONG = `<h1>Tokens</h1>${'<p>A token.</p>'.repeat(200)}`
 const STYLE = '/docs/assets/style-abc123.css'
-const SITE: Site = {
-  files: new Map([
-    ['/docs/', { body: Buffer.from('<h1>Home</h1>'), type: HTML }],
-    ['/docs/guides/tokens', { body: Buffer.from(LONG), type: HTML }],
-    ['/docs/404', { body: Buffer.from('<h1>Not there</h1>'), type: HTML }],
-    [STYLE, { body: Buffer.from('a{}'), type: 'text/css; charset=utf-8' }],
-    ['/docs/assets/a-1.svg', { body: Buffer.from('<svg/>'), type: 'image/svg+xml; charset=utf-8' }],
-  ]),
-  notFound: '/docs/404',
-  problems: [],
-}
 
-let folder: string
-
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'nuncio-docs-'))
-  writeSite(SITE, folder)
+const folder = makeDocsFolder({
+  '/docs/': '<h1>Home</h1>',
+  '/docs/guides/tokens': LONG,
+  '/docs/404': '<h1>Not there</h1>',
+  [STYLE]: 'a{}',
+  '/docs/assets/a-1.svg': '<svg/>',
 })
-
-afterAll(() => rmSync(folder, { recursive: true }))
 
 async function ask(server: ServerUnderTest, path: string, init: RequestInit = {}) {
   // It would undo the compression by itself, which is what is looked at.

@@ -1,34 +1,17 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, it } from 'vitest'
-import type { Site } from '../../../site/build/make-site.ts'
-import { writeSite } from '../../../site/build/write-site.ts'
+import { describe, it } from 'vitest'
 import type { HttpServerDeps } from '../../../src/http/http-server-deps.ts'
+import { makeDocsFolder } from './docs-folder.ts'
 import { GOOD_BODY, PATH, type ServerUnderTest, withServer } from './server-under-test.ts'
 
-const HTML = 'text/html; charset=utf-8'
 const LINKS = '<h1>Home</h1><link href="/docs/assets/a-1.css"><a href="/docs/">Home</a><a href="/console/">Console</a>'
-const SITE: Site = {
-  files: new Map([
-    ['/docs/', { body: Buffer.from(LINKS), type: HTML }],
-    ['/docs/guides/tokens', { body: Buffer.from(LINKS.repeat(20)), type: HTML }],
-    ['/docs/404', { body: Buffer.from(LINKS.repeat(20)), type: HTML }],
-    ['/docs/assets/a-1.css', { body: Buffer.from('a{}'), type: 'text/css; charset=utf-8' }],
-  ]),
-  notFound: '/docs/404',
-  problems: [],
-}
 
-let folder: string
-
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'nuncio-docs-'))
-  writeSite(SITE, folder)
+const folder = makeDocsFolder({
+  '/docs/': LINKS,
+  '/docs/guides/tokens': LINKS.repeat(20),
+  '/docs/404': LINKS.repeat(20),
+  '/docs/assets/a-1.css': 'a{}',
 })
-
-afterAll(() => rmSync(folder, { recursive: true }))
 
 function below(path: string, run: (server: ServerUnderTest) => Promise<void>): Promise<void> {
   const deps: Partial<HttpServerDeps> = { publicUrl: `https://send.example.com${path}`, docsFolder: folder }
