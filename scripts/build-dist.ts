@@ -1,11 +1,12 @@
 import { copyFileSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { build, type Plugin } from 'vite'
+import type { Plugin } from 'vite'
 import packageFile from '../package.json' with { type: 'json' }
 import { OLDEST_NODE } from '../src/app/oldest-node.js'
 import { readSbom } from './print-sbom.ts'
 import { ROOT } from './source-tree.ts'
+import { viteBuild } from './vite-build.ts'
 
 /**
  * `node scripts/build-dist.ts --out FOLDER`: all that a service needs but Node itself, in one folder. It has the shape of a clone,
@@ -32,11 +33,7 @@ writeFileSync(join(out, 'package.json'), `${JSON.stringify(packageOfBuild(), nul
 
 /** The server and the command line with their packages. Not made smaller, so that it can be read where it runs. */
 async function bundle(): Promise<void> {
-  await build({
-    root: ROOT,
-    configFile: false,
-    logLevel: 'warn',
-    publicDir: false,
+  await viteBuild({
     ssr: { noExternal: true },
     plugins: [requireNodeHttp()],
     build: {

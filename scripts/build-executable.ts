@@ -16,10 +16,10 @@ import {
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { brotliCompressSync, constants } from 'node:zlib'
-import { build } from 'vite'
 import packageFile from '../package.json' with { type: 'json' }
 import type { PackedFile } from '../src/executable/unpack-program.ts'
 import { ROOT } from './source-tree.ts'
+import { viteBuild } from './vite-build.ts'
 
 /**
  * `node scripts/build-executable.ts [--out FOLDER] [--system linux-x64] [--system …]`: Node and all of `dist/` in one file for
@@ -78,11 +78,7 @@ function runNode(...args: readonly string[]): void {
 
 /** As one file of CommonJS: nothing else can be the start of an executable. */
 async function bundleMain(): Promise<string> {
-  await build({
-    root: ROOT,
-    configFile: false,
-    logLevel: 'warn',
-    publicDir: false,
+  await viteBuild({
     build: {
       ssr: join(ROOT, 'src/executable/main.ts'),
       outDir: join(aside, 'main'),

@@ -16,6 +16,7 @@ export async function buildDist(root, node) {
       join('console', 'dist'),
       join('site', 'dist'),
       join('scripts', 'build-dist.ts'),
+      join('scripts', 'vite-build.ts'),
     ],
     command: [join(root, 'scripts', 'build-dist.ts'), '--out', 'ASIDE'],
     npmScript: 'build',

@@ -16,6 +16,7 @@ export async function buildDocs(root, node) {
       'SECURITY.md',
       join('client', 'README.md'),
       join('console', 'public'),
+      join('scripts', 'vite-build.ts'),
       // The form that tries a call shows the examples of the contract.
       join('src', 'contract'),
       join('src', 'core', 'refusals.ts'),

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { build } from 'vite'
+import { viteBuild } from '../../scripts/vite-build.ts'
 import type { Bundle } from './make-site.ts'
 
 // In this order: what stands around a page, then what stands in it, with the narrow screens last.
@@ -20,11 +20,7 @@ export async function bundleBrowser(root: string): Promise<Bundle> {
 }
 
 async function buildScript(folder: string, name: string): Promise<string> {
-  const built = await build({
-    root: folder,
-    configFile: false,
-    logLevel: 'warn',
-    publicDir: false,
+  const built = await viteBuild({
     build: {
       write: false,
       target: 'es2023',
