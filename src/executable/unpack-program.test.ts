@@ -8,6 +8,7 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -76,6 +77,27 @@ describe('the program inside of the executable', () => {
 
     assert.equal(folder, join(cache, '1.0.0-abc'))
     assert.equal(readFileSync(join(folder, 'src/a.js'), 'utf8'), 'run()')
+  })
+
+  it.each([
+    ['unpacks', () => {}],
+    ['finds it unpacked', () => unpackProgram(programThat(), cache)],
+  ])('is rid of what starts left that were killed an hour ago, when a start %s', (_, before) => {
+    before()
+    const anHourAgo = Date.now() / 1000 - 3_601
+    for (const name of ['1.0.0-abc.new-x', '0.9.0-def.new-y', '1.0.0-abc.new-z-damaged']) {
+      mkdirSync(join(cache, name, 'src'), { recursive: true })
+      writeFileSync(join(cache, name, 'src/a.js'), 'ru')
+      utimesSync(join(cache, name), anHourAgo, anHourAgo)
+    }
+    // Perhaps still being unpacked; and a version that may run.
+    mkdirSync(join(cache, '1.0.0-abc.new-w'))
+    mkdirSync(join(cache, '0.9.0-def'))
+    utimesSync(join(cache, '0.9.0-def'), anHourAgo, anHourAgo)
+
+    unpackProgram(programThat(), cache)
+
+    assert.deepEqual(readdirSync(cache).toSorted(), ['0.9.0-def', '1.0.0-abc', '1.0.0-abc.new-w'])
   })
 
   it('is the one that another process has unpacked meanwhile', () => {

@@ -1,6 +1,11 @@
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { cannotWrite } from './cache-folder.ts'
+
+// In the names of folders that are not in place yet.
+const ASIDE = '.new-'
+// It takes seconds, so a start that has not put its folder in place for so long was killed.
+const LEFT_BEHIND_AFTER_MS = 3_600_000
 
 /** A file by its path and size in bytes. */
 export type PackedFile = readonly [path: string, size: number]
@@ -17,10 +22,11 @@ export interface PackedProgram {
 /** Where the program lies below the cache folder, unpacked unless it is there. */
 export function unpackProgram(program: PackedProgram, cache: string): string {
   const folder = join(cache, program.name)
+  removeLeftBehind(cache)
   if (isWhole(folder, program)) return folder
   try {
     // Made aside: what is cut short, or still being made by another process, is never run.
-    const aside = mkdtempSync(`${folder}.new-`)
+    const aside = mkdtempSync(folder + ASIDE)
     try {
       writeFiles(aside, program)
       putInPlace(aside, folder, program)
@@ -32,6 +38,19 @@ export function unpackProgram(program: PackedProgram, cache: string): string {
     if (!isWhole(folder, program)) throw cannotWrite(cache, error)
   }
   return folder
+}
+
+/** Of starts that were killed. A younger folder may belong to a start that is still unpacking. */
+function removeLeftBehind(cache: string): void {
+  try {
+    for (const name of readdirSync(cache)) {
+      const folder = join(cache, name)
+      if (name.includes(ASIDE) && lstatSync(folder).mtimeMs < Date.now() - LEFT_BEHIND_AFTER_MS)
+        rmSync(folder, { recursive: true, force: true })
+    }
+  } catch {
+    // It takes room, but hinders nothing. Another start may have removed it just now.
+  }
 }
 
 /** Files go missing where old files of temporary folders are removed, and are cut short when a disk fails. */
