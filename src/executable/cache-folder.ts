@@ -11,38 +11,39 @@ const STICKY = 0o1000
 export function openCacheFolder(): string {
   const named = process.env['XDG_CACHE_HOME'] ?? ''
   // The rule of XDG: other paths than absolute ones count as not set.
-  const wanted = isAbsolute(named) ? makeFolder(join(named, 'nuncio')) : (homeCache() ?? makeFolder(temporaryCache()))
-  // From here on by the path without links: a link could be changed later.
-  const folder = join(realpathSync(dirname(wanted)), basename(wanted))
-  if (process.geteuid) refuseForeign(folder, process.geteuid())
-  return folder
+  if (isAbsolute(named)) return openFolder(join(named, 'nuncio'))
+  return openInHome() ?? openFolder(join(tmpdir(), `nuncio-${process.geteuid?.() ?? 'cache'}`))
 }
 
 /** Null where this user has no folder, or may not write there: services often have none. */
-function homeCache(): string | null {
+function openInHome(): string | null {
   try {
-    const folder = join(homedir(), '.cache', 'nuncio')
-    refuseForeignAbove(folder)
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    return isAbsolute(folder) ? folder : null
+    return isAbsolute(homedir()) ? makeFolder(join(homedir(), '.cache', 'nuncio')) : null
   } catch (error) {
     if (error instanceof CannotUnpack) throw error
     return null
   }
 }
 
-function temporaryCache(): string {
-  return join(tmpdir(), `nuncio-${process.geteuid?.() ?? 'cache'}`)
+function openFolder(folder: string): string {
+  try {
+    return makeFolder(folder)
+  } catch (error) {
+    throw error instanceof CannotUnpack ? error : cannotWrite(folder, error)
+  }
 }
 
-function makeFolder(folder: string): string {
-  refuseForeignAbove(folder)
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    return folder
-  } catch (error) {
-    throw cannotWrite(folder, error)
-  }
+/**
+ * Makes what is missing from above to below, and checks each folder before anything is made in it: what is made for another
+ * user would be closed to them. Returns the path without links, because a link could be changed later.
+ */
+function makeFolder(wanted: string): string {
+  const above = dirname(wanted)
+  const folder = join(existsSync(above) ? checkedAbove(realpathSync(above)) : makeFolder(above), basename(wanted))
+  // Recursive, so that it may be there: another start may have been faster.
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  refuseForeign(folder)
+  return folder
 }
 
 /** For what Node says when something could not be written below a folder. */
@@ -55,33 +56,28 @@ export function cannotWrite(folder: string, error: unknown): CannotUnpack {
 }
 
 /** Whoever can change the folder, or a folder above it, could have this user run another program. */
-function refuseForeign(folder: string, user: number): void {
+function refuseForeign(folder: string): void {
+  const user = process.geteuid?.()
+  if (user === undefined) return
   const own = lstatSync(folder)
   if (!own.isDirectory()) throw new CannotUnpack(`${folder} is not a folder. Remove it, and start again.`)
   if (own.uid !== user) throw belongsToAnother(folder)
   if (own.mode & WRITABLE_BY_OTHERS) throw writableByOthers(folder)
-  refuseForeignAbove(folder)
 }
 
-/** Before anything is made in it: what is made for another user would be closed to them. */
-function refuseForeignAbove(folder: string): void {
+/** The same folder, when neither it nor one above it can be changed by another user but root. */
+function checkedAbove(folder: string): string {
   const user = process.geteuid?.()
-  if (user === undefined) return
-  const above = foldersAbove(folder)
+  if (user === undefined) return folder
+  const all = withThoseAbove(folder)
   // Inside of a container with users of its own, root may have another number.
-  const root = lstatSync(above.at(-1) ?? folder).uid
-  for (const path of above) {
+  const root = lstatSync(all.at(-1) ?? folder).uid
+  for (const path of all) {
     const { uid, mode } = lstatSync(path)
     if (uid !== user && uid !== root) throw belongsToAnother(path)
     if (mode & WRITABLE_BY_OTHERS && !(mode & STICKY)) throw writableByOthers(path)
   }
-}
-
-/** Those that are there, from the nearest to the root, by their paths without links. */
-function foldersAbove(folder: string): readonly string[] {
-  const above = dirname(folder)
-  if (above === folder) return []
-  return existsSync(above) ? withThoseAbove(realpathSync(above)) : foldersAbove(above)
+  return folder
 }
 
 function withThoseAbove(folder: string): readonly string[] {
