@@ -11,11 +11,13 @@ export async function buildDist(root, node) {
     sources: [
       'src',
       'package.json',
+      'package-lock.json',
       join('deploy', 'npm', 'README.md'),
       'LICENSE',
       join('console', 'dist'),
       join('site', 'dist'),
       join('scripts', 'build-dist.ts'),
+      join('scripts', 'print-sbom.ts'),
       join('scripts', 'vite-build.ts'),
     ],
     command: [join(root, 'scripts', 'build-dist.ts'), '--out', 'ASIDE'],
