@@ -15,7 +15,7 @@ import type { ReferenceCalls } from './reference-server.ts'
 import type { InstantCalls } from './serve-instantly.ts'
 import { BENCH_ENVIRONMENT } from './settings-for.ts'
 
-export interface BenchOptions {
+interface BenchOptions {
   /** How long each turn counts. */
   readonly seconds: number
   /** How often each thing is measured, in turns with the others. */
@@ -29,7 +29,7 @@ export interface BenchOptions {
 
 /** Who sends as whom, and to which server. */
 export type LoadSide = Pick<LoadJob, 'port' | 'token' | 'numbers'> & { readonly pid: number }
-export type WantedLoad = LoadSide & Pick<LoadJob, 'sockets'> & Partial<LoadJob>
+type WantedLoad = LoadSide & Pick<LoadJob, 'sockets'> & Partial<LoadJob>
 
 /** A server that takes requests. */
 export interface Target {
@@ -49,7 +49,7 @@ export async function readGauge(port: number, name: 'nuncio_messages_waiting' | 
   return Number(found[1])
 }
 
-export interface ServiceOptions {
+interface ServiceOptions {
   readonly environment?: Readonly<Record<string, string>>
   readonly serveArguments?: readonly string[]
 }

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 const HEADER_END = '\r\n\r\n'
 const RECEIVE_BYTES = 16_384
 
-export interface CallerParts {
+interface CallerParts {
   readonly port: number
   /** Called when a reply has come completely. `begunMs` is what `send` was given. */
   readonly onReply: (caller: Caller, begunMs: number, status: number) => void

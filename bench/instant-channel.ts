@@ -1,7 +1,7 @@
 import { MESSAGE_TYPES } from '../src/core/message/message.ts'
 import type { Channel, Handover } from '../src/core/ports/channel.ts'
 
-export const INSTANT = 'instant'
+const INSTANT = 'instant'
 
 /** A network that takes everything at once, so that only the service's own work is measured. */
 export class InstantChannel implements Channel {

@@ -6,7 +6,7 @@ import { answerParent } from './child.ts'
 import { LatencyHistogram } from './latency-histogram.ts'
 
 /** Where and as what it calls back. */
-export interface CallbackTarget {
+interface CallbackTarget {
   readonly port: number
   readonly path: string
   readonly appSecret: string

@@ -6,7 +6,7 @@ import type { Intake } from '../src/core/ports/intake.ts'
 import { InstantChannel } from './instant-channel.ts'
 import { machineMs } from './machine-clock.ts'
 
-export interface TracedMessage {
+interface TracedMessage {
   readonly messageId: string
   readonly committedMs: number
   readonly calledMs: number

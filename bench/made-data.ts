@@ -21,7 +21,7 @@ export interface MadeData {
   readonly numbers: readonly string[]
 }
 
-export interface MadeConnection {
+interface MadeConnection {
   readonly id: string
   readonly number: string
 }
@@ -34,7 +34,7 @@ export interface WantedData {
 }
 
 /** Where nothing is yet. */
-export interface EmptyPlace {
+interface EmptyPlace {
   readonly dataDir: string
   /** Null: the data folder holds the database. */
   readonly databaseUrl: string | null

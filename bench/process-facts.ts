@@ -8,11 +8,6 @@ export function canSeeProcesses(): boolean {
   return process.platform === 'linux'
 }
 
-/** Processor time a process has used so far, in seconds. NaN where that cannot be seen. */
-export function cpuSecondsOf(pid: number): number {
-  return canSeeProcesses() ? (readStat(pid)?.ownSeconds ?? 0) : Number.NaN
-}
-
 /** Of a process, those it has started, and those of them that have ended. NaN where that cannot be seen. */
 export function cpuSecondsOfFamily(pid: number): number {
   if (!canSeeProcesses()) return Number.NaN

@@ -4,7 +4,7 @@ import { type ESTree, type ParseResult, Visitor } from 'vite'
 import { lineAt, parseSource } from './parse-source.ts'
 import { isTest, type Tree } from './source-tree.ts'
 
-export interface FolderRule {
+interface FolderRule {
   /** Folders under src it may import; `storage/*` means each folder directly in storage. Itself is always allowed. */
   readonly mayImport: readonly string[]
   readonly mayUseNode: boolean

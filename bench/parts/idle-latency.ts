@@ -51,11 +51,7 @@ interface Sending {
   readonly numbers: readonly string[]
 }
 
-export async function sendSlowly(
-  bench: Bench,
-  { child, port }: Instant,
-  { data, numbers }: Sending,
-): Promise<Sample[]> {
+async function sendSlowly(bench: Bench, { child, port }: Instant, { data, numbers }: Sending): Promise<Sample[]> {
   await child.ask('trace', null)
   const replied = new Map<string, number>()
   let wake = () => {}

@@ -1,7 +1,7 @@
 import { Box, Checkbox, Stack } from '@mantine/core'
 import type { ReactNode } from 'react'
 
-export interface Choice {
+interface Choice {
   readonly name: string
   readonly group: string
   readonly label: string

@@ -1,7 +1,7 @@
 import type { PanelQuery } from './panel-queries.ts'
 
 /** Of the metrics that Node brings along. They have no table of ours, so their panels are written out. */
-export interface DefaultPanel {
+interface DefaultPanel {
   readonly title: string
   readonly unit: string
   readonly help: string

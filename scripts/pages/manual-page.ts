@@ -5,7 +5,7 @@ import { openSurroundings } from '../../src/cli/surroundings.ts'
 
 /** The text of nuncio(1) in the package for Debian. */
 export function makeManualPage(): string {
-  const commands = leaves(createProgram(new Cli(openSurroundings()))).map(({ command, path }) => {
+  const commands = leaves(createProgram(new Cli(openSurroundings('')))).map(({ command, path }) => {
     const args = command.registeredArguments
     const rows = [
       ...args.map((argument) => [`<${argument.name()}>`, argument.description]),

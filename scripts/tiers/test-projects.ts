@@ -56,7 +56,7 @@ export const TIERS = {
   packages: ['deploy', 'packages'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
-export type Tier = keyof typeof TIERS
+type Tier = keyof typeof TIERS
 
 export function isTier(name: string): name is Tier {
   return Object.hasOwn(TIERS, name)

@@ -10,7 +10,7 @@ import { readSources, type Source } from './read-sources.ts'
 import { type Rendered, renderMarkdown, type Surroundings } from './render-markdown.ts'
 
 /** One thing that the service can be asked for. */
-export interface SiteFile {
+interface SiteFile {
   readonly body: Buffer
   readonly type: string
 }

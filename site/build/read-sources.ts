@@ -14,7 +14,7 @@ export interface Source {
   readonly section: string | null
 }
 
-export interface Sources {
+interface Sources {
   /** In the order in which they are read; those without a section last. */
   readonly pages: readonly Source[]
   /** Files that no section takes up. They are shown at the end of the reference all the same. */

@@ -10,7 +10,7 @@ export interface Heading {
 }
 
 /** What a page says below one of its headings, for the search. */
-export interface Passage {
+interface Passage {
   readonly heading: Heading | null
   readonly text: string
 }
@@ -111,7 +111,7 @@ function headCell(html: string): string {
 }
 
 /** As GitHub makes them, so that a link works in both places. */
-export function slugOf(text: string): string {
+function slugOf(text: string): string {
   return text
     .toLowerCase()
     .replace(/[^\w\s-]/g, '')

@@ -18,7 +18,7 @@ import { TakeTurns } from './take-turns.ts'
 type Pairs = Readonly<Record<string, string>>
 type StoredSettings = Readonly<Record<string, unknown>>
 
-export interface ConnectingParts {
+interface ConnectingParts {
   /** By channel: those that have a network of their own. */
   readonly setUps: ReadonlyMap<string, OpenSetUp>
   /** Asked for only where there are secrets, so that who has none needs no key ring. */

@@ -8,7 +8,7 @@ import { ConnectionSecrets, type SecretOwner } from './connection-secrets.ts'
 
 type StoredSettings = Readonly<Record<string, unknown>>
 
-export interface ConnectionNetworkParts {
+interface ConnectionNetworkParts {
   readonly description: ChannelDescription
   readonly setUp: ChannelSetUp
   readonly secrets: Secrets

@@ -10,7 +10,7 @@ import type { Secrets } from '../core/ports/secrets.ts'
 import { sandboxMediaFolder } from './sandbox-media.ts'
 import type { Storage } from './storage.ts'
 
-export interface ChannelsParts {
+interface ChannelsParts {
   readonly settings: Settings
   readonly storage: Storage
   readonly secrets: Secrets

@@ -5,7 +5,7 @@ import type { ChannelMemory } from '../core/ports/channel-memory.ts'
 import type { Clock } from '../core/ports/clock.ts'
 import type { Connecting } from '../core/ports/connecting.ts'
 
-export interface ReadReportedParts {
+interface ReadReportedParts {
   readonly channelMemory: (channel: string) => ChannelMemory
   readonly clock: Clock
 }

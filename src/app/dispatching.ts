@@ -15,7 +15,7 @@ import { rangesOfMedia } from './to-ranges.ts'
 
 const CALLS_MAY_FINISH_MS = 25_000
 
-export interface DispatchingParts {
+interface DispatchingParts {
   readonly settings: Settings
   readonly worker: WorkerId
   readonly storage: Storage

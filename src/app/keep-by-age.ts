@@ -11,7 +11,7 @@ import type { Storage } from './storage.ts'
 const DAY_MS = 86_400_000
 const COUNT_EVERY_MS = 20 * 3_600_000
 
-export interface KeepingParts {
+interface KeepingParts {
   readonly settings: Settings
   readonly worker: WorkerId
   readonly storage: Pick<Storage, 'retention' | 'clock'>

@@ -19,7 +19,7 @@ const OLD_KEY_KEPT_MS = 5 * 60_000
 /** `current`: new secrets are sealed with it. `next`: the next rotation will use it. `missing`: it is not in the ring. */
 export type KeyState = 'current' | 'next' | 'old' | 'missing'
 
-export interface KeyView {
+interface KeyView {
   readonly id: string
   /** Null when it is not in the ring. */
   readonly madeAt: Instant | null
@@ -36,7 +36,7 @@ export interface KeyRingView {
   readonly isRotating: boolean
 }
 
-export interface AddedKey {
+interface AddedKey {
   readonly id: string
   readonly file: string
   /** False when there was a key already that nothing is sealed with yet. */

@@ -7,7 +7,7 @@ import { rangesOfWebhooks } from './to-ranges.ts'
 
 const TRIES_MAY_FINISH_MS = 5_000
 
-export interface NotifyingParts {
+interface NotifyingParts {
   readonly settings: Settings
   readonly storage: Storage
   /** Of the console, where this process serves it. On SQLite it lives in a thread, so that none of this slows what is sent. */

@@ -39,7 +39,7 @@ import type { Traces } from './traces.ts'
 import { wakeOnAccept } from './wake-on-accept.ts'
 import { createWatchdog } from './watching.ts'
 
-export interface NuncioParts {
+interface NuncioParts {
   readonly settings: Settings
   readonly logger: Logger
   /** The data can no longer be trusted: this process should end and a fresh one be started. */

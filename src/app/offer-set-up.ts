@@ -15,7 +15,7 @@ export interface SetUpOffer {
   readonly file: string | null
 }
 
-export interface SetUpPlace {
+interface SetUpPlace {
   readonly dataDir: string
   readonly url: string
   readonly isQuiet: boolean

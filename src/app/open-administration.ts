@@ -44,7 +44,7 @@ export interface InboxEntry {
   readonly deliveredAt: Instant
 }
 
-export interface InboxFilter {
+interface InboxFilter {
   readonly accountId: AccountId | null
   /** The sender number. */
   readonly number: string | null

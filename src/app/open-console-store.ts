@@ -18,7 +18,7 @@ export interface ConsoleStorage {
   close(): Promise<void>
 }
 
-export interface ConsoleStorageOptions {
+interface ConsoleStorageOptions {
   /** Time as all processes on this database agree on it. */
   readonly now: () => Instant
   /** Why the service itself can write nothing at present. */

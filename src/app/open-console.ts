@@ -17,7 +17,7 @@ import { type ConsoleStorage, openConsoleStore } from './open-console-store.ts'
 import { sandboxMediaFolder } from './sandbox-media.ts'
 import { rangesOfWebhooks } from './to-ranges.ts'
 
-export interface ConsoleWanted {
+interface ConsoleWanted {
   readonly settings: Settings
   readonly clock: Clock
   /** Why the service itself can write nothing at present. */

@@ -6,7 +6,7 @@ import type { Store } from '../storage/shared/store.ts'
 import { systemClock } from './system-clock.ts'
 
 /** What an engine gives to a short visitor. */
-export interface OpenEngine {
+interface OpenEngine {
   readonly administration: Administration
   readonly store: Store
   openSecretStore(): SecretStore

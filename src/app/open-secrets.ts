@@ -6,7 +6,7 @@ import { openKeyRing } from '../secrets/open-key-ring.ts'
 import { systemClock } from './system-clock.ts'
 
 /** What somebody knows already who has the database open. */
-export interface KnownOfDatabase {
+interface KnownOfDatabase {
   readonly facts: KeyFacts
   readonly store?: SecretStore
 }

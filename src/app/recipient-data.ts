@@ -10,7 +10,7 @@ import { removeCopy } from './sandbox-media.ts'
 
 export type { Erased, ExportedItem }
 
-export interface OfPerson {
+interface OfPerson {
   readonly accountId: AccountId
   readonly number: string
   /** Called with how many messages were gone through so far. */

@@ -3,7 +3,7 @@ import { type BlockLists, hashedEntry, type RecipientEntries } from '../core/por
 import type { Secrets } from '../core/ports/secrets.ts'
 import { createRecipientHash, drawHashKey } from './recipient-hash.ts'
 
-export interface RecipientEntriesParts {
+interface RecipientEntriesParts {
   readonly lists: Pick<BlockLists, 'readHashKey' | 'addHashKey'>
   /** Asked only where somebody was erased, or is to be. */
   readonly openSecrets: () => Promise<Secrets>

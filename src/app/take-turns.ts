@@ -1,4 +1,4 @@
-export interface TakeTurnsLimits {
+interface TakeTurnsLimits {
   readonly mostAtOnce: number
   /** Whoever waits for longer is refused. */
   readonly waitsMs: number

@@ -10,7 +10,7 @@ import type { Metrics } from './metrics.ts'
 
 const FLUSH_FOR_MS = 2_000
 
-export interface TracesWanted {
+interface TracesWanted {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly sampledPercent: number

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 
-export interface Stoppable {
+interface Stoppable {
   /** Resolves once everything has ended. Harmless twice. */
   inOrder(): Promise<void>
   /** What is open then becomes unknown, as after a crash. */

@@ -11,7 +11,7 @@ import type { Storage } from './storage.ts'
 // Of a channel that this process does not know: longer than any call of ours.
 const LONGEST_CALL_MS = 300_000
 
-export interface WatchingParts {
+interface WatchingParts {
   readonly settings: Settings
   readonly worker: WorkerId
   readonly storage: Storage

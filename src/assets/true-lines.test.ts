@@ -19,10 +19,8 @@ describe('a stack trace', () => {
     ['adds no code to other errors', () => fail({ code: 'E1' }), /^Error: failed\n {4}at /],
     ['needs no code', () => fail({}), /^Error: failed\n {4}at /],
   ])('%s', (_, cause, head) => {
-    const before = Error.prepareStackTrace
-    onTestFinished(() => {
-      Error.prepareStackTrace = before
-    })
+    const before: unknown = Reflect.get(Error, 'prepareStackTrace')
+    onTestFinished(() => void Reflect.set(Error, 'prepareStackTrace', before))
     nameTrueLines()
 
     let stack = ''

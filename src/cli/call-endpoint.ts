@@ -7,7 +7,7 @@ const LONGEST_CALL_MS = 30_000
 /** What Node calls a certificate that it does not take. */
 const CERTIFICATE = /CERT|ISSUER|LEAF_SIGNATURE/
 
-export interface EndpointCall {
+interface EndpointCall {
   readonly baseUrl: string
   readonly token: string
   /** Null: the request carries none. */

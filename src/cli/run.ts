@@ -8,7 +8,7 @@ import { OutputClosed, type Surroundings } from './surroundings.ts'
 
 export const DONE = 0
 export const FAILED = 1
-export const USED_WRONGLY = 2
+const USED_WRONGLY = 2
 
 // What can be judged from the command line alone. Everything else depends on what is there.
 const WRONG_USE: readonly RefusalCode[] = ['argument_invalid', 'event_unknown', 'expiry_invalid', 'number_malformed']

@@ -9,7 +9,7 @@ const END = '_FILE'
 /** The settings that may come from a file. URLs of databases hold passwords. */
 export const FROM_FILES = Object.values(SETTINGS).filter(({ name, secret }) => secret || /^NUNCIO_DATABASE_/.test(name))
 
-export interface FilledEnvironment {
+interface FilledEnvironment {
   readonly environment: Environment
   readonly problems: readonly SettingProblem[]
 }

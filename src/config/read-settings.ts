@@ -24,7 +24,7 @@ export type DatabaseSettings =
 
 type DatabaseKey = 'databaseUrl' | 'databaseListenUrl' | 'databaseMigrateUrl'
 
-export type SettingSource = 'default' | 'command line' | 'environment' | '.env file'
+type SettingSource = 'default' | 'command line' | 'environment' | '.env file'
 
 export interface SettingProblem {
   /** Null when it is not the matter of one setting. */
@@ -57,7 +57,7 @@ export interface SettingsReading {
 }
 
 /** Texts by name, as they were found. */
-export interface SettingTexts {
+interface SettingTexts {
   /** Given to this one call. */
   readonly commandLine?: Readonly<Record<string, string | undefined>>
   readonly environment: Readonly<Record<string, string | undefined>>

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { REPLIES, type RefusalReplyKind } from './reply-table.ts'
 
 /** What `data.state` may say on success. */
-export const SUCCESS_STATES = ['QUEUED', 'PUBLISHED'] as const
+const SUCCESS_STATES = ['QUEUED', 'PUBLISHED'] as const
 export type SuccessState = (typeof SUCCESS_STATES)[number]
 
 const refusalKinds = Object.keys(REPLIES).filter((kind) => kind !== 'success') as RefusalReplyKind[]
@@ -21,7 +21,7 @@ export const sendMessageResponse = z.strictObject({
 })
 export type SendMessageResponse = z.infer<typeof sendMessageResponse>
 
-export const refusalError = z.object({
+const refusalError = z.object({
   field: z.string().nullable().meta({
     description:
       'Path in the body such as `message.media.url`, or the name of a header; null when it is the whole request.',

@@ -68,5 +68,5 @@ export const REPLIES = {
   },
 } as const
 
-export type ReplyKind = keyof typeof REPLIES
+type ReplyKind = keyof typeof REPLIES
 export type RefusalReplyKind = Exclude<ReplyKind, 'success'>

@@ -27,7 +27,7 @@ export interface FieldError {
   readonly message: string
 }
 
-export type ParsedSendMessage =
+type ParsedSendMessage =
   | { readonly ok: true; readonly request: SendMessageRequest }
   | { readonly ok: false; readonly errors: readonly FieldError[] }
 

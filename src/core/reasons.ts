@@ -177,7 +177,7 @@ export function isReasonCode(code: string): code is ReasonCode {
   return Object.hasOwn(REASONS, code)
 }
 
-export interface ExplainedReason {
+interface ExplainedReason {
   readonly sentence: string
   readonly nextStep: string
   /** What the network said, to be quoted. Null where the sentence says it already. */

@@ -1,4 +1,4 @@
-export type ExactJson =
+type ExactJson =
   | { readonly ok: true; readonly value: unknown }
   | {
       readonly ok: false

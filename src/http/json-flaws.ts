@@ -1,4 +1,4 @@
-export interface FlawedText {
+interface FlawedText {
   readonly code: 'text_not_unicode' | 'text_has_nul'
   readonly field: string | null
 }

@@ -10,7 +10,7 @@ export interface HttpLog {
 }
 
 /** A message that was accepted, and whose reply is written. Times from the arrival of its request on. */
-export interface Acceptance {
+interface Acceptance {
   readonly messageId: MessageId
   readonly connectionId: ConnectionId
   readonly requestId: string

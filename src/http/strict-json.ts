@@ -4,7 +4,7 @@ import { readJsonExactly } from './exact-json.ts'
 import { findFlawedText } from './json-flaws.ts'
 import { findSyntaxFault, placeInText } from './json-syntax.ts'
 
-export type JsonRefusalCode = Extract<
+type JsonRefusalCode = Extract<
   RefusalCode,
   | 'body_not_utf8'
   | 'body_not_json'
@@ -15,7 +15,7 @@ export type JsonRefusalCode = Extract<
   | 'text_has_nul'
 >
 
-export type StrictJson =
+type StrictJson =
   | { readonly ok: true; readonly value: unknown; readonly text: string }
   | {
       readonly ok: false

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 /** How much may wait for the disk before the host has to. */
 const BATCH_BYTES = 64 * 1024
 
-export interface HeldBack {
+interface HeldBack {
   hold(): void
   release(): void
 }

@@ -25,7 +25,7 @@ const DEFAULT_TIMING: PostTiming = { dnsMs: 5_000, connectMs: 5_000, totalMs: 15
 // Enough for the sentence of an error, whatever page it is wrapped in.
 const EXCERPT_BYTES = 1_024
 
-export interface GuardedPostOptions {
+interface GuardedPostOptions {
   /** Private ranges that the operator opened for webhooks. */
   readonly allowed?: readonly AddressRange[]
   /** Ranges that the operator closed, public ones too. */

@@ -7,7 +7,7 @@ import { blocked, MediaProblem } from './media-problem.ts'
 /** Opens a connection to one of the judged addresses, with TLS where the URL says so. */
 export type Dial = (target: JudgedUrl, addresses: readonly string[], signal: AbortSignal) => Promise<Socket>
 
-export interface DialRules {
+interface DialRules {
   readonly guard: AddressGuard
   readonly connectMs: number
   /** Certificate authorities in PEM form; undefined means those that come with Node. */

@@ -19,7 +19,7 @@ export interface FollowRules extends RequestRules {
   readonly resolveName: ResolveName
 }
 
-export const MOST_REDIRECTS = 5
+const MOST_REDIRECTS = 5
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308]
 
 /** Asks for a URL and follows redirects, each judged like a URL of its own. Returns the response that holds the file. */

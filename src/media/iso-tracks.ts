@@ -1,4 +1,4 @@
-export interface Tracks {
+interface Tracks {
   readonly hasSound: boolean
   readonly hasPicture: boolean
 }

@@ -22,7 +22,7 @@ export function judgeHead(type: MediaType, head: Uint8Array): string | null {
   throw wrongType(type, found.words)
 }
 
-export interface WholeFile {
+interface WholeFile {
   readonly head: Uint8Array
   readonly sizeBytes: number
   read(position: number, length: number): Promise<Uint8Array>

@@ -6,7 +6,7 @@ export const MAX_RETRY_AFTER_MS = 3_600_000
 
 const PASSING_CLIENT_ERRORS: readonly number[] = [408, 425, 429]
 
-export interface StatusFacts {
+interface StatusFacts {
   /** Who answered. */
   readonly host: string
   readonly status: number

@@ -4,7 +4,7 @@ import { MediaProblem, quote } from './media-problem.ts'
 /** All addresses of a name. Throws a `MediaProblem` when there are none or nobody answered in time. */
 export type ResolveName = (name: string, signal: AbortSignal) => Promise<readonly string[]>
 
-export interface NameServers {
+interface NameServers {
   /** Such as `9.9.9.9` or `127.0.0.1:5353`; null means those of the system. */
   readonly servers: readonly string[] | null
   readonly timeoutMs: number

@@ -1,4 +1,4 @@
-export interface SpeedRule {
+interface SpeedRule {
   readonly bytesPerSecond: number
   /** No judgement before this much time has passed: connections start slowly. */
   readonly afterMs: number

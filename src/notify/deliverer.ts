@@ -27,7 +27,7 @@ const BETWEEN_SWEEPS_MS = 50
 const RECORD_TRIES = 5
 const RECORD_AGAIN_MS = 500
 
-export interface DelivererParts {
+interface DelivererParts {
   readonly watch: DeliveryWatch
   readonly deliveries: Deliveries
   readonly post: GuardedPost

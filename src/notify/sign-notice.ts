@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks'
 import type { Instant } from '../core/ids.ts'
 
-export interface ToSign {
+interface ToSign {
   readonly noticeId: string
   readonly payload: string
   readonly at: Instant

@@ -35,7 +35,7 @@ interface Written {
   readonly keys: readonly { readonly id: string; readonly madeAt: string; readonly key: string }[]
 }
 
-export interface KeySetSince extends KeySet {
+interface KeySetSince extends KeySet {
   readonly since: number
 }
 

@@ -3,10 +3,10 @@ import { Refusal } from '../core/refusals.ts'
 import { KeyRing } from './key-ring.ts'
 import type { KeyRingFile } from './key-ring-file.ts'
 
-export const CANARY_PLACE: SecretPlace = { purpose: 'canary', accountId: null, owner: 'installation', name: 'canary' }
+const CANARY_PLACE: SecretPlace = { purpose: 'canary', accountId: null, owner: 'installation', name: 'canary' }
 const CANARY_SAYS = 'nuncio'
 
-export interface OpenKeyRingParts {
+interface OpenKeyRingParts {
   readonly file: KeyRingFile
   readonly facts: KeyFacts
   /** Opened when something has to be stored, which at most starts it has not. */

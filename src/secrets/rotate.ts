@@ -15,7 +15,7 @@ export interface Resealed {
   readonly unreadable: readonly string[]
 }
 
-export interface ResealParts {
+interface ResealParts {
   readonly store: SecretStore
   readonly ring: KeyRing
   readonly onProgress: (secrets: number) => void

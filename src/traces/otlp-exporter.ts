@@ -13,7 +13,7 @@ const LATER = [429, 502, 503, 504]
 
 type Answer = { readonly kind: 'taken' | 'refused' } | { readonly kind: 'later'; readonly afterMs: number | null }
 
-export interface OtlpOptions {
+interface OtlpOptions {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly service: Service

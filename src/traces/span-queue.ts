@@ -11,7 +11,7 @@ export interface SpanExport {
   close(): void
 }
 
-export interface SpanQueueParts {
+interface SpanQueueParts {
   readonly exporter: SpanExport
   /** For the metrics. */
   readonly onEnd: (end: 'exported' | 'refused' | 'dropped', count: number) => void

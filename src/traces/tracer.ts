@@ -17,7 +17,7 @@ import { isSampled, readTraceparent } from './trace-ids.ts'
 // A lane looks again every 15 s, so this is a wait of four minutes; a longer one says no more by saying it again.
 const MOST_MOMENTS = 16
 
-export interface TracerParts {
+interface TracerParts {
   readonly sampledPercent: number
   /** Time as all processes on the database agree on it. */
   readonly now: () => Instant

@@ -124,12 +124,12 @@ export async function bodyOf(world: StorageWorld, id: MessageId): Promise<string
   return (row?.['body'] as string | undefined) ?? null
 }
 
-export async function countOf(world: StorageWorld, table: string): Promise<number> {
+async function countOf(world: StorageWorld, table: string): Promise<number> {
   const [row] = await world.sql(`select count(*) as rows from ${table}`)
   return Number(row?.['rows'])
 }
 
-export function setOwn(world: StorageWorld, id: AccountId, { bodiesDays, messagesDays }: OwnTimes) {
+function setOwn(world: StorageWorld, id: AccountId, { bodiesDays, messagesDays }: OwnTimes) {
   return world.sql(`insert into account_retention values ('${id}', ${bodiesDays}, ${messagesDays})`)
 }
 

@@ -69,7 +69,7 @@ export interface NetworkCall {
   effectAt: number | null
 }
 
-export interface Effect {
+interface Effect {
   readonly messageId: MessageId
   readonly networkId: string
   readonly attemptNumber: number
@@ -83,7 +83,7 @@ export interface NetworkFaults {
   reports: number
 }
 
-export interface NetworkParts {
+interface NetworkParts {
   readonly schedule: Schedule
   readonly lots: Lots
   readonly faults: NetworkFaults

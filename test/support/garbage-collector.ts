@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 /** Collects garbage now: all of it, or with `minor` only what is young. */
-export type CollectGarbage = (how?: { readonly type: 'minor' }) => void
+type CollectGarbage = (how?: { readonly type: 'minor' }) => void
 
 /** Node need not have been started for it. */
 export function garbageCollector(): CollectGarbage {

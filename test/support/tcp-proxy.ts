@@ -11,7 +11,7 @@ export type Side = 'client' | 'server'
 export type Verdict = 'forward' | 'cut' | 'hold'
 
 /** Asked for each chunk as it comes, in order. A chunk is what the network made of it: a part of a message, or several. */
-export type Judge = (chunk: Buffer, connection: number) => Verdict
+type Judge = (chunk: Buffer, connection: number) => Verdict
 
 const FORWARD_ALL: Judge = () => 'forward'
 const NOBODY: ReadonlySet<Side> = new Set()

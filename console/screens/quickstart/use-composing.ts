@@ -5,7 +5,7 @@ import { useTokenInHand } from '../../parts/token-in-hand.ts'
 import { type SendReply, send } from '../sandbox/send-request.ts'
 import { bodyOf, type Draft, FIRST_DRAFT, type FieldProblems, type MessageKind, problemsOf } from './draft.ts'
 
-export interface SentOne {
+interface SentOne {
   readonly number: number
   readonly to: string
   readonly reply: SendReply

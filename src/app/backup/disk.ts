@@ -5,7 +5,7 @@ import { explainErrno } from '../../core/system-errors.ts'
 
 const PIECE_BYTES = 1024 * 1024
 
-export interface Streamed {
+interface Streamed {
   readonly bytes: number
   readonly sha256: string
 }

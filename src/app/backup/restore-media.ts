@@ -6,7 +6,7 @@ import { locateFile, refuseDifferent } from './check-file.ts'
 import { copyFile, sync } from './disk.ts'
 import { type Manifest, MEDIA_FOLDER } from './manifest.ts'
 
-export interface MediaRequest {
+interface MediaRequest {
   readonly manifest: Manifest
   readonly folder: string
   /** The spool. */

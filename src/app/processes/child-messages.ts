@@ -20,7 +20,7 @@ export type ToChild =
   | { readonly say: 'metrics-of-others'; readonly question: number; readonly reports: readonly MetricsReport[] }
 
 /** It could not begin to serve, and ends. */
-export interface ChildFailed {
+interface ChildFailed {
   readonly say: 'failed'
   /** Null: a fault. */
   readonly code: RefusalCode | null

@@ -19,7 +19,7 @@ export interface Child {
   kill(): void
 }
 
-export interface ProcessGroupParts {
+interface ProcessGroupParts {
   readonly count: number
   readonly startChild: (number: number, events: ChildEvents) => Child
   readonly clock: Clock

@@ -6,7 +6,7 @@ import { giveBackMemory } from '../give-back-memory.ts'
 import type { MetricsReport } from '../metrics.ts'
 import { describeFailure, type FromChild, type ServeOrder, type ToChild } from './child-messages.ts'
 
-export interface ChildService {
+interface ChildService {
   start(): Promise<{ readonly url: string }>
   /** Resolves once everything has ended. Harmless twice, and while it starts. */
   stop(): Promise<void>

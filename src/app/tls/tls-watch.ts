@@ -9,7 +9,7 @@ import { readTlsFiles, type TlsFiles } from './read-tls-files.ts'
 const LOOK_EVERY_MS = 10_000
 const WARN_EVERY_MS = 86_400_000
 
-export interface TlsWatchParts {
+interface TlsWatchParts {
   readonly settings: Pick<Settings, 'tlsCertFile' | 'tlsKeyFile'>
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
   /** Its wall clock is what callers judge certificates by. */

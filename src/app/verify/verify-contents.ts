@@ -30,7 +30,7 @@ export interface Verified {
   readonly findings: readonly Finding[]
 }
 
-export interface ContentsToVerify {
+interface ContentsToVerify {
   readonly store: Store
   readonly secretStore: SecretStore
   readonly engine: VerifyEngine

@@ -12,7 +12,7 @@ import { parseSandboxSettings } from './settings.ts'
 
 export const SANDBOX = 'sandbox'
 
-export interface SandboxParts {
+interface SandboxParts {
   readonly memory: ChannelMemory
   readonly clock: Clock
   /** Where copies of delivered media lie, and how much room they may take. */

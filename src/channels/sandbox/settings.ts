@@ -2,7 +2,7 @@ import { parseDurationMs } from '../../core/duration.ts'
 import { Refusal } from '../../core/refusals.ts'
 
 /** How one sandbox connection behaves. */
-export interface SandboxSettings {
+interface SandboxSettings {
   /** How long each delivery takes, in milliseconds. */
   readonly latencyMs: number
   /** When the receipts come after the delivery, in milliseconds; null: never. */

@@ -5,7 +5,7 @@ import type { TemplateFit } from './templates.ts'
 export const MOST_TEXT = 4_096
 export const MOST_CAPTION = 1_024
 
-export interface BodyParts {
+interface BodyParts {
   /** Digits with country code. */
   readonly to: string
   readonly content: MessageContent

@@ -29,7 +29,7 @@ const EVIDENCE_WAIT_MS = 60_000
 const MOST_CALLS = 256
 const MOST_UPLOADS = 32
 
-export interface WhatsAppCloudParts {
+interface WhatsAppCloudParts {
   readonly memory: ChannelMemory
   readonly clock: Clock
   readonly secrets: Secrets

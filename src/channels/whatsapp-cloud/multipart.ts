@@ -4,7 +4,7 @@ import type { GraphBody } from './graph-client.ts'
 
 const CHUNK_BYTES = 256 * 1024
 
-export interface FilePart {
+interface FilePart {
   readonly file: FileHandle
   readonly sizeBytes: number
   readonly mime: string

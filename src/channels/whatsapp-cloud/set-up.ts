@@ -18,7 +18,7 @@ import {
 } from './settings.ts'
 import { findNamed, readTemplateView } from './template-views.ts'
 
-export interface SetUpParts {
+interface SetUpParts {
   readonly baseUrl: string
   readonly clock: Clock
 }

@@ -40,7 +40,7 @@ export function fitTemplate(content: MessageContent, templates: NamedTemplates):
 }
 
 /** Null when the text can be a variable of a template (Meta's pages “Error codes”, 132018, and “Template components”). */
-export function whyNotVariable(text: string): string | null {
+function whyNotVariable(text: string): string | null {
   if (/[\n\r\t\u2028\u2029]/.test(text)) return 'a variable of a template holds no line breaks and no tabs'
   if (/ {5}/.test(text)) return 'a variable of a template holds at most 4 blanks in a row'
   const length = Array.from(text).length

@@ -76,7 +76,7 @@ export function parseLimit(text: string | undefined): number | null {
   return Number(text)
 }
 
-export interface StatusRange {
+interface StatusRange {
   readonly from: number
   readonly to: number
 }

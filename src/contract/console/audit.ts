@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { consoleRoute } from './route.ts'
 import { instant, ofAccount, page } from './shapes.ts'
 
-export const auditEntry = z.object({
+const auditEntry = z.object({
   id: z.string(),
   at: instant,
   actor: z.string(),

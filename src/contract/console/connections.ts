@@ -6,7 +6,7 @@ import { inAccount, instant, ofAccount, page } from './shapes.ts'
 import { maskedNumber, maskedWords, notForViewers, plain } from './viewer-text.ts'
 
 /** A number that is exact while it is small. `isMore`: there are at least so many. */
-export const boundedCount = z.object({ count: z.int(), isMore: z.boolean() })
+const boundedCount = z.object({ count: z.int(), isMore: z.boolean() })
 export type BoundedCount = z.output<typeof boundedCount>
 
 /** Why a lane stands still, and what to do. */
@@ -35,7 +35,7 @@ export const pace = z.object({
 })
 export type PaceView = z.output<typeof pace>
 
-export const connectionRow = z.object({
+const connectionRow = z.object({
   id: plain,
   number: plain,
   channel: plain,
@@ -50,11 +50,11 @@ export const connectionRow = z.object({
 export type ConnectionRow = z.output<typeof connectionRow>
 
 /** How many were taken out of a lane. `unconfirmed`: handed over before with an unknown fate, so they may have arrived. */
-export const takenOut = z.object({ cancelled: z.int(), unconfirmed: z.int() })
+const takenOut = z.object({ cancelled: z.int(), unconfirmed: z.int() })
 export type TakenOutView = z.output<typeof takenOut>
 
 /** One setting that a channel has for each of its connections. */
-export const channelSetting = z.object({
+const channelSetting = z.object({
   name: plain,
   label: plain,
   help: plain,
@@ -67,7 +67,7 @@ export const channelSetting = z.object({
 })
 export type ChannelSetting = z.output<typeof channelSetting>
 
-export const channelView = z.object({
+const channelView = z.object({
   name: plain,
   label: plain,
   description: plain,
@@ -80,7 +80,7 @@ export const channelView = z.object({
 export type ChannelView = z.output<typeof channelView>
 
 /** Something that the network says of a connection. */
-export const connectionFact = z.object({
+const connectionFact = z.object({
   label: plain,
   value: plain,
   /** `warning`: it works, and something should be looked at. */
@@ -89,7 +89,7 @@ export const connectionFact = z.object({
 export type ConnectionFactView = z.output<typeof connectionFact>
 
 /** Where the network is to send its callbacks. */
-export const connectionCallback = z.object({
+const connectionCallback = z.object({
   url: plain,
   /** False when it is known that a network cannot reach it. `trouble` then says why, and what to do. */
   isReachable: z.boolean(),
@@ -100,7 +100,7 @@ export const connectionCallback = z.object({
 export type ConnectionCallbackView = z.output<typeof connectionCallback>
 
 /** A message form that the network has approved, or not yet. */
-export const connectionTemplate = z.object({
+const connectionTemplate = z.object({
   name: plain,
   language: plain,
   /** As the network words it, such as APPROVED. */
@@ -115,7 +115,7 @@ export const connectionTemplate = z.object({
 })
 export type ConnectionTemplateView = z.output<typeof connectionTemplate>
 
-export const connectionView = connectionRow.extend({
+const connectionView = connectionRow.extend({
   lane: laneSettings,
   /** As one would write them. A secret one only says that it is set. */
   channelSettings: z.array(channelSetting.extend({ value: plain.nullable(), isSet: z.boolean() })),
@@ -133,7 +133,7 @@ export const connectionView = connectionRow.extend({
 export type ConnectionView = z.output<typeof connectionView>
 
 /** A message that is being handed over. */
-export const openMessage = z.object({
+const openMessage = z.object({
   id: plain,
   to: maskedNumber,
   type: plain,
@@ -159,7 +159,7 @@ export const waitingMessage = z.object({
 })
 export type WaitingMessage = z.output<typeof waitingMessage>
 
-export const unresolvedMessage = z.object({
+const unresolvedMessage = z.object({
   id: plain,
   to: maskedNumber,
   connectionId: plain,

@@ -14,7 +14,7 @@ import {
 } from './viewer-text.ts'
 
 /** What may have become of a message. */
-export const LOG_STATES = [
+const LOG_STATES = [
   'QUEUED',
   'SENDING',
   'PUBLISHED',
@@ -37,7 +37,7 @@ export const LOG_VIEWS = ['all', 'attention', 'failed', 'rejected'] as const
  * What the overview counts as one figure, each message and each refused request once: a repeat of a request is in none.
  * `accepted` is every message, `all` also what was refused.
  */
-export const LOG_RESULTS = [...TALLIED, 'accepted', 'all'] as const
+const LOG_RESULTS = [...TALLIED, 'accepted', 'all'] as const
 
 /** What is looked for in the API log. What is left out filters nothing. */
 export const logFilter = z.object({
@@ -69,10 +69,9 @@ export const logFilter = z.object({
   /** The id of a message or of a request. */
   id: z.string().trim().min(1).max(64).optional(),
 })
-export type LogFilterInput = z.input<typeof logFilter>
 export type LogFilterOutput = z.output<typeof logFilter>
 
-export const logError = z.object({ field: plain.nullable(), code: plain, message: maskedWords })
+const logError = z.object({ field: plain.nullable(), code: plain, message: maskedWords })
 
 export const logEntry = z.object({
   /** Names its page: the id of the message where it made one, else that of the request. A sum has one of its own. */
@@ -112,16 +111,15 @@ export const logEntry = z.object({
 })
 export type LogEntry = z.output<typeof logEntry>
 
-export const logPage = page(logEntry).extend({
+const logPage = page(logEntry).extend({
   /** With a `next`: everything since then has been looked through, so what is missing here does not exist. */
   lookedBackTo: instant.nullable(),
 })
-export type LogPage = z.output<typeof logPage>
 
 const logFact = z.object({ name: plain, value: plain })
 
 /** One moment in the life of a message, in plain words. */
-export const logMoment = z.object({
+const logMoment = z.object({
   at: instant,
   /** Since the message was accepted. */
   offsetMs: z.int().min(0),

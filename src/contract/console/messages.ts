@@ -3,7 +3,7 @@ import { consoleRoute } from './route.ts'
 import { inAccount, instant } from './shapes.ts'
 
 /** How a message stands after a person acted on it. */
-export const changedMessage = z.object({
+const changedMessage = z.object({
   id: z.string(),
   state: z.string(),
   connection: z.string(),

@@ -9,7 +9,7 @@ import { plain } from './viewer-text.ts'
 const link = z.string().max(100)
 const role = z.enum(ROLES)
 const personName = oneLine({ what: 'The name', most: 80 })
-export const accountName = oneLine({ what: 'The name of an account', most: 60 })
+const accountName = oneLine({ what: 'The name of an account', most: 60 })
 /** The rules of a good password are the server's, because they depend on the person. */
 const newPassword = z.string().min(1, 'Choose a password.').max(1_024, 'A password has at most 256 bytes.')
 const code = z.string().trim().min(1, 'Enter the code.').max(64, 'This is no code.')

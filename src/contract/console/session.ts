@@ -32,7 +32,7 @@ const secondStep = z.object({
 
 const passkeyQuestion = z.object({ ticket: z.string(), options: passkeyJson })
 
-export const sessionView = z.object({
+const sessionView = z.object({
   id: z.string(),
   isThis: z.boolean(),
   startedAt: instant,
@@ -44,7 +44,7 @@ export const sessionView = z.object({
   userAgent: z.string().nullable(),
 })
 
-export const accountOfPerson = z.object({
+const accountOfPerson = z.object({
   id: z.string(),
   name: z.string(),
   role: z.enum(ROLES),

@@ -16,7 +16,7 @@ export function page<Item extends z.ZodType>(item: Item) {
 export const done = z.object({ done: z.literal(true) })
 
 /** What every refusal carries. */
-export const consoleProblem = z.object({
+const consoleProblem = z.object({
   error: z.object({
     /** Stable, for programs. */
     code: z.string(),

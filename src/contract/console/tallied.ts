@@ -3,4 +3,3 @@
  * read since, `waiting` also what is being sent. `refused` are requests that made no message.
  */
 export const TALLIED = ['published', 'waiting', 'failed', 'unconfirmed', 'expired', 'cancelled', 'refused'] as const
-export type Tallied = (typeof TALLIED)[number]

@@ -4,9 +4,9 @@ import { consoleRoute } from './route.ts'
 import { done, inAccount, instant, ofAccount, page } from './shapes.ts'
 import { plain } from './viewer-text.ts'
 
-export const TOKEN_EXPIRATIONS = ['7d', '30d', '60d', '90d', '1y', 'date'] as const
+const TOKEN_EXPIRATIONS = ['7d', '30d', '60d', '90d', '1y', 'date'] as const
 export type TokenExpiration = (typeof TOKEN_EXPIRATIONS)[number]
-export const TOKEN_TABS = ['active', 'expired', 'deleted'] as const
+const TOKEN_TABS = ['active', 'expired', 'deleted'] as const
 const MOST_RANGES = 50
 const MOST_CONNECTIONS = 200
 
@@ -33,7 +33,6 @@ export const newTokenForm = z.object({
     .max(MOST_RANGES, `A token can be bound to ${MOST_RANGES} ranges of addresses.`)
     .nullable(),
 })
-export type NewTokenForm = z.input<typeof newTokenForm>
 
 const boundConnection = z.object({
   id: plain,

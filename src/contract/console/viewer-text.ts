@@ -4,10 +4,10 @@ import { z } from 'zod'
  * How viewers get a text of a reply. They learn what became of messages, not who they went to and what they said.
  * The server masks every reply by these forms, in one place.
  */
-export type ViewerForm = 'whole' | 'number' | 'words' | 'url' | 'file-name' | 'message-type' | 'body' | 'absent'
+type ViewerForm = 'whole' | 'number' | 'words' | 'url' | 'file-name' | 'message-type' | 'body' | 'absent'
 
 /** Every text of a reply that viewers get has one. */
-export const viewerForms = z.registry<{ readonly form: ViewerForm }>()
+const viewerForms = z.registry<{ readonly form: ViewerForm }>()
 
 function textAs(form: ViewerForm): z.ZodString {
   return z.string().register(viewerForms, { form })

@@ -24,7 +24,7 @@ const EXPIRE_BATCH = 2_000
 // After a dropped claim we behave like a worker that has just come up.
 const RECLAIM_AFTER_MS = 1_000
 
-export interface DispatcherParts {
+interface DispatcherParts {
   readonly worker: WorkerId
   readonly lanes: Lanes
   readonly channels: ReadonlyMap<string, Channel>

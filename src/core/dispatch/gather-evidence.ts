@@ -9,7 +9,7 @@ import { type Begun, outcomeOf, question, weigh } from './describe-attempt.ts'
 const FIRST_ASK_AFTER_MS = 250
 const SLOWEST_ASK_MS = 5_000
 
-export interface GatherParts {
+interface GatherParts {
   readonly channel: Channel
   readonly clock: Clock
   readonly journal: Journal

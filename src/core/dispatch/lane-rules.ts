@@ -7,7 +7,7 @@ import type { ClaimedLane, Disposition, LaneMemory, LaneWait } from '../ports/la
 import { decideHead, type HeadContext, type HeadDecision, heedRest } from './decide-head.ts'
 import { afterPreparing, type EndedAttempt, nextStep, type StepContext, type Unready } from './next-step.ts'
 
-export interface LaneRulesParts {
+interface LaneRulesParts {
   readonly clock: Clock
   readonly journal: Journal
   readonly channel: Channel

@@ -4,7 +4,7 @@ import type { Rest } from '../rest.ts'
 
 const STORAGE_RETRY_MS = 500
 
-export interface LaneStorageParts {
+interface LaneStorageParts {
   readonly lanes: Lanes
   readonly journal: Journal
   readonly rest: Rest

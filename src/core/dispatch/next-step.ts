@@ -10,7 +10,7 @@ import { connectionDelayMs, messageDelayMs } from './retry-schedule.ts'
 const TROUBLE_AFTER_MESSAGES = 3
 const TROUBLE_AFTER_MS = 30_000
 /** A message that was open when its worker died this often is not tried again. */
-export const CRASHES_UNTIL_QUARANTINE = 3
+const CRASHES_UNTIL_QUARANTINE = 3
 
 /** An attempt that has ended. */
 export interface EndedAttempt {
@@ -44,7 +44,7 @@ interface TroubledContext extends StepContext {
   readonly trouble: TroubleMemory
 }
 
-export interface NextStep {
+interface NextStep {
   readonly disposition: Disposition
   /** What the lane remembers from now on. The same object as before when nothing changed. */
   readonly memory: LaneMemory

@@ -15,7 +15,7 @@ const READY_FOR_MS = 60_000
 const TOO_LONG = failed('network_error', 'getting it ready took longer than it may')
 const FAULT = failed('channel_fault', 'the channel failed in a way it should not')
 
-export interface PreparationParts {
+interface PreparationParts {
   readonly channel: Channel
   readonly clock: Clock
   readonly journal: Journal
@@ -23,7 +23,7 @@ export interface PreparationParts {
   readonly claim: WorkerClaim
 }
 
-export interface Preparing {
+interface Preparing {
   readonly handover: Handover
   readonly budgetMs: number
   /** The stretch of the claim in which the lane was seen to be this worker's. */

@@ -18,7 +18,7 @@ const SWEEP_GAP_MS = 2_000
 /** A file that still goes missing after this many fetches fails its message: somebody takes them away. */
 const MOST_FETCHES = 5
 
-export interface SpoolKeeperParts {
+interface SpoolKeeperParts {
   readonly records: SpoolRecords
   readonly fetcher: Pick<MediaFetcher, 'discard' | 'sweep'>
   readonly clock: Clock

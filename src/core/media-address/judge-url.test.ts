@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { CREDENTIALS, FINE, MALFORMED, NOT_PUBLIC, PORTS } from '../../../test/support/media-world/hostile-urls.ts'
+import { isPublicAddress } from '../../../test/support/media-world/is-public-address.ts'
 import { spoiltUrls as urls } from '../../../test/support/media-world/spoilt-urls.ts'
 import { parseAddressRange, parseIpAddress } from './ip-address.ts'
 import { type JudgedUrl, judgeMediaUrl, MEDIA_PORTS, parseWebUrl } from './judge-url.ts'
-import { isPublicAddress } from './public-address.ts'
 
 const ranges = (...texts: readonly string[]) => texts.map((text) => parseAddressRange(text)!)
 

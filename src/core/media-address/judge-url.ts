@@ -2,7 +2,7 @@ import type { RefusalCode } from '../refusals.ts'
 import { type AddressRange, isWithin, parseIpAddress } from './ip-address.ts'
 import { isPublic } from './public-address.ts'
 
-export const MAX_URL_LENGTH = 2048
+const MAX_URL_LENGTH = 2048
 // DNS carries at most 253 characters. A host may be written longer, with escapes for instance. The URL parser is quadratic
 // in the length of a host that is not ASCII: 13 ms for 2,000 characters, 0.6 ms for 512.
 const MAX_WRITTEN_HOST_LENGTH = 512

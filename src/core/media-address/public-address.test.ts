@@ -1,7 +1,7 @@
 import { BlockList, isIPv6 } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isPublicAddress } from './public-address.ts'
+import { isPublicAddress } from '../../../test/support/media-world/is-public-address.ts'
 
 /** First and last address of each refused IPv4 block, and the public neighbours. */
 const IPV4_EDGES: readonly (readonly [first: string, last: string, before: string | null, after: string | null])[] = [

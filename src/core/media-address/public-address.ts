@@ -1,4 +1,4 @@
-import { type AddressRange, type IpAddress, isWithin, parseAddressRange, parseIpAddress } from './ip-address.ts'
+import { type AddressRange, type IpAddress, isWithin, parseAddressRange } from './ip-address.ts'
 
 // IPv4 is nearly used up, so new special blocks are rare: a deny list holds.
 const IPV4_NOT_PUBLIC = ranges(
@@ -34,12 +34,7 @@ const IPV6_NOT_PUBLIC = ranges(
   '3fff::/20',
 )
 
-/** Whether anybody on the internet could reach this address. False for everything that is not an address. Pure. */
-export function isPublicAddress(text: string): boolean {
-  const address = parseIpAddress(text)
-  return address !== null && isPublic(address)
-}
-
+/** Whether anybody on the internet could reach this address. Pure. */
 export function isPublic(address: IpAddress): boolean {
   if (address.family === 4) return !isWithin(address, IPV4_NOT_PUBLIC)
   return isWithin(address, IPV6_GLOBAL_UNICAST) && !isWithin(address, IPV6_NOT_PUBLIC)

@@ -6,7 +6,7 @@ import type { MessageState } from './message.ts'
 import { CHANNEL_ACTOR } from './timeline.ts'
 
 /** What replaces the next step of a message's reason, which knows nothing of what was done since. */
-export interface DealtWith {
+interface DealtWith {
   /** What was done; null where only something stands in the way. */
   readonly done: string | null
   readonly nextStep: string

@@ -1,7 +1,7 @@
 import type { ConnectionId, Instant } from '../ids.ts'
 import { isUsable, type Token } from '../token/token.ts'
 
-export type JudgedRefusal = 'unauthorized' | 'event_missing' | 'connection_not_allowed' | 'connection_not_found'
+type JudgedRefusal = 'unauthorized' | 'event_missing' | 'connection_not_allowed' | 'connection_not_found'
 
 /**
  * The last word on whether a request may make a message, said inside the accepting transaction (G7). Null: it may.

@@ -6,7 +6,7 @@ export const MESSAGE_TYPES = ['message', ...MEDIA_TYPES] as const
 /** `message` is plain text: the word is the contract's. */
 export type MessageType = (typeof MESSAGE_TYPES)[number]
 
-export interface TextContent {
+interface TextContent {
   readonly type: 'message'
   readonly text: string
 }

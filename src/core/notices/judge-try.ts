@@ -19,11 +19,11 @@ export const RETRY_DELAYS_MS: readonly number[] = [
 ]
 export const MOST_TRIES = RETRY_DELAYS_MS.length + 1
 /** No receiver may have us wait longer than this by asking. */
-export const MOST_RETRY_AFTER_MS = HOUR
+const MOST_RETRY_AFTER_MS = HOUR
 // Without it, all that failed together would come back together.
 const JITTER = 0.2
 
-export type AfterTry =
+type AfterTry =
   | { readonly do: 'done' }
   | { readonly do: 'retry'; readonly at: Instant }
   | { readonly do: 'give-up' }

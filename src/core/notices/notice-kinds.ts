@@ -10,7 +10,7 @@ export interface NoticeKindFacts {
 }
 
 export const NOTICE_GROUPS = ['messages', 'connections', 'tokens', 'alarms', 'webhooks'] as const
-export type NoticeGroup = (typeof NOTICE_GROUPS)[number]
+type NoticeGroup = (typeof NOTICE_GROUPS)[number]
 
 const MESSAGE = {
   messageId: '0197b1c2-7a3e-7c11-9d5e-2f6a4b8c0d1e',

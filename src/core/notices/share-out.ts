@@ -1,9 +1,9 @@
 import type { AccountId, Instant } from '../ids.ts'
 
 /** How many tries of one webhook run at once. */
-export const MOST_PER_WEBHOOK = 4
+const MOST_PER_WEBHOOK = 4
 /** How many of one account. */
-export const MOST_PER_ACCOUNT = 8
+const MOST_PER_ACCOUNT = 8
 
 /** A webhook that something is due for. */
 export interface DueWebhook {

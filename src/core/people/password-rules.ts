@@ -10,7 +10,7 @@ const LEAST_DISTINCT = 6
 /** So much must be left when everything is taken away that guessers try first. */
 const LEAST_OWN = 5
 
-export interface PasswordOwner {
+interface PasswordOwner {
   readonly email: string
   readonly name: string
   readonly hasSecondFactor: boolean

@@ -178,7 +178,7 @@ export interface MessageFilter {
   readonly limit: number | null
 }
 
-export type RequestOutcome = 'accepted' | 'repeated' | 'refused'
+type RequestOutcome = 'accepted' | 'repeated' | 'refused'
 
 /** One error of a refused request, as its caller was told. */
 export interface RequestError {

@@ -2,7 +2,7 @@ import type { AccountId, ConnectionId, Instant, MessageId } from '../ids.ts'
 import type { MediaFile, MessageContent, MessageType } from '../message/message.ts'
 
 /** What a channel can do, as positive statements. */
-export interface ChannelCapabilities {
+interface ChannelCapabilities {
   readonly types: readonly MessageType[]
   /** Most code points of a caption and of a text; null means the contract's own limit holds. */
   readonly maxTextLength: number | null
@@ -37,7 +37,7 @@ export interface Handover {
  * What kind of failure it is decides what the lane does:
  * permanent fails the message, transient retries the message, connection makes the whole lane wait without counting.
  */
-export type FailureClass = 'permanent' | 'transient' | 'connection'
+type FailureClass = 'permanent' | 'transient' | 'connection'
 
 export interface Failure {
   readonly class: FailureClass

@@ -97,7 +97,7 @@ export type Disposition =
   /** Nobody knows yet: the attempt stays open while evidence is waited for. */
   | { readonly do: 'await-evidence'; readonly until: Instant; readonly words: string }
 
-export interface Opening {
+interface Opening {
   readonly sequence: Sequence
   /** Of the attempt, from 1. */
   readonly number: number

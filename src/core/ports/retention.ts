@@ -6,7 +6,7 @@ export const REMOVED_KINDS = ['bodies', 'messages', 'requests', 'inbox', 'audit'
 export type RemovedKind = (typeof REMOVED_KINDS)[number]
 export type Removed = Readonly<Partial<Record<RemovedKind, number>>>
 
-export const WALKS = ['message.body', 'request.body', 'message', 'request'] as const
+const WALKS = ['message.body', 'request.body', 'message', 'request'] as const
 export type WalkOf = (typeof WALKS)[number]
 
 export type RetentionTask =

@@ -52,7 +52,7 @@ export interface DeliveryRow {
   readonly lastCode: string | null
 }
 
-export interface TryRow {
+interface TryRow {
   readonly number: number
   readonly at: Instant
   readonly tookMs: number

@@ -30,7 +30,7 @@ export type WhatsAppCloudClass =
   /** Trouble of Meta's own: tried again. */
   | 'transient'
 
-export interface WhatsAppCloudMeaning {
+interface WhatsAppCloudMeaning {
   readonly class: WhatsAppCloudClass
   readonly sentence: string
   readonly nextStep: string

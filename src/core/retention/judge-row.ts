@@ -9,7 +9,7 @@ const KEPT_AFTER_END_MS = DAY_MS
 const CLOCK_SLACK_MS = DAY_MS
 
 /** A message or a request, as far as its age goes. */
-export interface AgingRow {
+interface AgingRow {
   readonly at: Instant
   /** Null while it is not finished. */
   readonly endedAt: Instant | null

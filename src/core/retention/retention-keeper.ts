@@ -13,10 +13,10 @@ const FIRST_AFTER_MS = 60_000
 const REST_TIMES = 10
 const LEAST_REST_MS = 5
 /** After so long without a sweep people are told a day before the next one: or a clock that leapt would delete everything. */
-export const LONG_PAUSE_MS = 7 * 24 * HOUR_MS
+const LONG_PAUSE_MS = 7 * 24 * HOUR_MS
 export const TOLD_BEFORE_MS = 24 * HOUR_MS
 
-export interface KeeperParts {
+interface KeeperParts {
   readonly storage: Retention
   readonly times: SweepTimes
   readonly who: string

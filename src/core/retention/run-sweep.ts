@@ -6,7 +6,7 @@ import { planSweep, type SweepTimes } from './plan-sweep.ts'
 // Longer than a step with its rest ever takes: whoever dies in the middle holds up the others for no longer.
 export const TURN_LASTS_MS = 120_000
 
-export interface SweepParts {
+interface SweepParts {
   readonly storage: Retention
   readonly times: SweepTimes
   readonly who: string

@@ -5,8 +5,8 @@ const DAY_MS = 86_400_000
 const MOST_YEARS = 2
 
 /** How long tokens live, in days: what people choose from beside a date. */
-export const EXPIRATION_DAYS = { '7d': 7, '30d': 30, '60d': 60, '90d': 90, '1y': 365 } as const
-export type ExpirationChoice = keyof typeof EXPIRATION_DAYS | 'date'
+const EXPIRATION_DAYS = { '7d': 7, '30d': 30, '60d': 60, '90d': 90, '1y': 365 } as const
+type ExpirationChoice = keyof typeof EXPIRATION_DAYS | 'date'
 
 /** When a token ends. Refuses a moment that has passed or lies more than 2 years ahead. */
 export function expirationAt(choice: ExpirationChoice, moment: Instant | null, now: Instant): Instant {

@@ -2,7 +2,7 @@ import { commandLine } from '../command-line.ts'
 
 export type AlarmSeverity = 'info' | 'warning' | 'critical'
 
-export interface AlarmKindFacts {
+interface AlarmKindFacts {
   /** What an alarm of this kind is about. */
   readonly of: 'connection' | 'token' | 'account' | 'installation'
   /** As it usually is; some get worse. */

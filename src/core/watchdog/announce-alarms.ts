@@ -7,7 +7,7 @@ import { tellAlarm } from './tell-alarm.ts'
 /** There are notices of tokens for that, which come at the same moments. */
 const ANNOUNCED_APART = 'token_expiring' satisfies AlarmKind
 
-export interface AnnouncingParts {
+interface AnnouncingParts {
   readonly watch: Pick<Watch, 'readUntoldAlarms' | 'readOnlyAccount' | 'noteTold'>
   readonly notices: Notices
 }

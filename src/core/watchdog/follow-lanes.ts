@@ -17,7 +17,7 @@ export type LaneMarks = ReadonlyMap<ConnectionId, LaneMark>
 const SET_BY_PEOPLE: ReadonlySet<string> = new Set(['paused', 'quiet_hours', 'pace', 'database_went_back'])
 
 /** Whether the lane waits for nothing but what its owner, or a person, has set. */
-export function waitsAsSet({ reason, policy }: Pick<WatchedLane, 'reason' | 'policy'>): boolean {
+function waitsAsSet({ reason, policy }: Pick<WatchedLane, 'reason' | 'policy'>): boolean {
   // Between two waits for its pace a lane is on its way for a moment.
   return SET_BY_PEOPLE.has(reason) || (policy.leastGapMs > 0 && moves({ reason }))
 }

@@ -41,7 +41,7 @@ export function judgeDisk(disk: DiskRoom, freeShare: number, now: Instant): Find
   }
 }
 
-export function diskObject(host: string, folder: string): string {
+function diskObject(host: string, folder: string): string {
   return `${host}:${folder}`
 }
 

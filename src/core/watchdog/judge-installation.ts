@@ -68,7 +68,7 @@ export function judgeUnreported({ accountId, connectionId, oldestAt, ...unreport
 }
 
 /** Of the limit; what waits in between raises nothing and clears nothing. */
-export const NEAR_LIMIT_SHARE = 0.9
+const NEAR_LIMIT_SHARE = 0.9
 export const KEPT_NEAR_LIMIT_SHARE = 0.8
 
 export function judgeFull({ accountId, connectionId, number, waiting, limit }: FullLane, now: Instant): Finding {

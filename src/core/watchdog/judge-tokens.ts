@@ -5,7 +5,7 @@ import type { AlarmSeverity } from './alarm-kinds.ts'
 
 const DAY_MS = 86_400_000
 /** Days before its end at which people are told of a token, the last first. */
-export const TOKEN_STAGES_DAYS = [1, 7, 14] as const
+const TOKEN_STAGES_DAYS = [1, 7, 14] as const
 export const TOKEN_WARNED_MS = 14 * DAY_MS
 /** For so long after their end tokens are watched that are still called with. */
 export const EXPIRED_WATCHED_MS = 30 * DAY_MS
@@ -27,7 +27,7 @@ export function judgeTokens(
 }
 
 /** Which of the stages a token has come to: the days of it; null while it is far from its end, or past it. */
-export function tokenStage({ expiresAt }: Pick<WatchedToken, 'expiresAt'>, now: Instant): number | null {
+function tokenStage({ expiresAt }: Pick<WatchedToken, 'expiresAt'>, now: Instant): number | null {
   if (expiresAt <= now) return null
   return TOKEN_STAGES_DAYS.find((days) => expiresAt - now <= days * DAY_MS) ?? null
 }

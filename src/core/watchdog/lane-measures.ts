@@ -12,7 +12,7 @@ const MOST_FORESEEN = 100_000
 // waiting if each has a hundred thousand.
 const MEASURED_AT_ONCE = 20
 
-export interface LaneMeasuresParts {
+interface LaneMeasuresParts {
   readonly watch: Pick<Watch, 'measureLanes'>
   readonly clock: Pick<Clock, 'monotonic'>
   /** Told how many milliseconds a part of the counting took. It goes on when this resolves. */

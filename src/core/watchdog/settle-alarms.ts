@@ -13,7 +13,7 @@ export interface AlarmMemory {
 
 export const NO_ALARM_MEMORY: AlarmMemory = { found: new Map(), gone: new Map() }
 
-export interface AlarmMoves {
+interface AlarmMoves {
   readonly raise: readonly Finding[]
   readonly change: readonly { readonly alarm: OpenAlarm; readonly finding: Finding; readonly isWorse: boolean }[]
   readonly clear: readonly OpenAlarm[]

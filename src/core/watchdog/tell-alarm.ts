@@ -4,7 +4,7 @@ import type { OpenAlarm } from './alarm.ts'
 import { ALARM_KINDS, type AlarmKind } from './alarm-kinds.ts'
 import { spanText } from './span-text.ts'
 
-export interface ToldAlarm {
+interface ToldAlarm {
   /** What is wrong and why, in a sentence or two made of its facts. */
   readonly cause: string
   readonly nextStep: string

@@ -40,7 +40,7 @@ const FULL_RESTS_MOST_MS = FULL_GIVES_WAY_MOST_MS / 20
 const KEPT_MS = 90 * 86_400_000
 const FORGET_EVERY_MS = 3_600_000
 
-export interface WatchLimits {
+interface WatchLimits {
   /** 0: a head may wait for however long. */
   readonly oldestWaitingMs: number
   /** 0: nobody wants to be told of disks. */

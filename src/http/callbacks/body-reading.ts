@@ -5,7 +5,7 @@ import { problem } from '../problem.ts'
 import { readBody } from '../read-body.ts'
 import type { BodyRoom } from './body-room.ts'
 
-export interface BodyReadingInput {
+interface BodyReadingInput {
   readonly room: BodyRoom
   /** Ends what stands still. */
   readonly stalls: OverdueWatch

@@ -2,7 +2,7 @@ import type { AccountId } from '../../core/ids.ts'
 
 const MEGABYTE = 1024 * 1024
 
-export interface BodyRoomSize {
+interface BodyRoomSize {
   readonly bytes: number
   readonly bytesPerAccount: number
   /** A body counts as small until more of it came. */

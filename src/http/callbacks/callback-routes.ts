@@ -6,7 +6,7 @@ import type { ServerState } from '../server-state.ts'
 import { BODY_ROOM, BodyRoom } from './body-room.ts'
 import { Callback, type CallbackDesk } from './callback.ts'
 
-export interface CallbackRoutesInput {
+interface CallbackRoutesInput {
   readonly callbacks: readonly CallbackReceiver[]
   isAccepting(): boolean
 }

@@ -6,7 +6,7 @@ const SAFE = new Set(['GET', 'HEAD'])
 // The longest name that DNS can carry, with a port.
 const MAX_HOST_LENGTH = 253 + ':65535'.length
 
-export interface Origins {
+interface Origins {
   readonly publicUrl: string
   readonly isSecure: boolean
 }

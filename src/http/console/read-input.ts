@@ -3,13 +3,13 @@ import type { ConsoleRoute } from '../../contract/console/route.ts'
 import { type Problem, problem } from '../problem.ts'
 import { parseStrictJson } from '../strict-json.ts'
 
-export interface ReadInput {
+interface ReadInput {
   readonly params: unknown
   readonly query: unknown
   readonly body: unknown
 }
 
-export type InputReading =
+type InputReading =
   | { readonly ok: true; readonly input: ReadInput }
   | { readonly ok: false; readonly problems: readonly Problem[] }
 

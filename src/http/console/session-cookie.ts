@@ -36,7 +36,7 @@ export function setConsoleCookie(
   })
 }
 
-export function clearConsoleCookie(reply: FastifyReply, deps: NamingDeps, name: string): void {
+function clearConsoleCookie(reply: FastifyReply, deps: NamingDeps, name: string): void {
   reply.clearCookie(cookieName(deps, name), { path: '/', httpOnly: true, sameSite: 'lax', secure: deps.isSecure })
 }
 

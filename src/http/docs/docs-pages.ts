@@ -6,7 +6,7 @@ import { DocsFiles, type FoundFile } from './docs-files.ts'
 import { docsHeaders } from './docs-headers.ts'
 import { hasEntityTag } from './has-entity-tag.ts'
 
-export interface DocsParts {
+interface DocsParts {
   /** Where the built documents lie; see `site/build`. */
   readonly folder: string
   readonly publicUrl: string

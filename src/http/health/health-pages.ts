@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { type Exchange, JSON_TYPE } from '../exchange.ts'
 import { takeOver } from '../take-over.ts'
 
-export interface HealthProbes {
+interface HealthProbes {
   /** False while shutting down. */
   isAccepting(): boolean
   /** Names of what does not work at the moment, such as `storage`. Empty: all is well. */

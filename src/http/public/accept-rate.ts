@@ -6,7 +6,7 @@ interface Bucket {
   filledAt: number
 }
 
-export interface RateLimit {
+interface RateLimit {
   /** Over all processes together; 0 means no limit. */
   readonly perSecond: number
   /** How many processes share it, this one included. */

@@ -19,7 +19,7 @@ import { TokenLookUp } from './token-look-up.ts'
 
 export const SEND_PATH = '/chat/api/v1/public/message/send'
 
-export interface SendEndpointInput {
+interface SendEndpointInput {
   readonly server: ServerState
   readonly intake: Intake
   readonly mediaRanges: OperatorRanges

@@ -36,7 +36,7 @@ export interface SubmissionDesk {
   isAccepting(): boolean
 }
 
-export interface SubmissionInput {
+interface SubmissionInput {
   readonly exchange: Exchange
   readonly token: Token
   readonly remoteAddress: string

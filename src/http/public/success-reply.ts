@@ -11,7 +11,7 @@ const LENGTHS: Record<SuccessState, string> = {
   PUBLISHED: String(BODIES.PUBLISHED.length),
 }
 
-export interface Success {
+interface Success {
   readonly messageId: MessageId
   readonly state: SuccessState
 }

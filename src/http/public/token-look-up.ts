@@ -7,7 +7,7 @@ import { type Problem, problem } from '../problem.ts'
 import { awaitLookUp } from './await-look-up.ts'
 import type { Submission } from './submission.ts'
 
-export interface TokenLookUpInput {
+interface TokenLookUpInput {
   readonly exchange: Exchange
   readonly watch: OverdueWatch
   readonly token: Promise<Token | null>

@@ -18,14 +18,14 @@ export interface Hindered {
   readonly by: 'lane' | 'token'
 }
 /** Nothing was decided for another reason, which is gone now. */
-export interface Undecided {
+interface Undecided {
   readonly kind: 'undecided'
 }
 export type Verdict = Exclude<AcceptResult, { kind: 'unavailable' }> | Hindered | Undecided
 
 export type RefusedByChannel = (channel: string, type: MessageType) => RefusalCode | null
 
-export interface AcceptBatchParts {
+interface AcceptBatchParts {
   readonly clock: Clock
   readonly channels: KnownChannels
   readonly rights: KnownRights

@@ -18,7 +18,7 @@ import { TokenCache } from './token-cache.ts'
 
 export type IntakeLimits = BacklogLimits
 
-export interface PostgresIntakeParts {
+interface PostgresIntakeParts {
   /** One accepting batch is on its way over each of them. */
   readonly slots: readonly Slot[]
   /** For what must be known before a request can be judged. */

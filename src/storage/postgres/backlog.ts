@@ -19,7 +19,7 @@ export interface BacklogLimits {
   readonly maxWaitingPerAccount: number
 }
 
-export interface BacklogParts {
+interface BacklogParts {
   readonly clock: Clock
   readonly link: Link
   readonly limits: BacklogLimits

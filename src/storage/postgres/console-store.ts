@@ -8,7 +8,7 @@ import type { Tables } from '../shared/tables.ts'
 import { postgresEngine } from './administration-engine.ts'
 import { createPostgresDialect, openPool } from './kysely-dialect.ts'
 
-export interface ConsoleStoreOptions {
+interface ConsoleStoreOptions {
   readonly url: string
   /** What the service remembers beside the data. */
   readonly file: RemembranceFile

@@ -32,7 +32,7 @@ const LOOK = `select installation, mark, holds, pg_is_in_recovery() as is_standb
 
 const MOVE_ON = `select installation, mark, holds, ${SERVER} from move_mark()`
 
-export interface DatabaseMemoryParts {
+interface DatabaseMemoryParts {
   readonly worker: WorkerId
   readonly file: RemembranceFile
   /** Says what a person must know: the lanes are held, or a database is refused. */

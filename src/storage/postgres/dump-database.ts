@@ -20,7 +20,7 @@ const TOLD_EVERY_MS = 250
 // Whoever waits longer for a table would have others wait behind it.
 const TABLE_LOCK_WITHIN_MS = 30_000
 
-export interface Dump {
+interface Dump {
   /** Of the owner of the tables, so that all of them can be read. */
   readonly url: string
   /** Must not be there yet. */
@@ -29,7 +29,7 @@ export interface Dump {
   readonly onProgress: (progress: BackupProgress) => void
 }
 
-export interface Dumped {
+interface Dumped {
   readonly facts: BackupFacts
   readonly server: { readonly version: string; readonly dumpedBy: string; readonly schema: string }
 }
@@ -105,7 +105,7 @@ async function runDump(dump: Dump & { readonly snapshot: string; readonly schema
 }
 
 /** Of what the transaction sees. */
-export async function readFacts(ask: Ask): Promise<BackupFacts> {
+async function readFacts(ask: Ask): Promise<BackupFacts> {
   const [found] = await ask(
     `select installation, mark, holds, (select key_id from key_ring) as key_id,
        (select count(*) from account) as accounts, (select count(*) from connection where state <> 'removed') as connections,

@@ -15,7 +15,7 @@ const FORGOTTEN_AFTER_MS = 120_000
 
 const NOTHING_FULL: FullCounts = { connections: new Map(), accounts: new Map() }
 
-export interface FullCountParts {
+interface FullCountParts {
   readonly ask: Ask
   /** See `countOn` of waiting-count.ts. */
   readonly count: (steps: readonly CountStep[], withinMs: number) => Promise<readonly CountPart[]>

@@ -44,7 +44,7 @@ const KEEP_HOUSE_EVERY_MS = 60_000
 // Longer than any statement of ours takes on a server that is well, shorter than a claim.
 const ANSWER_WITHIN_MS = 8_000
 
-export interface PostgresStorageOptions {
+interface PostgresStorageOptions {
   readonly url: string
   /** Leads to the server itself, where `url` leads through a pooler. */
   readonly listenUrl: string
@@ -69,7 +69,7 @@ export interface PostgresStorageOptions {
   readonly onTrouble: (error: unknown) => void
 }
 
-export interface PostgresStorageEvents {
+interface PostgresStorageEvents {
   readonly lanesChanged: (ids: readonly ConnectionId[]) => void
   readonly lanesWoken: (ids: readonly ConnectionId[]) => void
 }

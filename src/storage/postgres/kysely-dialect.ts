@@ -32,7 +32,7 @@ const LOCK_WITHIN_MS = 5_000
 // Nobody thinks inside a transaction: one that stands still this long is of a process that was stopped.
 const IDLE_WITHIN_MS = 5_000
 
-export interface PoolUser {
+interface PoolUser {
   readonly user: string
   /** What the service remembers beside the data; null where any database is meant that is named. */
   readonly file: RemembranceFile | null

@@ -9,7 +9,7 @@ import type { Parameter } from './text-query.ts'
 // Everybody who asks would try anew: a server that is away, or just coming back, is spared most of that.
 const CONNECT_AGAIN_AFTER_MS = 50
 
-export interface LinkOptions {
+interface LinkOptions {
   readonly url: string
   readonly applicationName: string
   /**

@@ -7,7 +7,7 @@ const RECONNECT_SLOWEST_MS = 5_000
 const ASK_EVERY_MS = 10_000
 const ANSWER_WITHIN_MS = 5_000
 
-export interface ListenerOptions {
+interface ListenerOptions {
   /** A pooler in transaction mode cannot carry notifications: this must lead to the server itself. */
   readonly url: string
   readonly channels: readonly string[]

@@ -7,7 +7,7 @@ import { translateStatementError } from './postgres-errors.ts'
 const RIGHT_MISSING = '42501'
 
 /** An empty database beside another one, on the same server. */
-export interface TemporaryDatabase {
+interface TemporaryDatabase {
   readonly name: string
   /** Cuts off whoever uses it. */
   readonly drop: () => Promise<void>

@@ -36,7 +36,7 @@ export function readMigrations(functions = readFunctions()): readonly Migration[
 }
 
 /** Whom the tables are for, besides who makes them. */
-export interface MigrationParts {
+interface MigrationParts {
   readonly ask: Ask
   /** Null when it is the role of this connection. */
   readonly appRole: string | null

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { Refusal } from '../../core/refusals.ts'
 
-export type ProgramName = 'pg_dump' | 'pg_restore' | 'psql'
+type ProgramName = 'pg_dump' | 'pg_restore' | 'psql'
 
 /** What a program is started with: the environment of this process and something more. */
 export type ChildEnvironment = (added: Readonly<Record<string, string>>) => Record<string, string | undefined>
@@ -35,7 +35,7 @@ export function refuseOlder(name: ProgramName, version: string, needed: string):
   )
 }
 
-export function majorOf(version: string): number {
+function majorOf(version: string): number {
   return Number.parseInt(version, 10)
 }
 

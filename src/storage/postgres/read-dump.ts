@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { Refusal } from '../../core/refusals.ts'
 import { type ChildEnvironment, ended, programVersion, refuseOlder, wordsOf } from './programs.ts'
 
-export interface DumpToRead {
+interface DumpToRead {
   readonly dump: string
   /** The version of pg_dump. */
   readonly dumpedBy: string

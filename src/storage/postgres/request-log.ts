@@ -12,7 +12,7 @@ const MOST_PER_BATCH = 500
 const MOST_CHARACTERS_PER_BATCH = 1_000_000
 const CHARACTERS_OF_A_ROW = 300
 
-export interface RequestLogParts {
+interface RequestLogParts {
   readonly clock: Clock
   readonly link: Link
   /** Something was not kept, and others would not be either. */

@@ -23,7 +23,7 @@ import { refuseChangedSchema } from './refuse-changed-schema.ts'
 
 const TABLE_LOCK_WITHIN_MS = 5_000
 
-export interface DumpToRestore {
+interface DumpToRestore {
   /** Of the role that shall own the tables. */
   readonly url: string
   readonly dump: string

@@ -76,7 +76,7 @@ export class TakenLocks {
   }
 }
 
-export interface SplitJobs<Job> {
+interface SplitJobs<Job> {
   readonly probes: readonly Job[]
   readonly others: Job[]
 }

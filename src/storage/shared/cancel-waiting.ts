@@ -9,7 +9,7 @@ import { selectUnfinished } from './lane-order.ts'
 import type { Change, Reader } from './store.ts'
 
 // About 20 ms of writing on a laptop: the service accepts messages at the same time and must not wait long for its turn.
-export const CANCELLED_AT_ONCE = 2_000
+const CANCELLED_AT_ONCE = 2_000
 const GAP_FOR_OTHER_WRITERS_MS = 10
 
 /** Between two parts of a long cancelling. */
@@ -17,7 +17,7 @@ export function letOthersWrite(): Promise<void> {
   return pause(GAP_FOR_OTHER_WRITERS_MS)
 }
 
-export interface WhatToCancel {
+interface WhatToCancel {
   readonly id: ConnectionId
   /** Nothing that was accepted after this message. */
   readonly upTo: Sequence

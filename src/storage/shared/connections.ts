@@ -26,7 +26,7 @@ import {
 } from './store.ts'
 import { announceConnection } from './webhooks/announce-connection.ts'
 
-export type WantedConnection = Parameters<Administration['addConnection']>[0]
+type WantedConnection = Parameters<Administration['addConnection']>[0]
 
 export function addConnection(store: Store, wanted: WantedConnection, actor: Actor): Promise<ConnectionView> {
   const { accountId, number, channel, id = newConnectionId(), link = null } = wanted
@@ -261,7 +261,7 @@ async function ownerOf({ tables }: Change, id: ConnectionId): Promise<AccountId>
 }
 
 /** Connections that are not removed, with how their lanes stand. */
-export function selectConnections({ tables, engine }: Reading, now: Instant) {
+function selectConnections({ tables, engine }: Reading, now: Instant) {
   return tables
     .selectFrom('connection as c')
     .innerJoin('account as a', 'a.id', 'c.account_id')

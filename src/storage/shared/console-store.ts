@@ -17,14 +17,14 @@ import type { Store } from './store.ts'
 import { createTokenViews } from './token-views/token-views.ts'
 import { createWebhooks } from './webhooks/webhooks.ts'
 
-export interface ConsoleStoreParts {
+interface ConsoleStoreParts {
   /** As `Changes.look`: how the whole database stands is for the engine to say. */
   readonly look: Changes['look']
   /** What went wrong in the background; it is tried again by itself. */
   readonly onTrouble: (error: unknown) => void
 }
 
-export interface OpenConsoleStore {
+interface OpenConsoleStore {
   readonly store: ConsoleStore
   /** Begins what is done in the background. Harmless twice. */
   readonly start: () => void

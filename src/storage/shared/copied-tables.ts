@@ -1,4 +1,4 @@
-export type ColumnKind = 'text' | 'number' | 'bytes'
+type ColumnKind = 'text' | 'number' | 'bytes'
 export type CopiedValue = string | number | Uint8Array | null
 /** The values of a row, in the order of the table's columns. */
 export type CopiedRow = readonly CopiedValue[]

@@ -11,13 +11,13 @@ export interface Span {
   readonly before: Sequence
 }
 
-export interface LastWaiting {
+interface LastWaiting {
   readonly connectionId: ConnectionId
   readonly upTo: Sequence
   readonly most: number
 }
 
-export interface LookBack {
+interface LookBack {
   readonly accountId: AccountId
   /** `before` null: the newest rows. */
   readonly lanes: readonly { readonly id: ConnectionId; readonly before: Sequence | null }[]
@@ -30,7 +30,7 @@ export interface PublishedBefore {
   readonly isWhole: boolean
 }
 
-export interface ErasedMessage {
+interface ErasedMessage {
   readonly accountId: AccountId
   readonly sequence: Sequence
   readonly recipient: string

@@ -5,7 +5,7 @@ import type { Instant } from '../../core/ids.ts'
 import type { Tables } from './tables.ts'
 
 /** Whether a row of `worker` is of one that dispatches: others move no lane, however alive they are. */
-export const DISPATCHES = sql<boolean>`(roles is null or ',' || roles || ',' like '%,dispatch,%')`
+const DISPATCHES = sql<boolean>`(roles is null or ',' || roles || ',' like '%,dispatch,%')`
 
 /**
  * What a query selects so that `explainLane` can tell why a lane stands still; the facts of its media come beside it. Tables:

@@ -112,7 +112,7 @@ function withoutWorker(lane: LaneFacts, { now, holder }: Moment): LaneReason | n
 }
 
 /** A process that was killed, is frozen or cannot reach the database: only on SQLite the lock tells which. */
-export function noSignOfLife(heartbeatUntil: Instant, holder: number | null): string {
+function noSignOfLife(heartbeatUntil: Instant, holder: number | null): string {
   const seen = instantText(heartbeatUntil - CLAIM_LASTS_MS)
   return holder === null
     ? `No process sends. The last sign of life of one was on ${seen}.`

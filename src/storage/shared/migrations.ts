@@ -95,7 +95,7 @@ export function refuseNewer(
   )
 }
 
-export function findNewerBreaking(
+function findNewerBreaking(
   applied: readonly AppliedMigration[],
   known: readonly AppliedMigration[],
 ): AppliedMigration | undefined {

@@ -145,7 +145,7 @@ export function toSummed(row: {
   return requests === null ? null : { requests, since: since ?? until }
 }
 
-export interface WrittenFields {
+interface WrittenFields {
   readonly from: string | null
   readonly to: string | null
   readonly type: string | null

@@ -7,7 +7,7 @@ import { withoutSecrets } from './sealed-settings.ts'
 import { type Change, change, type Reader, type Store, touchLane, writeAudit } from './store.ts'
 import { announceConnection } from './webhooks/announce-connection.ts'
 
-export interface WantedRemoval {
+interface WantedRemoval {
   readonly id: ConnectionId
   readonly cancelWaiting: boolean
 }

@@ -23,7 +23,7 @@ export type FromThread =
   /** Something in the background went wrong; it is tried again by itself. */
   | { readonly kind: 'trouble'; readonly thrown: SentError }
 
-export type SentError =
+type SentError =
   | {
       readonly refusal: RefusalCode
       readonly message: string

@@ -7,7 +7,7 @@ import type { ConsoleStore } from '../../core/ports/console/console-store.ts'
 import type { StorageTrouble } from '../../core/ports/lanes.ts'
 import { type FromThread, type ToThread, unpackError, withBuffers } from './console-messages.ts'
 
-export interface ConsoleThreadOptions {
+interface ConsoleThreadOptions {
   readonly path: string
   /** Why the service itself can write nothing at present. */
   readonly findTrouble: () => StorageTrouble | null

@@ -16,7 +16,7 @@ const REST_MS = 2
 // is little, rests are free; from here on being done soon is worth more.
 const LOG_MAY_GROW_BYTES = 64 * 1024 * 1024
 
-export interface OnlineCopy {
+interface OnlineCopy {
   readonly path: string
   /** Must not be there yet. */
   readonly target: string

@@ -55,7 +55,7 @@ interface Figures {
   readonly connectionsMade: number
 }
 
-export interface SqliteStorageOptions {
+interface SqliteStorageOptions {
   /** The database file, or `:memory:` for tests. */
   readonly path: string
   readonly clock: Clock
@@ -73,7 +73,7 @@ export interface SqliteStorageOptions {
   readonly worker?: WorkerFacts
 }
 
-export interface SqliteStorageEvents {
+interface SqliteStorageEvents {
   /** Tells of lanes that another process (the CLI) changed. */
   readonly lanesChanged: (ids: readonly ConnectionId[]) => void
 }

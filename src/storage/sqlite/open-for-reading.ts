@@ -8,7 +8,7 @@ import { sqliteEngine } from './administration-engine.ts'
 import { createSqliteDialect } from './kysely-dialect.ts'
 import { translateOpenError } from './sqlite-errors.ts'
 
-export interface OpenForReading {
+interface OpenForReading {
   readonly store: Store
   readonly secretStore: SecretStore
   close(): void

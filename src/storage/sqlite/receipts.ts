@@ -11,7 +11,7 @@ const TARGET = 'select sequence, state, connection_id, attempts, network_id from
 export const FIND_BY_NETWORK_ID = `${TARGET} where network_id = ? and network_id >= 'wamid.' and network_id < 'wamid/' and connection_id = ?`
 
 // The newest moments alone, read backwards by the primary key: a story may be long, and this runs on the serving thread.
-export const LOOK_AT_STORY = `
+const LOOK_AT_STORY = `
   select count(*) filter (where kind between 'receipt-' and 'receipt.') as told,
       coalesce(max(kind = 'receipt-failed'), 0) as wasReportedFailed,
       coalesce(max(at = ? and code is ? and (kind = ? and words is ? or kind = ? and words is ?)), 0) as wasBrought

@@ -33,7 +33,7 @@ export type Trouble =
   | 'repeats-secrets'
 
 /** What a recipient has. */
-export interface Arrived {
+interface Arrived {
   readonly to: string
   readonly type: MessageType
   /** The text, or the caption; null for none. */
@@ -85,7 +85,7 @@ export interface Suite {
 }
 
 /** One promise, proven in a world of its own. */
-export type Promising = (name: string, prove: (world: ChannelWorld) => Promise<void>) => void
+type Promising = (name: string, prove: (world: ChannelWorld) => Promise<void>) => void
 
 export function promisingIn({ it }: Suite, newWorld: NewChannelWorld): Promising {
   return (name, prove) =>
@@ -106,7 +106,7 @@ export async function sendBy(channel: Channel, handover: Handover, given: Partia
   return channel.send(handover, signal, stillHolds)
 }
 
-export interface SendGiven {
+interface SendGiven {
   readonly signal: AbortSignal
   readonly stillHolds: StillHolds
 }

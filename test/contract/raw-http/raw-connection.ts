@@ -9,7 +9,7 @@ export interface RawReply {
 }
 
 /** The envelope of the contract, as a caller decodes it. */
-export interface Envelope {
+interface Envelope {
   readonly success: boolean
   readonly code: string
   readonly name: string

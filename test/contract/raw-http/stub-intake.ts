@@ -15,7 +15,7 @@ export interface Held {
   release(as: AcceptResult): void
 }
 
-export interface HeldLookUps {
+interface HeldLookUps {
   release(): void
   fail(error: Error): void
 }

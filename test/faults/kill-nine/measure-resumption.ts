@@ -6,7 +6,7 @@ export interface Uptime {
   readonly endedAt: number
 }
 
-export interface Resumption {
+interface Resumption {
   /** How often a lane that had something waiting at the start was seen to deliver before the next kill. */
   readonly lanesResumed: number
   readonly medianMs: number

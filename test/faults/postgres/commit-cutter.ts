@@ -3,9 +3,9 @@ import type { TcpProxy, Verdict } from '../../support/tcp-proxy.ts'
 
 /** What is cut, by a word of its statement. */
 const STATEMENTS = { accept: 'accept_requests(', record: 'write_step' } as const
-export type CutStatement = keyof typeof STATEMENTS
+type CutStatement = keyof typeof STATEMENTS
 
-export interface CutPlan {
+interface CutPlan {
   /** Longest pause between two cuts of the same kind. */
   readonly everyMs: number
   readonly random: Random

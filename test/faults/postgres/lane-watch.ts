@@ -2,7 +2,7 @@ import type { ConnectionId, WorkerId } from '../../../src/core/ids.ts'
 import type { PostgresServer } from '../../support/postgres/postgres-server.ts'
 
 /** Who has got a lane, and when: `owner` null means that it was given back. */
-export interface LaneChange {
+interface LaneChange {
   readonly at: number
   /** The sender number. */
   readonly connection: string
@@ -10,7 +10,7 @@ export interface LaneChange {
   readonly owner: WorkerId | null
 }
 
-export interface WatchedWorker {
+interface WatchedWorker {
   readonly id: WorkerId
   readonly pid: number
   /** When it first beat, or when we began to watch. */

@@ -10,7 +10,7 @@ import { PostgresServer, type PostgresSettings } from '../../support/postgres/po
 import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { PortSwitch } from './port-switch.ts'
 
-export interface ReplicatedPlan extends Pick<ClusterPlan, 'workers' | 'connections' | 'connectionArguments'> {
+interface ReplicatedPlan extends Pick<ClusterPlan, 'workers' | 'connections' | 'connectionArguments'> {
   /** Whether each commit waits until the standby has it. */
   readonly isSynchronous: boolean
   /** Whether the workers reach the primary through a pooler in transaction mode, all but listening. */

@@ -13,7 +13,7 @@ export interface Loss {
   readonly worker: WorkerId
 }
 
-export interface Standstill {
+interface Standstill {
   readonly connection: string
   /** From when something waited and nobody who could have moved the lane held it. */
   readonly from: number

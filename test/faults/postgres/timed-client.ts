@@ -1,6 +1,6 @@
 import type { Letter, SendClient, TryAnswer } from '../../support/black-box/send-client.ts'
 
-export interface TimedCall {
+interface TimedCall {
   readonly startedAt: number
   readonly endedAt: number
   readonly answer: TryAnswer

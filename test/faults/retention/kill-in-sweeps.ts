@@ -33,7 +33,7 @@ export async function letWait(
   return ids
 }
 
-export interface KillPlan {
+interface KillPlan {
   readonly database: AskedDatabase
   readonly rounds: number
   readonly random: Random

@@ -18,7 +18,7 @@ const OPENERS: Readonly<Record<EngineName, OpenWorldDatabase>> = {
   PostgreSQL: openPostgresWorldDatabase,
 }
 
-export interface AcceptedMessage {
+interface AcceptedMessage {
   readonly connectionId: ConnectionId
   readonly state?: string
   readonly type?: 'message' | 'image'

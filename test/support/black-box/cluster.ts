@@ -94,7 +94,7 @@ export async function openCluster(plan: ClusterPlan): Promise<Cluster> {
 }
 
 /** Calls one worker after the other, as a load balancer does. What nobody listens for goes to the next. */
-export class SpreadClient implements Pick<SendClient, 'send' | 'close'> {
+class SpreadClient implements Pick<SendClient, 'send' | 'close'> {
   readonly #clients: readonly SendClient[]
   #next = 0
 

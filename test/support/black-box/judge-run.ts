@@ -4,7 +4,7 @@ import { checkLedger, type Ledger } from '../ledger/check-ledger.ts'
 import type { LedgerInput, SentRequest } from '../ledger/ledger-input.ts'
 import { collectLedger, drain, type Recorded } from './collect-ledger.ts'
 
-export interface Judgement extends Ledger {
+interface Judgement extends Ledger {
   /** What was compared. */
   readonly input: LedgerInput
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 /** Milliseconds since some moment in which tasks of this machine waited for a processor or for the disk. */
-export type ReadStalledMs = () => number
+type ReadStalledMs = () => number
 
 // A machine that is always busy still comes to an end of its patience: after ten times the limit.
 const STALLED_COUNTS = 0.1

@@ -15,7 +15,7 @@ const KEPT_OPEN_MS = 3_000
 let kept: Promise<Browser> | null = null
 let closing: NodeJS.Timeout | undefined
 
-export interface BorrowedBrowser {
+interface BorrowedBrowser {
   readonly browser: Browser
   /** Ends all that was opened in it. */
   readonly giveBack: () => Promise<void>

@@ -45,7 +45,7 @@ export interface CloudSender extends Sender {
   readonly businessAccountId: string
 }
 
-export interface WantedSender {
+interface WantedSender {
   /** Whose account and app it shares; null for an account of its own. */
   readonly beside?: CloudSender
   readonly templates?: Readonly<Record<string, unknown>>

@@ -23,7 +23,7 @@ import { NUMBER, openSimulator } from '../whatsapp-cloud/simulator-world.ts'
 export const ANYBODY = '15550001234'
 export const HELLO: MessageContent = { type: 'message', text: 'Hello' }
 
-export interface CloudWorldOptions {
+interface CloudWorldOptions {
   readonly templates?: NamedTemplates
   readonly settings?: Readonly<Record<string, unknown>>
   /** In place of the simulator's. */

@@ -31,7 +31,7 @@ export const PLANTED = {
   'notice.data': 'never',
   'idempotency.key': 'never',
 } as const
-export type Planted = keyof typeof PLANTED
+type Planted = keyof typeof PLANTED
 
 export const columns = Object.keys(PLANTED) as Planted[]
 

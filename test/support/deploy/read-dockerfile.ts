@@ -1,5 +1,5 @@
 /** One instruction of a Dockerfile, its lines put together. */
-export interface Instruction {
+interface Instruction {
   readonly name: string
   readonly text: string
 }

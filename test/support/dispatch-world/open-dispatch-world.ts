@@ -34,7 +34,7 @@ export const READY: Prepared = { kind: 'ready' }
 
 export const ACCEPTED: Outcome = { kind: 'accepted', networkId: 'net-1' }
 
-export interface GivenWorker {
+interface GivenWorker {
   readonly lanes?: Lanes
   readonly blocked?: BlockedRecipients
   readonly pollEveryMs?: number

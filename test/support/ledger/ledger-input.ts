@@ -10,7 +10,7 @@ export interface SentRequest {
 }
 
 /** `refused` is a promise that nothing was stored; whoever cannot vouch for that must say `unknown`. */
-export type ClientAnswer =
+type ClientAnswer =
   | { readonly kind: 'acked'; readonly messageId: string; readonly at: number }
   | { readonly kind: 'refused' }
   | { readonly kind: 'unknown' }

@@ -2,7 +2,7 @@ import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { parseIpAddress } from '../../../src/core/media-address/ip-address.ts'
 
-export interface DnsAnswer {
+interface DnsAnswer {
   readonly a?: readonly string[]
   readonly aaaa?: readonly string[]
   /** The name is an alias of the first, that of the next, and the last has the addresses. */
@@ -12,7 +12,7 @@ export interface DnsAnswer {
 }
 
 /** `silence` is a server that never answers. A function answers each question anew: a rebinding server. */
-export type DnsBehaviour = DnsAnswer | 'silence' | ((question: number) => DnsAnswer | 'silence')
+type DnsBehaviour = DnsAnswer | 'silence' | ((question: number) => DnsAnswer | 'silence')
 
 const TYPE_NUMBERS = { A: 1, CNAME: 5, AAAA: 28 } as const
 const RCODES = { NXDOMAIN: 3, SERVFAIL: 2, REFUSED: 5 } as const

@@ -14,7 +14,7 @@ const PROGRAM = '/usr/sbin/pgbouncer'
 const READY_WITHIN_MS = 60_000
 const ENDED_WITHIN_MS = 5_000
 
-export interface PoolOptions {
+interface PoolOptions {
   /** Of any server, or of a fault proxy in front of one. Its user and password are also those of the pool. */
   readonly serverUrl: string
   /** Lines of its section `[pgbouncer]`. */

@@ -42,7 +42,7 @@ export interface ServerOptions {
   readonly hasSocket?: boolean
 }
 
-export interface StandbyOptions {
+interface StandbyOptions {
   /** Its `application_name`, which `synchronous_standby_names` of the primary may list, and its slot. */
   readonly name?: string
   /** The port by which it reaches the primary, such as that of a fault proxy. */

@@ -18,7 +18,7 @@ export type StopMode = 'fast' | 'immediate'
 
 const SIGNALS: Readonly<Record<StopMode, NodeJS.Signals>> = { fast: 'SIGINT', immediate: 'SIGQUIT' }
 
-export interface PostmasterSettings {
+interface PostmasterSettings {
   readonly binaries: PostgresBinaries
   readonly dataFolder: string
   /** Where its log and its process number go. */

@@ -10,9 +10,9 @@ import { waitUntil } from '../black-box/wait-until.ts'
 const PARENT = fileURLToPath(new URL('./stub-parent.ts', import.meta.url))
 const DEADLINE = { deadlineMs: 30_000, everyMs: 20 }
 
-export type Mode = 'serve' | 'refuse' | 'fault' | 'exit' | 'hang'
+type Mode = 'serve' | 'refuse' | 'fault' | 'exit' | 'hang'
 
-export interface LogLine {
+interface LogLine {
   readonly msg: string
   readonly process?: number
   readonly pid?: number

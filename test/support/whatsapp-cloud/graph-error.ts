@@ -11,7 +11,7 @@ const of = (status: number, title: string): Published => ({ status, title })
  * Titles as the page "Error codes" of the Cloud API has them. It publishes no HTTP status for most; where it does not,
  * these are the ones that tables of others agree on, and nothing may depend on them.
  */
-export const PUBLISHED_ERRORS: Readonly<Record<number, Published>> = {
+const PUBLISHED_ERRORS: Readonly<Record<number, Published>> = {
   0: of(401, 'AuthException'),
   1: of(500, 'API Unknown'),
   2: of(503, 'API Service'),

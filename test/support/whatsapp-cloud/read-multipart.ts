@@ -1,11 +1,11 @@
-export interface MultipartFile {
+interface MultipartFile {
   readonly filename: string
   /** As its part says it; empty when it says none. */
   readonly mime: string
   readonly bytes: Buffer
 }
 
-export interface Multipart {
+interface Multipart {
   readonly fields: ReadonlyMap<string, string>
   readonly files: ReadonlyMap<string, MultipartFile>
 }

@@ -29,7 +29,7 @@ export async function openSimulator(options: SimulatorOptions = {}): Promise<Wor
   return { simulator, clock }
 }
 
-export interface GraphReply {
+interface GraphReply {
   readonly status: number
   readonly body: Readonly<Record<string, unknown>> & {
     readonly id?: string

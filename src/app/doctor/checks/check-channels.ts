@@ -61,7 +61,7 @@ async function askOne(connection: ConnectionView, connecting: Connecting): Promi
 }
 
 /** Pure. */
-export function judgeFacts(number: string, facts: readonly ConnectionFact[]): Verdict {
+function judgeFacts(number: string, facts: readonly ConnectionFact[]): Verdict {
   const said = facts.filter(({ tone }) => tone === 'warning' || tone === 'bad')
   if (said.length === 0) return ok(`The connection ${number} works.`, { number })
   return warning(

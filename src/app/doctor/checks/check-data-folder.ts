@@ -7,7 +7,7 @@ import { nearestFolder } from '../machine/nearest-folder.ts'
 const OTHERS = 0o077
 
 /** What was seen of the folder. */
-export interface FolderLook {
+interface FolderLook {
   readonly path: string
   /** Null when it is not there. */
   readonly found: (Pick<Stats, 'uid' | 'mode'> & { readonly isDirectory: boolean }) | null

@@ -39,7 +39,7 @@ export async function checkOutbound({ settings, outboundUrl, signal }: Examinati
 }
 
 /** Pure. */
-export function judgeFetched(url: string, result: FetchedMedia | MediaFailure): Verdict {
+function judgeFetched(url: string, result: FetchedMedia | MediaFailure): Verdict {
   if (result.kind === 'fetched')
     return ok(`${url} was fetched in ${result.tookMs} ms (${result.file.sizeBytes} bytes).`, {
       url,

@@ -13,7 +13,7 @@ const NAME = 'example.com'
 const NOBODY = ['ETIMEOUT', 'ECONNREFUSED', 'ECANCELLED']
 
 /** What one DNS server came to. */
-export interface ServerAnswer {
+interface ServerAnswer {
   readonly server: string
   readonly addresses: readonly string[]
   /** Null when it answered with addresses. */

@@ -18,7 +18,7 @@ export async function checkTls({ settings, now }: Examination): Promise<Verdict>
 }
 
 /** Pure. */
-export function judgeCertificate(
+function judgeCertificate(
   certificate: Pick<X509Certificate, 'validToDate' | 'subjectAltName' | 'checkHost' | 'checkIP'>,
   host: string,
   now: number,

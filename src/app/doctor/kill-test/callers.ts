@@ -8,7 +8,7 @@ const AGAIN_AFTER_MS = 15
 // A call on a connection that broke unseen.
 const ANSWER_WITHIN_MS = 10_000
 
-export interface CallersPlan {
+interface CallersPlan {
   readonly token: string
   /** Where the service takes calls at this moment; null while it does not. */
   readonly urlOf: () => string | null

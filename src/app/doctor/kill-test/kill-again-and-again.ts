@@ -20,7 +20,7 @@ const LEAST_ANSWERED = 20
 const ANSWERED_WITHIN_MS = 20_000
 const AGAIN_MS = 20
 
-export interface KillRun extends Pick<Examination, 'signal' | 'onProgress'> {
+interface KillRun extends Pick<Examination, 'signal' | 'onProgress'> {
   readonly place: TestPlace
   readonly service: ServiceChild
   readonly rounds: number

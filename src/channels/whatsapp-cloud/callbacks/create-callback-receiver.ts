@@ -20,13 +20,13 @@ import { routeParts } from './route-parts.ts'
 import { type VouchedApp, VouchedApps } from './vouched-apps.ts'
 
 /** Who applies what is stored, in this process. */
-export interface Applying {
+interface Applying {
   /** What others leave to it for a while; null while it is not running. */
   taker(): string | null
   poke(): void
 }
 
-export interface CallbackParts {
+interface CallbackParts {
   readonly memory: ChannelMemory
   readonly connections: ChannelConnections
   readonly secrets: Secrets

@@ -14,7 +14,7 @@ export interface ReadPart {
   readonly told: Told
 }
 
-export interface ReadCallback {
+interface ReadCallback {
   readonly parts: readonly ReadPart[]
   readonly ignored: ReadonlyMap<IgnoredReason, number>
 }

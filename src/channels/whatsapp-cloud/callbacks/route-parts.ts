@@ -4,7 +4,7 @@ import type { ToldOf } from '../statuses/store-told.ts'
 import type { Told } from '../statuses/told.ts'
 import type { About, ReadPart } from './read-callback.ts'
 
-export interface Routed {
+interface Routed {
   readonly tolds: readonly ToldOf[]
   /** Parts about numbers that are none of these connections. */
   readonly unknown: number

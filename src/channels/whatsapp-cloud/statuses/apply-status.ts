@@ -16,7 +16,7 @@ const SENT_AGAIN_WITHIN_MS = 24 * 3_600_000
 // Longer than a call can take until its outcome is recorded, and with it Meta's id.
 const ID_KNOWN_WITHIN_MS = 2 * 60_000
 
-export interface ApplyParts {
+interface ApplyParts {
   readonly events: ChannelEvents
   readonly echoes: Echoes
   readonly repeats: Repeats

@@ -2,7 +2,7 @@ import type { MessageId } from '../../../core/ids.ts'
 import { MESSAGE_TYPES, type MessageType } from '../../../core/message/message.ts'
 
 /** What an attempt went out as: its type in free form, or as a template. */
-export type SentForm = MessageType | 'template'
+type SentForm = MessageType | 'template'
 
 /** What Meta gives back with its reports, because we sent it along: which attempt they speak of. */
 export interface OpaqueData {

@@ -14,7 +14,7 @@ import { Repeats } from './repeats.ts'
 import { type Postponed, storePostponed } from './store-postponed.ts'
 import { readStoredTold, type StoredTold, TOLD } from './told.ts'
 
-export interface StatusApplierParts {
+interface StatusApplierParts {
   readonly memory: ChannelMemory
   readonly connections: ChannelConnections
   readonly windows: WindowNews

@@ -13,7 +13,7 @@ export interface ToldOf {
   readonly told: Told
 }
 
-export interface Storing {
+interface Storing {
   readonly taker: string | null
   readonly receivedAt: Instant
   /** 0 when it has just come in. */

@@ -2,7 +2,7 @@ import type { AccountId, ConnectionId, Instant, MessageId } from '../../ids.ts'
 import type { MessageState, MessageType } from '../../message/message.ts'
 import type { ConnectionState } from '../administration.ts'
 
-export interface SandboxView {
+interface SandboxView {
   readonly id: ConnectionId
   readonly number: string
   readonly state: ConnectionState

@@ -60,7 +60,7 @@ export interface OpenMessageView {
   readonly words: string | null
 }
 
-export interface WaitingMessageView {
+interface WaitingMessageView {
   readonly id: MessageId
   readonly to: string
   readonly type: MessageType
@@ -76,7 +76,7 @@ export interface LanePage {
   readonly next: string | null
 }
 
-export interface UnresolvedView {
+interface UnresolvedView {
   readonly id: MessageId
   readonly to: string
   readonly connectionId: ConnectionId

@@ -42,7 +42,7 @@ export interface MemberView {
   readonly hasSecondFactor: boolean
 }
 
-export interface InvitationView {
+interface InvitationView {
   readonly id: string
   readonly email: string
   readonly role: Role
@@ -135,7 +135,7 @@ export interface Members {
   withdrawInvitation(accountId: AccountId, id: string, by: Actor): Promise<void>
 }
 
-export interface PasskeyView {
+interface PasskeyView {
   readonly id: string
   readonly name: string
   readonly createdAt: Instant

@@ -1,7 +1,7 @@
 import type { MessageId } from '../../ids.ts'
 
 /** A recipient that makes the sandbox fail, in words for people. */
-export interface SandboxCommandWords {
+interface SandboxCommandWords {
   readonly recipient: string
   readonly happens: string
   readonly ends: string

@@ -32,7 +32,7 @@ export interface TokenRow {
   readonly successorId: TokenId | null
 }
 
-export interface NamedToken {
+interface NamedToken {
   readonly id: TokenId
   readonly name: string
 }

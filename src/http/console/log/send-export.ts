@@ -12,7 +12,7 @@ import { tellEntry } from './tell-entry.ts'
 const ROWS_AT_ONCE = 100
 const BUFFERED_BYTES = 65_536
 
-export interface ExportParts {
+interface ExportParts {
   readonly apiLog: ConsoleStore['apiLog']
   /** Called once when the export has ended, however it did. */
   readonly onEnd: () => void

@@ -23,7 +23,7 @@ const IN_THE_CONSOLE_IF_FAILED: typeof IN_THE_CONSOLE = {
     'Find out what is special about it, and report it with its id. “Retry” tries it again, which may stop Nuncio again.',
 }
 
-export interface ToldReason {
+interface ToldReason {
   readonly code: string
   readonly meaning: string
   readonly nextStep: string

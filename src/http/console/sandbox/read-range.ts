@@ -1,4 +1,4 @@
-export interface ByteRange {
+interface ByteRange {
   readonly from: number
   /** Included. */
   readonly to: number

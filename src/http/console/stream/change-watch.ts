@@ -8,7 +8,7 @@ const LOOK_EVERY_MS = 1000
 // about as often anyway: how busy other accounts are cannot be told from it.
 const TELL_OF_OTHERS_EVERY_MS = 5000
 
-export interface ChangeWatchParts {
+interface ChangeWatchParts {
   readonly changes: Changes
   readonly clock: Clock
   /** Told once for each row of looks that fail. */

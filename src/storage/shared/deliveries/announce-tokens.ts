@@ -8,7 +8,7 @@ import { writeNotices } from '../webhooks/write-notices.ts'
 
 const DAY_MS = 86_400_000
 /** Few enough that others who write wait for a moment only. */
-export const TOKENS_AT_ONCE = 200
+const TOKENS_AT_ONCE = 200
 
 /**
  * See `Deliveries.announceTokens`. Only of accounts where somebody wants to hear it. All of them, a part at a time: however

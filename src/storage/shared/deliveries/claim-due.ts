@@ -10,7 +10,7 @@ import { LONGEST_AHEAD_MS } from './look-for-deliveries.ts'
 // Of those with something due, the ones that have waited longest: as many that work, and as many that fail.
 const MOST_WEBHOOKS_LOOKED_AT = 500
 
-export interface ClaimWanted extends Room {
+interface ClaimWanted extends Room {
   readonly leaseMs: number
 }
 

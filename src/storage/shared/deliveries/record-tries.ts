@@ -9,7 +9,7 @@ import { writeNotices } from '../webhooks/write-notices.ts'
 
 const DAY_MS = 86_400_000
 /** A webhook whose every try failed for so long is disabled. */
-export const DISABLED_AFTER_MS = 3 * DAY_MS
+const DISABLED_AFTER_MS = 3 * DAY_MS
 
 const WHY = {
   failing_for_days: [

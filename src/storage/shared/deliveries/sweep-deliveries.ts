@@ -4,7 +4,7 @@ import type { Tables } from '../tables.ts'
 
 const DAY_MS = 86_400_000
 /** How long deliveries and their tries are kept; where messages are kept for a shorter time, no longer than those. */
-export const DELIVERIES_KEPT_DAYS = 30
+const DELIVERIES_KEPT_DAYS = 30
 const AT_ONCE = 200
 
 type Writing = Transaction<Tables>

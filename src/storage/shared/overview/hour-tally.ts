@@ -3,7 +3,7 @@ import type { MessageState } from '../../../core/message/message.ts'
 import type { Tallies } from '../../../core/ports/console/overview.ts'
 import type { Tables } from '../tables.ts'
 
-export type TalliedState = keyof Tallies
+type TalliedState = keyof Tallies
 export type TallyRow = Omit<Tables['tally'], 'hour'>
 export type ReasonRow = Omit<Tables['tally_reason'], 'hour'>
 

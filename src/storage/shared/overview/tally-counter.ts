@@ -16,7 +16,7 @@ const WATCHED_FOR_MS = 60_000
 const LOOK_EVERY_MS = 5_000
 const LOOK_FOR_MISSING_EVERY_MS = 600_000
 
-export interface CounterOptions {
+interface CounterOptions {
   /** What went wrong; it is tried again. */
   readonly onFault?: (error: unknown) => void
   /** Returns early when the signal comes. */

@@ -8,9 +8,9 @@ export function emailKey(email: string): string {
 }
 
 /** Of the person `p` that an outer query stands at. */
-export const HAS_TOTP = sql<number>`case when exists (
+const HAS_TOTP = sql<number>`case when exists (
   select 1 from totp t where t.person_id = p.id and t.confirmed_at is not null) then 1 else 0 end`
-export const HAS_PASSKEY = sql<number>`case when exists (
+const HAS_PASSKEY = sql<number>`case when exists (
   select 1 from passkey k where k.person_id = p.id) then 1 else 0 end`
 export const HAS_SECOND_FACTOR = sql<number>`case when exists (
   select 1 from totp t where t.person_id = p.id and t.confirmed_at is not null)

@@ -7,7 +7,7 @@ import { Refusal } from '../../../core/refusals.ts'
 import { type Change, change, type Reader, type Store, writeAudit } from '../store.ts'
 import type { Tables } from '../tables.ts'
 
-export const BLOCKED_AT_ONCE = 1_000
+const BLOCKED_AT_ONCE = 1_000
 
 export function createBlockLists(store: Store): BlockLists {
   return {
@@ -192,7 +192,7 @@ async function moveList({ tables, engine }: Change, { accountId, version, added 
   await engine.tellBlocks(tables)
 }
 
-export function toBlock(row: Tables['blocked_recipient']): Block {
+function toBlock(row: Tables['blocked_recipient']): Block {
   const { recipient, reason, since, blocked_by: blockedBy } = row
   return { recipient: isHashedEntry(recipient) ? null : recipient, reason, since, blockedBy, entry: recipient }
 }

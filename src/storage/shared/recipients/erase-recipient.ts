@@ -16,7 +16,7 @@ import { memoriesAbout, messagesTo, namesOf, type OfRecipient, type OnProgress, 
 // A few milliseconds of writing: the service accepts messages at the same time.
 const AT_ONCE = 100
 
-export interface WantedErasure extends OfRecipient {
+interface WantedErasure extends OfRecipient {
   readonly cancelWaiting: boolean
   /** What stays in the block list in the place of the number, if it is blocked. */
   readonly hashedEntry: string
@@ -28,7 +28,7 @@ export interface Erased extends TakenOut {
   readonly memories: number
 }
 
-export interface ErasingParts {
+interface ErasingParts {
   readonly onProgress?: OnProgress
   /** Removes a file that shows what was sent. Harmless when it is gone. */
   readonly removeFile: (path: string) => Promise<void>

@@ -15,7 +15,7 @@ const MOST_OPEN = 10_000
 const REQUESTS_BACK = 500
 const UNTOLD_AT_ONCE = 200
 
-export interface WatchParts {
+interface WatchParts {
   readonly database: WatchDatabase
   readonly now: () => Instant
   readonly limits: { readonly maxWaitingPerConnection: number; readonly maxWaitingPerAccount: number }

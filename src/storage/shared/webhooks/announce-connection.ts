@@ -4,7 +4,7 @@ import type { NoticeKind } from '../../../core/notices/notice-kinds.ts'
 import type { Change } from '../store.ts'
 import { writeNotices } from './write-notices.ts'
 
-export interface ConnectionNews {
+interface ConnectionNews {
   readonly kind: Extract<NoticeKind, `connection.${string}`>
   readonly accountId: AccountId
   readonly id: ConnectionId

@@ -9,7 +9,7 @@ import { findWebhook, listWebhookRows, toWebhookView } from './webhook-rows.ts'
 import { newNoticeId } from './write-notices.ts'
 
 // Each notice is written once for each of them.
-export const MOST_WEBHOOKS = 20
+const MOST_WEBHOOKS = 20
 
 export function addWebhook(store: Store, wanted: NewWebhook, actor: Actor): Promise<WebhookView> {
   return change(store, actor, async (making) => {

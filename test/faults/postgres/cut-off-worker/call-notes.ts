@@ -6,7 +6,7 @@ export const CALLS_VARIABLE = 'FAULT_CALLS'
 
 const PRELOAD = new URL('note-calls.ts', import.meta.url).href
 
-export interface NotedCall {
+interface NotedCall {
   /** By the wall clock. */
   readonly at: number
   /** The sender number. */

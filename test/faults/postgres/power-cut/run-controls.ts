@@ -21,7 +21,7 @@ const SETTINGS = {
   'fsync=off': { fsync: 'off' },
 } as const satisfies Readonly<Record<string, PostgresSettings>>
 
-export type ControlName = keyof typeof SETTINGS
+type ControlName = keyof typeof SETTINGS
 export type ControlReports = Readonly<Record<ControlName, ControlReport>>
 
 const RUN_IN_MS = 2_000

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { notifications, notificationsStore } from '@mantine/notifications'
 import { afterEach, describe, it } from 'vitest'
-import { tell, tellError } from './tell.ts'
+import { tell, tellError } from '../../console/parts/tell.ts'
 
 afterEach(() => notifications.clean())
 
