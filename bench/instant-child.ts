@@ -1,5 +1,5 @@
-import { Nuncio } from '../src/app/nuncio.ts'
-import { serveAsChild } from '../src/app/processes/serve-as-child.ts'
+import { Nuncio } from '../src/server/application.ts'
+import { serveAsChild } from '../src/server/cluster/serve-as-child.ts'
 import { InstantChannel } from './instant-channel.ts'
 
 serveAsChild(

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
-import { Nuncio } from '../src/app/nuncio.ts'
-import { openStorage } from '../src/app/open-storage.ts'
+import { Nuncio } from '../src/server/application.ts'
+import { openStorage } from '../src/server/wiring/open-storage.ts'
 import type { Settings } from '../src/config/read-settings.ts'
 import type { Intake } from '../src/core/ports/intake.ts'
 import { InstantChannel } from './instant-channel.ts'

@@ -1,7 +1,7 @@
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
 import { cpus, release, totalmem } from 'node:os'
 import { join } from 'node:path'
-import { readText } from '../src/app/doctor/machine/read-text.ts'
+import { readText } from '../src/operations/doctor/machine/read-text.ts'
 import { percentile } from './statistics.ts'
 
 const FLUSHES = 200

@@ -1,5 +1,5 @@
 import { fastify } from 'fastify'
-import { keepTicksFast } from '../src/app/keep-ticks-fast.ts'
+import { keepTicksFast } from '../src/server/keep-ticks-fast.ts'
 import { successBody } from '../src/contract/replies.ts'
 import { answerParent } from './child.ts'
 import { SEND_PATH } from './send-request.ts'

@@ -15,7 +15,7 @@ fs.appendFileSync('vite-runs', 'x')
 if (fs.readFileSync('vite-does', 'utf8') === 'fail') { console.error('a line is wrong'); process.exit(1) }
 const out = process.argv[process.argv.indexOf('--outDir') + 1]
 fs.mkdirSync(out, { recursive: true })
-fs.writeFileSync(out + '/index.html', fs.readFileSync('console/main.tsx'))
+fs.writeFileSync(out + '/index.html', fs.readFileSync('console/app/main.tsx'))
 \`)
 fs.writeFileSync('node_modules/package.json', '{"type":"commonjs"}')
 fs.writeFileSync('node_modules/.package-lock.json', fs.readFileSync('package-lock.json'))
@@ -43,12 +43,12 @@ describe('bootstrap --console', () => {
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'nuncio-bootstrap-'))
     cpSync(import.meta.dirname, join(folder, 'scripts'), { recursive: true })
-    cpSync(join(import.meta.dirname, '../src/app/oldest-node.js'), join(folder, 'src/app/oldest-node.js'))
+    cpSync(join(import.meta.dirname, '../src/server/oldest-node.js'), join(folder, 'src/server/oldest-node.js'))
     write('package.json', JSON.stringify({ type: 'module', optionalDependencies: {} }))
     write('package-lock.json', JSON.stringify({ packages: { '': {} } }))
     write('npm-cli.js', NPM)
     write('vite-does', 'build')
-    write('console/main.tsx', 'first')
+    write('console/app/main.tsx', 'first')
     write('src/contract/console/routes.ts', '')
   })
 
@@ -63,7 +63,7 @@ describe('bootstrap --console', () => {
     assert.deepEqual([second.exitCode, second.told, timesBuilt()], [0, '', 1])
   })
 
-  it.each(['console/main.tsx', 'src/contract/console/routes.ts', 'console/screens/new.tsx'])(
+  it.each(['console/app/main.tsx', 'src/contract/console/routes.ts', 'console/features/new.tsx'])(
     'builds again when %s has changed',
     async (file) => {
       await start('--console')
@@ -86,7 +86,7 @@ describe('bootstrap --console', () => {
 
   it('stops with the words of the build when it fails, keeps what was there, and tries again at the next start', async () => {
     await start('--console')
-    write('console/main.tsx', 'second')
+    write('console/app/main.tsx', 'second')
     write('vite-does', 'fail')
 
     const { exitCode, told } = await start('--console')
@@ -127,7 +127,7 @@ describe('bootstrap --console', () => {
     const { told } = await start('--build')
     assert.deepEqual([told, runs()], ['', 1])
 
-    write('console/main.tsx', 'second')
+    write('console/app/main.tsx', 'second')
     await start('--build')
     write('src/cli/main.ts', '')
     await start('--build')

@@ -36,7 +36,7 @@ describe('bootstrap', () => {
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'nuncio-bootstrap-'))
     cpSync(import.meta.dirname, join(folder, 'scripts'), { recursive: true })
-    cpSync(join(import.meta.dirname, '../src/app/oldest-node.js'), join(folder, 'src/app/oldest-node.js'))
+    cpSync(join(import.meta.dirname, '../src/server/oldest-node.js'), join(folder, 'src/server/oldest-node.js'))
     write('package.json', JSON.stringify({ type: 'module', optionalDependencies: {} }))
     write('npm-cli.js', NPM)
     write('npm-does', 'install')

@@ -3,7 +3,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Plugin } from 'vite'
 import packageFile from '../package.json' with { type: 'json' }
-import { OLDEST_NODE } from '../src/app/oldest-node.js'
+import { OLDEST_NODE } from '../src/server/oldest-node.js'
 import { readSbom } from './print-sbom.ts'
 import { ROOT } from './source-tree.ts'
 import { viteBuild } from './vite-build.ts'
@@ -45,7 +45,7 @@ async function bundle(): Promise<void> {
       rolldownOptions: {
         input: {
           nuncio: join(ROOT, 'src/cli/main.ts'),
-          'console-thread-main': join(ROOT, 'src/storage/sqlite/console-thread-main.ts'),
+          'console-thread-main': join(ROOT, 'src/storage/sqlite/console-thread/console-thread-main.ts'),
         },
         output: {
           entryFileNames: '[name].js',

@@ -24,7 +24,7 @@ describe('the check of names', () => {
     'src/channels/sandbox/index.ts',
     'src/channels/sandbox/README.md',
     'src/media/media-types.ts',
-    'src/storage/sqlite/service-lock.ts',
+    'src/storage/sqlite/connection/service-lock.ts',
     'src/storage/sqlite/migrations/0007-hold-messages-of-paused-connections.sql',
     'test/fixtures/Grüße aus Köln.JPG',
   ])('accepts %s', (path) => {

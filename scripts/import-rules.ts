@@ -111,7 +111,7 @@ interface Folder {
   readonly rule: FolderRule
 }
 
-/** The most particular row wins: `http/*` before `http` for src/http/public/send-message.ts. */
+/** The most particular row wins: `http/*` before `http` for src/http/api/send-message.ts. */
 function folderOf(file: string, { folders }: ImportRules): Folder | undefined {
   const [, top = '', below = '', rest] = file.split('/')
   if (below === '') return undefined

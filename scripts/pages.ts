@@ -1,4 +1,4 @@
-import { makeCommandsPage } from '../src/cli/print-commands.ts'
+import { makeCommandsPage } from '../src/cli/format/commands-page.ts'
 import { makeConfigurationPage, makeEnvExample } from '../src/config/print-settings.ts'
 import { makeGrafanaDashboard } from './metrics/grafana-dashboard.ts'
 import { makePrometheusAlerts } from './metrics/prometheus-alerts.ts'

@@ -24,8 +24,8 @@ const FOLDERS: ImportRules['folders'] = {
   // Where files lie that are no code.
   assets: { mayImport: [], mayUseNode: true },
 
-  'storage/shared': { mayImport: ['core'], mayUseNode: true },
-  'storage/*': { mayImport: ['assets', 'core', 'storage/shared'], mayUseNode: true },
+  'storage/queries': { mayImport: ['core'], mayUseNode: true },
+  'storage/*': { mayImport: ['assets', 'core', 'storage/queries'], mayUseNode: true },
   'channels/*': { mayImport: ['core'], mayUseNode: true },
   media: { mayImport: ['core'], mayUseNode: true },
   notify: { mayImport: ['core'], mayUseNode: true },
@@ -65,9 +65,9 @@ const FOLDERS: ImportRules['folders'] = {
 // Package → folders that may import it: few, so that a package that moves on is replaced in one place.
 const PACKAGES: ImportRules['packages'] = {
   // Cookies and files are of the console alone; whoever calls the endpoint has neither.
-  '@fastify/cookie': ['http/console'],
-  '@fastify/static': ['http/console'],
-  '@simplewebauthn/server': ['http/console'],
+  '@fastify/cookie': ['http/console-api'],
+  '@fastify/static': ['http/console-api'],
+  '@simplewebauthn/server': ['http/console-api'],
   commander: ['cli'],
   fastify: ['http', 'http/*'],
   kysely: ['storage/*'],
@@ -142,14 +142,14 @@ describe('the console', () => {
 
   it('loads code later only where something is done about a file that does not come', () => {
     const other = [...pages]
-      .filter(([file]) => file !== 'console/routes.tsx' && file !== 'console/parts/load-later.ts')
+      .filter(([file]) => file !== 'console/app/routes.tsx' && file !== 'console/components/load-later.ts')
       .flatMap(([file, text]) => text.split('\n').map((line) => ({ file, line: line.trim() })))
       .filter(({ line }) => /\bimport\(|\blazy\w*\(/.test(line) && !/\b(?:lazily|loadLater)\(/.test(line))
 
     // Each of them has a call before it that fails when the service is away.
     assert.deepEqual(
       [...new Set(other.map(({ file }) => file))],
-      ['console/parts/step-up-dialog.tsx', 'console/screens/people/passkey-calls.ts'],
+      ['console/components/step-up-dialog.tsx', 'console/features/people/passkey-calls.ts'],
     )
   })
 
@@ -158,7 +158,7 @@ describe('the console', () => {
     ['a type of the server', `import type { Visit } from '../../src/http/console/handling.ts'`],
     ['a test', `import { world } from '../../test/support/world.ts'`],
   ])('would be found out if it imported %s', (_, line) => {
-    const tree = new Map([['console/parts/page.tsx', line]])
+    const tree = new Map([['console/components/page.tsx', line]])
 
     assert.equal(findImportsOutOf(tree, 'console/', ['src/contract/']).length, 1)
   })
@@ -171,7 +171,7 @@ describe('the console', () => {
     ]
 
     assert.deepEqual(
-      findImportsOutOf(new Map([['console/parts/page.tsx', lines.join('\n')]]), 'console/', ['src/contract/']),
+      findImportsOutOf(new Map([['console/components/page.tsx', lines.join('\n')]]), 'console/', ['src/contract/']),
       [],
     )
   })
@@ -202,23 +202,23 @@ describe('the rule of imports, on trees that break it', () => {
     ['the contract imports the core', 'src/contract/send.ts', `export { rule } from '../core/rule.ts'`],
     ['the contract imports from Node', 'src/contract/send.ts', `import { isIP } from 'node:net'`],
     ['one engine imports the other', 'src/storage/sqlite/open.ts', `import { pg } from '../postgres/open.ts'`],
-    ['what engines share imports an engine', 'src/storage/shared/row.ts', `import { pg } from '../postgres/open.ts'`],
+    ['what engines share imports an engine', 'src/storage/queries/row.ts', `import { pg } from '../postgres/open.ts'`],
     ['one channel imports another', 'src/channels/sandbox/index.ts', `import { s } from '../telex/send.ts'`],
-    ['one area of http imports another', 'src/http/public/send.ts', `import { p } from '../console/page.ts'`],
+    ['one area of http imports another', 'src/http/api/send.ts', `import { p } from '../console/page.ts'`],
     ['media imports http', 'src/media/fetch.ts', `export * from '../http/reply.ts'`],
     ['an adapter imports app', 'src/http/reply.ts', `import { app } from '../app/serve.ts'`],
-    ['app imports cli', 'src/app/serve.ts', `const { main } = await import('../cli/main.ts')`],
+    ['app imports cli', 'src/server/serve.ts', `const { main } = await import('../cli/main.ts')`],
     ['cli imports an adapter', 'src/cli/main.ts', `import { open } from '../storage/sqlite/open.ts'`],
     ['a package out of its folder', 'src/notify/mail.ts', `import { request } from 'undici'`],
     ['a part of a package out of its folder', 'src/media/fetch.ts', `import x from 'fastify/types/reply.js'`],
-    ['the database out of storage', 'src/app/serve.ts', `import { DatabaseSync } from 'node:sqlite'`],
+    ['the database out of storage', 'src/server/serve.ts', `import { DatabaseSync } from 'node:sqlite'`],
     ['a package that nobody has listed', 'src/http/reply.ts', `import cors from '@fastify/cors'`],
     ['a folder that nobody has listed', 'src/extras/thing.ts', `import { rule } from '../core/rule.ts'`],
     ['a file that lies in no folder', 'src/main.ts', `import { rule } from './core/rule.ts'`],
-    ['a path that is computed', 'src/app/serve.ts', `const channel = await import('../channels/' + name)`],
-    ['a file that is not there', 'src/app/serve.ts', `import { gone } from '../core/gone.ts'`],
-    ['a file outside src', 'src/app/serve.ts', `import { world } from '../../test/support/world.ts'`],
-    ['a test', 'src/app/serve.ts', `import { world } from '../core/rule.test.ts'`],
+    ['a path that is computed', 'src/server/serve.ts', `const channel = await import('../channels/' + name)`],
+    ['a file that is not there', 'src/server/serve.ts', `import { gone } from '../core/gone.ts'`],
+    ['a file outside src', 'src/server/serve.ts', `import { world } from '../../test/support/world.ts'`],
+    ['a test', 'src/server/serve.ts', `import { world } from '../core/rule.test.ts'`],
   ])('finds %s', (_, file, line) => {
     const found = findForbiddenImports(treeWith({ [file]: `\n${line}\n` }), RULES)
 
@@ -231,8 +231,8 @@ describe('the rule of imports, on trees that break it', () => {
       'src/contract/shape.ts': `import { z } from 'zod'`,
       'src/core/claim.ts': `import { rule } from './rule.ts'`,
       'src/storage/sqlite/claim.ts': `import { DatabaseSync } from 'node:sqlite'\nimport { row } from '../shared/row.ts'`,
-      'src/http/public/send-message.ts': `import { send } from '../../contract/send.ts'\nimport { r } from '../reply.ts'`,
-      'src/app/start.ts': `import { open } from '../storage/postgres/open.ts'\nimport data from '../../package.json' with { type: 'json' }`,
+      'src/http/api/send-message.ts': `import { send } from '../../contract/send.ts'\nimport { r } from '../reply.ts'`,
+      'src/server/start.ts': `import { open } from '../storage/postgres/open.ts'\nimport data from '../../package.json' with { type: 'json' }`,
       'src/cli/token.ts': `import { serve } from '../app/serve.ts'\n// import { open } from '../media/fetch.ts'`,
       'src/core/claim.test.ts': `import { open } from '../storage/sqlite/open.ts'\nimport { it } from 'vitest'`,
     })
@@ -261,7 +261,7 @@ describe('the search for rings, on trees that have some', () => {
 
   it('finds a ring that begins behind another file, and names it once', () => {
     const tree = new Map([
-      ['src/app/serve.ts', `import '../core/a.ts'; import '../core/c.ts'`],
+      ['src/server/serve.ts', `import '../core/a.ts'; import '../core/c.ts'`],
       ['src/core/a.ts', `export * from './b.ts'`],
       ['src/core/b.ts', `const c = () => import('./c.ts')`],
       ['src/core/c.ts', `import { a } from './a.ts'`],
@@ -290,15 +290,15 @@ describe('the search for readers of the environment', () => {
     `import { env as surroundings } from 'node:process'`,
     'start({ ...process.env })',
   ])('finds %s', (line) => {
-    const tree = new Map([['src/app/serve.ts', line]])
+    const tree = new Map([['src/server/serve.ts', line]])
 
-    assert.deepEqual(findEnvironmentReads(tree, MAY_READ_ENVIRONMENT), ['src/app/serve.ts:1 reads the environment'])
+    assert.deepEqual(findEnvironmentReads(tree, MAY_READ_ENVIRONMENT), ['src/server/serve.ts:1 reads the environment'])
   })
 
   it('lets config read it, and others have an env of their own', () => {
     const tree = new Map([
       ['src/config/read-settings.ts', 'const settings = parse(process.env)'],
-      ['src/app/serve.ts', 'const port = settings.env; process.exitCode = 1 // process.env'],
+      ['src/server/serve.ts', 'const port = settings.env; process.exitCode = 1 // process.env'],
     ])
 
     assert.deepEqual(findEnvironmentReads(tree, MAY_READ_ENVIRONMENT), [])
@@ -308,17 +308,17 @@ describe('the search for readers of the environment', () => {
 /** A small tree in which every file is there that the examples import, with these files added. */
 function treeWith(files: Readonly<Record<string, string>>): Tree {
   const others = [
-    'src/app/serve.ts',
+    'src/server/serve.ts',
     'src/channels/telex/send.ts',
     'src/cli/main.ts',
     'src/contract/send.ts',
     'src/core/rule.test.ts',
     'src/core/rule.ts',
-    'src/http/console/page.ts',
+    'src/http/console-api/page.ts',
     'src/http/reply.ts',
     'src/media/fetch.ts',
     'src/storage/postgres/open.ts',
-    'src/storage/shared/row.ts',
+    'src/storage/queries/row.ts',
     'src/storage/sqlite/open.ts',
   ]
   return new Map([...others.map((file) => [file, ''] as const), ...Object.entries(files)])

@@ -5,7 +5,7 @@ import { lineAt, parseSource } from '../scripts/parse-source.ts'
 import { isTest, readTree, type Tree } from '../scripts/source-tree.ts'
 import { Cli } from '../src/cli/cli.ts'
 import { createProgram } from '../src/cli/program.ts'
-import { openSurroundings } from '../src/cli/surroundings.ts'
+import { openSurroundings } from '../src/cli/environment.ts'
 import { commandFaults } from './support/commands/command-faults.ts'
 
 const MAY_NAME_COMMANDS = [
@@ -14,7 +14,7 @@ const MAY_NAME_COMMANDS = [
   'src/config/command-prefix.ts',
   'console/api/command-line.ts',
   // It prints a page of the documents, which is the same everywhere.
-  'src/cli/print-commands.ts',
+  'src/cli/format/commands-page.ts',
 ]
 
 const NAMES = createProgram(new Cli(openSurroundings(''))).commands.map((command) => command.name())
@@ -49,9 +49,9 @@ describe('the check of sentences', () => {
   it.each([
     ['a command in a string', 'src/core/a.ts', `const a = 'Look at it: nuncio hold --release'`],
     ['a command in a template', 'src/core/a.ts', `const a = \`See nuncio webhook deliveries \${id}\``],
-    ['a command of a clone', 'src/app/a.js', `const a = 'Run: npm run -s nuncio -- migrate'`],
-    ['a command of npx', 'src/app/a.js', `const a = 'Run: npx nuncio migrate'`],
-    ['how a clone is started', 'src/app/a.ts', `const a = 'Start it: npm start'`],
+    ['a command of a clone', 'src/server/a.js', `const a = 'Run: npm run -s nuncio -- migrate'`],
+    ['a command of npx', 'src/server/a.js', `const a = 'Run: npx nuncio migrate'`],
+    ['how a clone is started', 'src/server/a.ts', `const a = 'Start it: npm start'`],
     ['a command on a page', 'console/a.tsx', 'const a = <code>nuncio user reset-password</code>'],
     ['a command in an attribute', 'console/a.tsx', 'const a = <Hint text="Run nuncio user add." />'],
     ['a command in HTML', 'console/index.html', '<noscript>See nuncio --help</noscript>'],

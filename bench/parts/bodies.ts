@@ -1,6 +1,6 @@
 import { type ConsoleRoute, maxBodyBytes } from '../../src/contract/console/route.ts'
 import { CONSOLE_ROUTES } from '../../src/contract/console/routes.ts'
-import { MAX_BODY_BYTES } from '../../src/http/http-limits.ts'
+import { MAX_BODY_BYTES } from '../../src/http/server/http-limits.ts'
 import { WORST_JSON } from '../../test/support/worst-json.ts'
 import type { Bench, Instant } from '../bench.ts'
 import { ConsoleWatcher } from '../console-watcher.ts'

@@ -1,7 +1,7 @@
 import type { AccountId } from '../../src/core/ids.ts'
 import { type LogFilter, NO_FILTER } from '../../src/core/ports/console/api-log.ts'
-import { createApiLog } from '../../src/storage/shared/api-log/api-log.ts'
-import type { Store } from '../../src/storage/shared/store.ts'
+import { createApiLog } from '../../src/storage/queries/api-log/api-log.ts'
+import type { Store } from '../../src/storage/queries/store.ts'
 import type { Bench } from '../bench.ts'
 import type { EngineName } from '../engine.ts'
 import { type Figure, formatNumber } from '../figure.ts'
@@ -56,10 +56,10 @@ export async function measureLogPages(bench: Bench, engine: EngineName): Promise
 
 async function openStore({ engine, database }: MadeData): Promise<{ store: Store; close: () => Promise<void> | void }> {
   if (engine === 'sqlite') {
-    const { openAdministration } = await import('../../src/storage/sqlite/open-administration.ts')
+    const { openAdministration } = await import('../../src/storage/sqlite/queries/open-administration.ts')
     return openAdministration(database, { create: false, now: Date.now })
   }
-  const { openAdministration } = await import('../../src/storage/postgres/open-administration.ts')
+  const { openAdministration } = await import('../../src/storage/postgres/queries/open-administration.ts')
   return openAdministration({ url: database, migrateUrl: database }, { create: false })
 }
 

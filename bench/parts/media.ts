@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { openAdministration } from '../../src/app/open-administration.ts'
+import { openAdministration } from '../../src/server/wiring/open-administration.ts'
 import type { Bench } from '../bench.ts'
 import { Caller } from '../caller.ts'
 import type { EngineName } from '../engine.ts'

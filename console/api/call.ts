@@ -2,7 +2,7 @@ import { ROUTES } from 'virtual:console-routes'
 import type { CallOf, ReplyOf } from '../../src/contract/console/route.ts'
 import type { CONSOLE_ROUTES } from '../../src/contract/console/routes.ts'
 import type { ConsoleProblem } from '../../src/contract/console/shapes.ts'
-import { CONSOLE_PATH } from '../service-path.ts'
+import { CONSOLE_PATH } from '../app/service-path.ts'
 import { CallProblem } from './call-problem.ts'
 
 const BASE = `${CONSOLE_PATH}/api`

@@ -1,6 +1,6 @@
 import { buildOpenApi } from '../../src/contract/openapi.ts'
 import { REPLIES } from '../../src/contract/reply-table.ts'
-import { documentedRefusals } from '../../src/http/refusal-replies.ts'
+import { documentedRefusals } from '../../src/http/server/refusal-replies.ts'
 import { codeBlock, markdownTable } from './markdown.ts'
 
 // What this page reads of the OpenAPI document, which is made of the very shapes that requests are checked with.

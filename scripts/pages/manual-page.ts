@@ -1,7 +1,7 @@
 import { Cli } from '../../src/cli/cli.ts'
-import { leaves } from '../../src/cli/print-commands.ts'
+import { leaves } from '../../src/cli/format/commands-page.ts'
 import { createProgram } from '../../src/cli/program.ts'
-import { openSurroundings } from '../../src/cli/surroundings.ts'
+import { openSurroundings } from '../../src/cli/environment.ts'
 
 /** The text of nuncio(1) in the package for Debian. */
 export function makeManualPage(): string {

@@ -1,4 +1,4 @@
-import { METRIC_LIST, type MetricDefinition } from '../../src/app/metrics/metric-table.ts'
+import { METRIC_LIST, type MetricDefinition } from '../../src/observability/metrics/metric-table.ts'
 import { ALERT_RULES } from '../metrics/alert-rules.ts'
 import { markdownTable } from './markdown.ts'
 

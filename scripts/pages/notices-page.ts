@@ -1,4 +1,4 @@
-import { NOTICE_GROUPS, NOTICE_KINDS, type NoticeKindFacts } from '../../src/core/notices/notice-kinds.ts'
+import { NOTICE_GROUPS, NOTICE_KINDS, type NoticeKindFacts } from '../../src/core/notifications/notification-kinds.ts'
 
 /** The text of docs/notices.md. */
 export function makeNoticesPage(): string {

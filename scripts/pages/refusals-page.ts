@@ -1,6 +1,6 @@
 import { REPLIES } from '../../src/contract/reply-table.ts'
 import { REFUSALS, type RefusalCode } from '../../src/core/refusals.ts'
-import { replyOf } from '../../src/http/refusal-replies.ts'
+import { replyOf } from '../../src/http/server/refusal-replies.ts'
 import { markdownTable } from './markdown.ts'
 
 /** The text of docs/refusals.md. */

@@ -28,8 +28,8 @@ describe('the tiers of tests', () => {
     ['test/packages/image.test.ts', 'packages'],
     ['test/faults/kill-nine.test.ts', 'faults'],
     ['test/faults/growth/plans.test.ts', 'scale'],
-    ['src/storage/postgres/plans.test.ts', 'scale'],
-    ['src/storage/postgres/accept-plans.test.ts', 'test'],
+    ['src/storage/postgres/queries/plans.test.ts', 'scale'],
+    ['src/storage/postgres/accept/accept-plans.test.ts', 'test'],
     ['test/support/ledger/check-ledger.test.ts', 'harness'],
     ['scripts/bootstrap.test.ts', 'harness'],
   ])('run %s in %s', (file, project) => {

@@ -1,5 +1,5 @@
 import { buildOpenApi } from '../../src/contract/openapi.ts'
-import { documentedRefusals } from '../../src/http/refusal-replies.ts'
+import { documentedRefusals } from '../../src/http/server/refusal-replies.ts'
 import { escapeHtml } from './escape-html.ts'
 
 interface Document {

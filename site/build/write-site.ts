@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { brotliCompressSync, constants } from 'node:zlib'
-import { relativeTo } from '../../src/http/public-path.ts'
+import { relativeTo } from '../../src/http/server/public-path.ts'
 import type { Site } from './make-site.ts'
 
 // Pictures are compressed already, but for those that are text.

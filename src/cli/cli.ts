@@ -1,9 +1,9 @@
-import type { AdministrationSession } from '../app/open-administration.ts'
+import type { AdministrationSession } from '../server/wiring/open-administration.ts'
 import { settingsOf } from '../config/load-settings.ts'
 import type { Settings } from '../config/read-settings.ts'
-import { escapeHidden } from './print/printable.ts'
-import { printTable, type Table } from './print/table.ts'
-import type { Surroundings } from './surroundings.ts'
+import { escapeHidden } from './format/printable.ts'
+import { printTable, type Table } from './format/table.ts'
+import type { Surroundings } from './environment.ts'
 
 /** Who changed something, as the audit log names us. */
 export const ACTOR = 'cli'

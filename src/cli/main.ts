@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import cluster from 'node:cluster'
-import { keepCompiledCode } from '../app/keep-compiled-code.ts'
-import { isNodeTooOld, OLDEST_NODE } from '../app/oldest-node.js'
+import { keepCompiledCode } from '../server/compile-cache.ts'
+import { isNodeTooOld, OLDEST_NODE } from '../server/oldest-node.js'
 import { nameTrueLines } from '../assets/true-lines.ts'
 
 if (isNodeTooOld()) {
@@ -24,11 +24,11 @@ async function start(): Promise<void> {
   const { applyCommandPrefix } = await import('../config/command-prefix.ts')
   applyCommandPrefix()
   if (cluster.isWorker) {
-    const { serveChild } = await import('../app/processes/serve-child.ts')
+    const { serveChild } = await import('../server/cluster/serve-child.ts')
     return serveChild()
   }
   const { run } = await import('./run.ts')
-  const { openSurroundings } = await import('./surroundings.ts')
+  const { openSurroundings } = await import('./environment.ts')
   const [, program = '', ...args] = process.argv
   process.exitCode = await run(args, openSurroundings(program))
 }

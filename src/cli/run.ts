@@ -2,9 +2,9 @@ import { CommanderError } from 'commander'
 import { Refusal, type RefusalCode } from '../core/refusals.ts'
 import { refusalOfSystem } from '../core/system-errors.ts'
 import { Cli } from './cli.ts'
-import { printable } from './print/printable.ts'
+import { printable } from './format/printable.ts'
 import { createProgram } from './program.ts'
-import { OutputClosed, type Surroundings } from './surroundings.ts'
+import { OutputClosed, type Surroundings } from './environment.ts'
 
 export const DONE = 0
 export const FAILED = 1

@@ -1,6 +1,6 @@
 import type { AddressRange } from '../core/media-address/ip-address.ts'
-import { judgeMediaUrl } from '../core/media-address/judge-url.ts'
-import type { TryCode } from '../core/notices/try-codes.ts'
+import { judgeMediaUrl } from '../core/media-address/check-url.ts'
+import type { TryCode } from '../core/notifications/delivery-try-codes.ts'
 import type { GuardedPost, PostEnd, PostWanted } from '../core/ports/guarded-post.ts'
 import type { MediaFailureCode } from '../core/ports/media.ts'
 import { createAddressGuard } from './address-guard.ts'

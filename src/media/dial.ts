@@ -1,6 +1,6 @@
 import { connect, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import type { JudgedUrl } from '../core/media-address/judge-url.ts'
+import type { JudgedUrl } from '../core/media-address/check-url.ts'
 import { type AddressGuard, isSameAddress } from './address-guard.ts'
 import { blocked, MediaProblem } from './media-problem.ts'
 

@@ -5,7 +5,7 @@ import {
   type OperatorRanges,
   parseWebUrl,
   type RefusedUrl,
-} from '../core/media-address/judge-url.ts'
+} from '../core/media-address/check-url.ts'
 import type { AddressGuard } from './address-guard.ts'
 import { locateHost } from './locate-host.ts'
 import { behindRedirects, MediaProblem } from './media-problem.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readTracks } from './iso-tracks.ts'
-import { judgeWhole } from './judge-content.ts'
+import { judgeWhole } from './check-content.ts'
 
 function box(type: string, ...content: readonly Buffer[]): Buffer {
   const body = Buffer.concat(content)

@@ -1,4 +1,4 @@
-import type { JudgedUrl } from '../core/media-address/judge-url.ts'
+import type { JudgedUrl } from '../core/media-address/check-url.ts'
 import type { AddressGuard } from './address-guard.ts'
 import { blocked } from './media-problem.ts'
 import type { ResolveName } from './resolve-name.ts'

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
-import { InterimAnswers } from '../core/interim-answers.ts'
+import { InterimAnswers } from '../core/interim-replies.ts'
 
 /**
  * A connection that counts what comes in and can be told to wait.

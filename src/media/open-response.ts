@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { Client } from 'undici'
-import type { JudgedUrl } from '../core/media-address/judge-url.ts'
+import type { JudgedUrl } from '../core/media-address/check-url.ts'
 import type { Dial } from './dial.ts'
 import { explainBrokenExchange } from './explain-broken-exchange.ts'
 import { MediaProblem } from './media-problem.ts'

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { MediaType } from '../core/message/message.ts'
-import { judgeHead } from './judge-content.ts'
+import { judgeHead } from './check-content.ts'
 import { MediaProblem } from './media-problem.ts'
 import { HEAD_BYTES, sniffType } from './sniff-type.ts'
 

@@ -1,11 +1,11 @@
-import { webhookSecretPlace } from '../core/notices/draw-webhook.ts'
-import { judgeTry } from '../core/notices/judge-try.ts'
+import { webhookSecretPlace } from '../core/notifications/draw-webhook.ts'
+import { judgeTry } from '../core/notifications/check-delivery-try.ts'
 import type { Clock } from '../core/ports/clock.ts'
 import type { ClaimedDelivery, Deliveries, DeliveryWatch, TriedDelivery } from '../core/ports/deliveries.ts'
 import type { GuardedPost, PostEnd } from '../core/ports/guarded-post.ts'
 import type { Journal } from '../core/ports/journal.ts'
 import { type Secrets, SecretUnreadable } from '../core/ports/secrets.ts'
-import { signNotice } from './sign-notice.ts'
+import { signNotice } from './sign-notification.ts'
 
 // How soon a notice is on its way. A look costs some microseconds where there is nothing.
 const LOOK_EVERY_MS = 250

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { SummedRefusals } from '../../src/core/ports/intake.ts'
-import { tellReply } from '../../src/http/console/log/tell-exchange.ts'
-import { stateOfReplay } from '../../src/http/state-of-replay.ts'
-import { createApiLog } from '../../src/storage/shared/api-log/api-log.ts'
+import { tellReply } from '../../src/http/console-api/log/present-exchange.ts'
+import { stateOfReplay } from '../../src/http/server/state-of-replay.ts'
+import { createApiLog } from '../../src/storage/queries/api-log/api-log.ts'
 import {
   ANNA,
   AS_PUBLISHED,

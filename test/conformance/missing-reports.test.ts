@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { MessageId } from '../../src/core/ids.ts'
 import type { OpenAlarm } from '../../src/core/watchdog/alarm.ts'
-import { tellAlarm } from '../../src/core/watchdog/tell-alarm.ts'
+import { tellAlarm } from '../../src/core/watchdog/alarm-text.ts'
 import { Watchdog, type WatchState } from '../../src/core/watchdog/watchdog.ts'
 import {
   type CallbackWorld,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import type { AccountId, MessageId } from '../../src/core/ids.ts'
 import type { QueuedMessage, SettledState } from '../../src/core/message/message.ts'
-import { NOTICE_KIND_NAMES } from '../../src/core/notices/notice-kinds.ts'
+import { NOTICE_KIND_NAMES } from '../../src/core/notifications/notification-kinds.ts'
 import type { ClaimedLane } from '../../src/core/ports/lanes.ts'
-import type { NewNotice } from '../../src/core/ports/notices.ts'
-import { createLaneViews } from '../../src/storage/shared/lane-views/lane-views.ts'
+import type { NewNotice } from '../../src/core/ports/notifications.ts'
+import { createLaneViews } from '../../src/storage/queries/lanes/lane-views.ts'
 import {
   ANNA,
   AS_PUBLISHED,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { MessageId } from '../../src/core/ids.ts'
 import type { AttemptRecord, Disposition } from '../../src/core/ports/lanes.ts'
-import { TallyCounter } from '../../src/storage/shared/overview/tally-counter.ts'
+import { TallyCounter } from '../../src/storage/queries/overview/tally-counter.ts'
 import {
   ANNA,
   AS_PUBLISHED,

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createBlockLists } from '../../src/storage/shared/recipients/block-lists.ts'
+import { createBlockLists } from '../../src/storage/queries/recipients/block-lists.ts'
 import { SqliteStorage } from '../../src/storage/sqlite/index.ts'
-import { openAdministration } from '../../src/storage/sqlite/open-administration.ts'
+import { openAdministration } from '../../src/storage/sqlite/queries/open-administration.ts'
 import { HandClock } from './hand-clock.ts'
 import type { StorageWorld, WorldOptions } from './storage-world.ts'
 

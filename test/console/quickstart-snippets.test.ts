@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { describe, it } from 'vitest'
-import { SNIPPETS } from '../../console/screens/quickstart/snippets.ts'
+import { SNIPPETS } from '../../console/features/quickstart/snippets.ts'
 
 const ENDPOINT = 'http://127.0.0.1:9/chat'
 const AWKWARD = `it's "quoted" \\ $HOME \`id\` \${x}\nsecond line ü 🙂`

@@ -7,7 +7,7 @@ import { type Journey, SENDER } from '../support/journey/start-nuncio.ts'
 import { ApiCaller, type HeaderLine } from '../support/openapi/api-caller.ts'
 import { type ApiDocument, operationOf, type Parameter, resolve } from '../support/openapi/api-document.ts'
 import { RequestMaker } from '../support/openapi/make-requests.ts'
-import { type Replied, ReplyJudge } from '../support/openapi/reply-judge.ts'
+import { type Replied, ReplyJudge } from '../support/openapi/reply-checker.ts'
 import { RawConnection } from './raw-http/raw-connection.ts'
 
 const GOOD = 40

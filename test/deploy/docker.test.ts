@@ -51,7 +51,7 @@ describe('the image', () => {
         'data/nuncio.db',
         '.git/config',
         'test/docs.test.ts',
-        'src/app/roles.test.ts',
+        'src/server/roles.test.ts',
         'node_modules/pg/a.js',
         'deploy/docker/secrets/x',
         'console/dist/index.html',

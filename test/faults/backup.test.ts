@@ -5,7 +5,7 @@ import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { describe, it, vi } from 'vitest'
-import { judgeRun } from '../support/black-box/judge-run.ts'
+import { judgeRun } from '../support/black-box/check-run.ts'
 import { Load } from '../support/black-box/load.ts'
 import { nuncioEnvironment, nuncioMain } from '../support/black-box/nuncio-environment.ts'
 import { printTable } from '../support/black-box/print-table.ts'
@@ -23,7 +23,7 @@ import {
   findSentTwice,
   splitLost,
   waitUntilHeld,
-} from './gone-back/look-after-hold.ts'
+} from './gone-back/check-after-hold.ts'
 import { readRounds, readSeed } from './run-length.ts'
 
 vi.setConfig({ hookTimeout: 60_000 })

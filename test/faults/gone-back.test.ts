@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
 import { describe, it } from 'vitest'
 import { findDatabase } from '../support/black-box/collect-ledger.ts'
-import { judgeRun } from '../support/black-box/judge-run.ts'
+import { judgeRun } from '../support/black-box/check-run.ts'
 import { Load } from '../support/black-box/load.ts'
 import { printTable } from '../support/black-box/print-table.ts'
 import { createRandom } from '../support/black-box/random.ts'
@@ -19,7 +19,7 @@ import {
   isHeld,
   splitLost,
   waitUntilHeld,
-} from './gone-back/look-after-hold.ts'
+} from './gone-back/check-after-hold.ts'
 import { readRounds, readSeed } from './run-length.ts'
 
 const restarts = readRounds({ brief: 5, quick: 2 })

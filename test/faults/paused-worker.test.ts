@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { describe, it } from 'vitest'
-import { judgeRun } from '../support/black-box/judge-run.ts'
+import { judgeRun } from '../support/black-box/check-run.ts'
 import { Load } from '../support/black-box/load.ts'
 import { printTable } from '../support/black-box/print-table.ts'
 import { openWorld } from '../support/black-box/world.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { judgeRun } from '../support/black-box/judge-run.ts'
+import { judgeRun } from '../support/black-box/check-run.ts'
 import { printTable } from '../support/black-box/print-table.ts'
 import { Supervisor } from '../support/black-box/supervisor.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'

@@ -5,9 +5,9 @@ import { openWorld } from '../support/black-box/world.ts'
 import { checkLedger } from '../support/ledger/check-ledger.ts'
 import { readRounds, readSeed } from './run-length.ts'
 import { connectNumbers, makeLoad, networkSettings, openNetwork } from './whatsapp-cloud/cloud-run.ts'
-import { asDelivered } from './whatsapp-cloud/judge-cloud-run.ts'
+import { asDelivered } from './whatsapp-cloud/check-cloud-run.ts'
 import { openRetryingForwarder } from './whatsapp-cloud/retrying-forwarder.ts'
-import { sendThroughTrouble } from './whatsapp-cloud/send-through-trouble.ts'
+import { sendThroughTrouble } from './whatsapp-cloud/send-through-failures.ts'
 
 const rounds = readRounds({ brief: 2, quick: 1 })
 const seed = readSeed()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { hash, randomBytes } from 'node:crypto'
 import { describe, it } from 'vitest'
-import { openConsoleStore } from '../../src/app/open-console-store.ts'
+import { openConsoleStore } from '../../src/server/wiring/open-console-store.ts'
 import type { Settings } from '../../src/config/read-settings.ts'
 import type { AccountId } from '../../src/core/ids.ts'
 import { createToken, tokenPrefix } from '../../src/core/token/token-format.ts'

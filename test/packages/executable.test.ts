@@ -104,7 +104,7 @@ describe('the executable', () => {
     })
 
     const [, line] = /at now \(src\/cli\/surroundings\.ts:(\d+):\d+\)/.exec(stderr) ?? []
-    const source = readFileSync(join(ROOT, 'src/cli/surroundings.ts'), 'utf8').split('\n')
+    const source = readFileSync(join(ROOT, 'src/cli/environment.ts'), 'utf8').split('\n')
     assert.match(source[Number(line) - 1] ?? stderr, /now: \(\) => Date\.now\(\)/)
   })
 

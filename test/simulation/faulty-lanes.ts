@@ -1,5 +1,5 @@
 import { type Lanes, StorageUnavailable } from '../../src/core/ports/lanes.ts'
-import type { Lots } from './lots.ts'
+import type { Lots } from './random.ts'
 import type { Schedule } from './schedule.ts'
 import type { SimulatedMachine } from './simulated-machine.ts'
 import type { Trace } from './trace.ts'

@@ -1,7 +1,7 @@
 import type { AccountId, ConnectionId, MessageId } from '../../src/core/ids.ts'
 import type { Administration } from '../../src/core/ports/administration.ts'
 import { Refusal } from '../../src/core/refusals.ts'
-import type { Lots } from './lots.ts'
+import type { Lots } from './random.ts'
 import type { CallFate } from './simulated-network.ts'
 import type { UploadFate } from './simulated-uploads.ts'
 import type { SimulatedWorld } from './simulated-world.ts'

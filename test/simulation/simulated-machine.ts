@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/core/ports/clock.ts'
-import type { Lots } from './lots.ts'
+import type { Lots } from './random.ts'
 import type { Schedule } from './schedule.ts'
 
 /**

@@ -9,7 +9,7 @@ import type {
   Outcome,
   Receipt,
 } from '../../src/core/ports/channel.ts'
-import type { Lots } from './lots.ts'
+import type { Lots } from './random.ts'
 import type { Schedule } from './schedule.ts'
 import type { SimulatedMachine } from './simulated-machine.ts'
 import type { SimulatedUploads } from './simulated-uploads.ts'

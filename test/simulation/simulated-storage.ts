@@ -5,9 +5,9 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { AccountId, ConnectionId } from '../../src/core/ids.ts'
 import type { Administration } from '../../src/core/ports/administration.ts'
 import type { Clock } from '../../src/core/ports/clock.ts'
-import { createLaneViews } from '../../src/storage/shared/lane-views/lane-views.ts'
+import { createLaneViews } from '../../src/storage/queries/lanes/lane-views.ts'
 import { SqliteStorage } from '../../src/storage/sqlite/index.ts'
-import { openAdministration } from '../../src/storage/sqlite/open-administration.ts'
+import { openAdministration } from '../../src/storage/sqlite/queries/open-administration.ts'
 
 /**
  * The real storage, and a person's tool beside it as another process. On a file, because a database in memory has no

@@ -1,6 +1,6 @@
 import type { ConnectionId, MessageId } from '../../src/core/ids.ts'
 import type { Failure, Handover, NetworkRest, Prepared } from '../../src/core/ports/channel.ts'
-import type { Lots } from './lots.ts'
+import type { Lots } from './random.ts'
 import type { Schedule } from './schedule.ts'
 import type { SimulatedMachine } from './simulated-machine.ts'
 

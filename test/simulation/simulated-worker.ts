@@ -1,4 +1,4 @@
-import { Dispatcher } from '../../src/core/dispatch/dispatcher.ts'
+import { Dispatcher } from '../../src/core/dispatch/workers/dispatcher.ts'
 import type { ConnectionId, WorkerId } from '../../src/core/ids.ts'
 import type { QueuedMessage } from '../../src/core/message/message.ts'
 import type { Channel } from '../../src/core/ports/channel.ts'

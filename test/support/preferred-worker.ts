@@ -1,4 +1,4 @@
-import { Share } from '../../src/core/dispatch/share.ts'
+import { Share } from '../../src/core/dispatch/workers/assignment.ts'
 import type { ConnectionId, WorkerId } from '../../src/core/ids.ts'
 import { HandClock } from '../conformance/hand-clock.ts'
 

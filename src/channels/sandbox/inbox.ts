@@ -1,7 +1,7 @@
 import type { Instant, MessageId } from '../../core/ids.ts'
 import type { MediaFile } from '../../core/message/message.ts'
 import type { Handover, OpenQuestion } from '../../core/ports/channel.ts'
-import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
+import type { ChannelMemory } from '../../core/ports/channel-state.ts'
 import type { MediaCopies } from './media-copies.ts'
 import type { PlannedReceipt } from './receipts.ts'
 

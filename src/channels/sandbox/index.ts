@@ -1,7 +1,7 @@
 import type { ConnectionId } from '../../core/ids.ts'
 import { MESSAGE_TYPES } from '../../core/message/message.ts'
 import type { Channel, Evidence, OpenQuestion } from '../../core/ports/channel.ts'
-import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
+import type { ChannelMemory } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { commandOf } from './commands.ts'
 import { networkIdOf, SandboxInbox } from './inbox.ts'

@@ -1,6 +1,6 @@
 import type { ConnectionId, Instant, MessageId } from '../../core/ids.ts'
 import type { ChannelEvents, Receipt } from '../../core/ports/channel.ts'
-import type { ChannelMemory, MemoryEntry } from '../../core/ports/channel-memory.ts'
+import type { ChannelMemory, MemoryEntry } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 
 const KIND = 'receipt'

@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises'
 import type { ConnectionId, Instant } from '../../core/ids.ts'
 import type { Failure, Handover, Outcome, StillHolds } from '../../core/ports/channel.ts'
-import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
+import type { ChannelMemory } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { commandOf, type SandboxCommand } from './commands.ts'
 import { networkIdOf, type SandboxInbox } from './inbox.ts'

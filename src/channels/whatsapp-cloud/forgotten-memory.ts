@@ -1,4 +1,4 @@
-import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
+import type { ChannelMemory } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { ECHO_KIND } from './statuses/echoes.ts'
 import { REPEAT_KIND } from './statuses/repeats.ts'

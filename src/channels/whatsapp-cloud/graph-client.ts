@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Agent, Dispatcher } from 'undici'
-import { InterimAnswers } from '../../core/interim-answers.ts'
+import { InterimAnswers } from '../../core/interim-replies.ts'
 import type { StillHolds } from '../../core/ports/channel.ts'
 import { explainBrokenCall } from './explain-broken-call.ts'
 

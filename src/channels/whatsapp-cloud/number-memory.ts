@@ -1,5 +1,5 @@
 import type { ConnectionId, Instant } from '../../core/ids.ts'
-import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
+import type { ChannelMemory } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import type { NumberNews, NumberReport } from './statuses/connection-news.ts'
 

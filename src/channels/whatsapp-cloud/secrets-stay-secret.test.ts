@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { FILES, HELLO, openCloudWorld } from '../../../test/support/cloud-world/cloud-world.ts'
 import { answering, TestHost } from '../../../test/support/media-world/test-host.ts'
 import { NUMBER } from '../../../test/support/whatsapp-cloud/simulator-world.ts'
-import { systemClock } from '../../app/system-clock.ts'
+import { systemClock } from '../../server/system-clock.ts'
 import { createSetUp } from './set-up.ts'
 
 const SECRETS = [NUMBER.accessToken, NUMBER.appSecret, NUMBER.verifyToken]

@@ -1,5 +1,5 @@
 import { commandLine } from '../../core/command-line.ts'
-import type { TemplateView } from '../../core/ports/channel-set-up.ts'
+import type { TemplateView } from '../../core/ports/channel-onboarding.ts'
 import { memberOf } from './outcome.ts'
 import { type NamedTemplate, TEMPLATE_KINDS, type TemplateKind, templateSetting } from './settings.ts'
 

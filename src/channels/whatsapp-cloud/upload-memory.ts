@@ -1,6 +1,6 @@
 import type { ConnectionId, Instant } from '../../core/ids.ts'
 import type { MediaFile } from '../../core/message/message.ts'
-import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
+import type { ChannelMemory } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 
 export const UPLOAD_KIND = 'upload'

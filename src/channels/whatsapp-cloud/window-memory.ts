@@ -1,6 +1,6 @@
 import type { ConnectionId, Instant } from '../../core/ids.ts'
 import { spellingsOf } from '../../core/number-spellings.ts'
-import type { ChannelMemory } from '../../core/ports/channel-memory.ts'
+import type { ChannelMemory } from '../../core/ports/channel-state.ts'
 import type { WindowNews } from './statuses/connection-news.ts'
 
 export const WINDOW_KIND = 'window'

@@ -4,7 +4,7 @@ import type { MessageState, MessageType } from '../message/message.ts'
 import type { Role } from '../people/role.ts'
 import type { OwnTimes, RetentionTimes } from '../retention/retention-times.ts'
 import type { EndedToken, TokenEvent } from '../token/token.ts'
-import type { ConnectionFact } from './channel-set-up.ts'
+import type { ConnectionFact } from './channel-onboarding.ts'
 import type { RetentionState } from './retention.ts'
 
 export interface AccountView {

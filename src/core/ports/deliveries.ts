@@ -1,6 +1,6 @@
 import type { AccountId, Instant } from '../ids.ts'
-import type { JudgedTry } from '../notices/judge-try.ts'
-import type { Room } from '../notices/share-out.ts'
+import type { JudgedTry } from '../notifications/check-delivery-try.ts'
+import type { Room } from '../notifications/fair-scheduling.ts'
 
 /** A delivery that this process may try now, and no other until its lease ends. */
 export interface ClaimedDelivery {

@@ -1,4 +1,4 @@
-import type { TryCode } from '../notices/try-codes.ts'
+import type { TryCode } from '../notifications/delivery-try-codes.ts'
 
 export interface PostWanted {
   readonly url: string

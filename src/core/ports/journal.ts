@@ -1,5 +1,5 @@
 import type { AccountId, ConnectionId, Instant, MessageId } from '../ids.ts'
-import type { TryCode } from '../notices/try-codes.ts'
+import type { TryCode } from '../notifications/delivery-try-codes.ts'
 import type { AlarmKind, AlarmSeverity } from '../watchdog/alarm-kinds.ts'
 import type { Removed } from './retention.ts'
 

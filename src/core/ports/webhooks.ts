@@ -1,6 +1,6 @@
 import type { AccountId, Instant } from '../ids.ts'
-import type { NoticeKind } from '../notices/notice-kinds.ts'
-import type { DeliveryState, WebhookState } from '../notices/webhook.ts'
+import type { NoticeKind } from '../notifications/notification-kinds.ts'
+import type { DeliveryState, WebhookState } from '../notifications/webhook.ts'
 import type { Actor } from './administration.ts'
 
 export interface OfWebhook {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { AccountId } from '../ids.ts'
-import type { NewNotice } from '../ports/notices.ts'
+import type { NewNotice } from '../ports/notifications.ts'
 import type { UntoldAlarm } from '../ports/watch.ts'
 import { announceAlarms } from './announce-alarms.ts'
 

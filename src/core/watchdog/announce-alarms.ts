@@ -1,8 +1,8 @@
 import type { AccountId, Instant } from '../ids.ts'
-import type { NewNotice, Notices } from '../ports/notices.ts'
+import type { NewNotice, Notices } from '../ports/notifications.ts'
 import type { UntoldAlarm, Watch } from '../ports/watch.ts'
 import type { AlarmKind } from './alarm-kinds.ts'
-import { tellAlarm } from './tell-alarm.ts'
+import { tellAlarm } from './alarm-text.ts'
 
 /** There are notices of tokens for that, which come at the same moments. */
 const ANNOUNCED_APART = 'token_expiring' satisfies AlarmKind

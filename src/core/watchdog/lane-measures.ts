@@ -1,7 +1,7 @@
 import type { ConnectionId, Instant } from '../ids.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { LaneMeasure, Watch, WatchedLane } from '../ports/watch.ts'
-import { needsCount } from './foresee-expiry.ts'
+import { needsCount } from './predict-expiry.ts'
 
 // Counting costs what there is to count: a lane with a thousand is counted at each look, one with five thousand once a
 // minute, one with a hundred thousand every quarter of an hour.

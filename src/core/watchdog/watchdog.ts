@@ -3,10 +3,10 @@ import type { Clock } from '../ports/clock.ts'
 import type { Journal } from '../ports/journal.ts'
 import type { Outage } from '../ports/lanes.ts'
 import type { LaneMeasure, Watch, WatchedLane } from '../ports/watch.ts'
-import { Rest } from '../rest.ts'
+import { Rest } from '../interruptible-sleep.ts'
 import type { Finding, OpenAlarm } from './alarm.ts'
 import { followLanes, type LaneMarks } from './follow-lanes.ts'
-import { type DiskRoom, judgeDisk } from './judge-disk.ts'
+import { type DiskRoom, judgeDisk } from './check-disk.ts'
 import {
   judgeFull,
   judgeInstallation,
@@ -15,9 +15,9 @@ import {
   judgeUnreported,
   KEPT_NEAR_LIMIT_SHARE,
   SILENT_FOR_MS,
-} from './judge-installation.ts'
-import { judgeLane } from './judge-lane.ts'
-import { EXPIRED_WATCHED_MS, judgeTokens, TOKEN_WARNED_MS } from './judge-tokens.ts'
+} from './check-installation.ts'
+import { judgeLane } from './check-lane.ts'
+import { EXPIRED_WATCHED_MS, judgeTokens, TOKEN_WARNED_MS } from './check-tokens.ts'
 import { LaneMeasures } from './lane-measures.ts'
 import { type AlarmMemory, NO_ALARM_MEMORY, settleAlarms } from './settle-alarms.ts'
 

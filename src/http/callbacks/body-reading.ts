@@ -1,9 +1,9 @@
 import type { AccountId } from '../../core/ids.ts'
-import type { Exchange } from '../exchange.ts'
-import type { OverdueWatch, Ticket, Waiting } from '../overdue-watch.ts'
-import { problem } from '../problem.ts'
-import { readBody } from '../read-body.ts'
-import type { BodyRoom } from './body-room.ts'
+import type { Exchange } from '../server/request-context.ts'
+import type { OverdueWatch, Ticket, Waiting } from '../server/deadline-queue.ts'
+import { problem } from '../server/problem.ts'
+import { readBody } from '../server/read-body.ts'
+import type { BodyRoom } from './body-memory-budget.ts'
 
 interface BodyReadingInput {
   readonly room: BodyRoom

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { CallbackReceiver } from '../../core/ports/callbacks.ts'
-import { exchangeOf } from '../exchange.ts'
-import { OverdueWatch } from '../overdue-watch.ts'
-import type { ServerState } from '../server-state.ts'
-import { BODY_ROOM, BodyRoom } from './body-room.ts'
+import { exchangeOf } from '../server/request-context.ts'
+import { OverdueWatch } from '../server/deadline-queue.ts'
+import type { ServerState } from '../server/server-state.ts'
+import { BODY_ROOM, BodyRoom } from './body-memory-budget.ts'
 import { Callback, type CallbackDesk } from './callback.ts'
 
 interface CallbackRoutesInput {

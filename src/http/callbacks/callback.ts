@@ -1,12 +1,12 @@
 import type { AccountId } from '../../core/ids.ts'
 import type { CallbackHead, CallbackReceiver, CallbackReply, CallbackRequest } from '../../core/ports/callbacks.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
-import type { Exchange, ExchangeOwner } from '../exchange.ts'
-import type { OverdueWatch, Waiting } from '../overdue-watch.ts'
-import type { Problem } from '../problem.ts'
-import { replyOf } from '../refusal-replies.ts'
+import type { Exchange, ExchangeOwner } from '../server/request-context.ts'
+import type { OverdueWatch, Waiting } from '../server/deadline-queue.ts'
+import type { Problem } from '../server/problem.ts'
+import { replyOf } from '../server/refusal-replies.ts'
 import { BodyReading } from './body-reading.ts'
-import type { BodyRoom } from './body-room.ts'
+import type { BodyRoom } from './body-memory-budget.ts'
 
 /** What all callbacks share. */
 export interface CallbackDesk {

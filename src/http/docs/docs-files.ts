@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { relativeTo } from '../public-path.ts'
+import { relativeTo } from '../server/public-path.ts'
 import type { Encoding } from './choose-encoding.ts'
 
 interface Listed {

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { publicPathOf } from '../public-path.ts'
-import { takeOver } from '../take-over.ts'
+import { publicPathOf } from '../server/public-path.ts'
+import { takeOver } from '../server/hijack-reply.ts'
 import { chooseEncoding } from './choose-encoding.ts'
 import { DocsFiles, type FoundFile } from './docs-files.ts'
 import { docsHeaders } from './docs-headers.ts'

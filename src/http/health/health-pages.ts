@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { type Exchange, JSON_TYPE } from '../exchange.ts'
-import { takeOver } from '../take-over.ts'
+import { type Exchange, JSON_TYPE } from '../server/request-context.ts'
+import { takeOver } from '../server/hijack-reply.ts'
 
 interface HealthProbes {
   /** False while shutting down. */

@@ -2,11 +2,11 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { type AddressRange, isWithin, parseAddressRange, parseIpAddress } from '../../core/media-address/ip-address.ts'
-import { type Exchange, exchangeOf } from '../exchange.ts'
-import { problem } from '../problem.ts'
-import { isAmong } from '../repeated-headers.ts'
-import { peerAddress } from '../source-address.ts'
-import { takeOver } from '../take-over.ts'
+import { type Exchange, exchangeOf } from '../server/request-context.ts'
+import { problem } from '../server/problem.ts'
+import { isAmong } from '../server/repeated-headers.ts'
+import { peerAddress } from '../server/source-address.ts'
+import { takeOver } from '../server/hijack-reply.ts'
 
 export interface Metrics {
   readonly contentType: string

@@ -3,7 +3,7 @@ import { evidenceIsTrue } from './evidence.ts'
 import { messagesAreHandedOver } from './handing-over.ts'
 import { reportsAreTold } from './reporting.ts'
 import { settingsAreKept } from './settings.ts'
-import { troubleIsToldHonestly } from './trouble.ts'
+import { troubleIsToldHonestly } from './network-errors.ts'
 
 /** The promises every channel keeps (core/ports/channel.ts). A channel is supported when this suite passes on it. */
 export function channelKeepsItsPromises(suite: Suite, newWorld: NewChannelWorld): void {

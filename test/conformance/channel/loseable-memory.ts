@@ -1,4 +1,4 @@
-import type { ChannelMemory } from '../../../src/core/ports/channel-memory.ts'
+import type { ChannelMemory } from '../../../src/core/ports/channel-state.ts'
 import { StorageUnavailable } from '../../../src/core/ports/lanes.ts'
 
 /** The same memory, but while `line.isLost` storage does not answer. */

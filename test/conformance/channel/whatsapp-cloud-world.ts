@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { systemClock } from '../../../src/app/system-clock.ts'
+import { systemClock } from '../../../src/server/system-clock.ts'
 import { WHATSAPP_CLOUD_DESCRIPTION } from '../../../src/channels/whatsapp-cloud/description.ts'
 import { createWhatsAppCloud, type WhatsAppCloud } from '../../../src/channels/whatsapp-cloud/index.ts'
 import { WHATSAPP_CLOUD } from '../../../src/channels/whatsapp-cloud/name.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { brotliDecompressSync } from 'node:zlib'
 import { describe, it } from 'vitest'
-import type { HttpServerDeps } from '../../../src/http/http-server-deps.ts'
+import type { HttpServerDeps } from '../../../src/http/server/http-server-deps.ts'
 import { HTML, makeDocsFolder } from './docs-folder.ts'
 import { type ServerUnderTest, withServer } from './server-under-test.ts'
 

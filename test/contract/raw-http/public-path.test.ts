@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import type { HttpServerDeps } from '../../../src/http/http-server-deps.ts'
+import type { HttpServerDeps } from '../../../src/http/server/http-server-deps.ts'
 import { makeDocsFolder } from './docs-folder.ts'
 import { GOOD_BODY, PATH, type ServerUnderTest, withServer } from './server-under-test.ts'
 

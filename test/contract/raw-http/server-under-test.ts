@@ -1,5 +1,5 @@
-import { createHttpServer, type HttpServer } from '../../../src/http/http-server.ts'
-import type { HttpServerDeps } from '../../../src/http/http-server-deps.ts'
+import { createHttpServer, type HttpServer } from '../../../src/http/server/http-server.ts'
+import type { HttpServerDeps } from '../../../src/http/server/http-server-deps.ts'
 import { makeCertificate } from '../../support/media-world/certificates.ts'
 import { RawConnection, type RawReply } from './raw-connection.ts'
 import { realClock } from './real-clock.ts'

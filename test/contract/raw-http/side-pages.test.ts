@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { parseAddressRange } from '../../../src/core/media-address/ip-address.ts'
-import type { HttpServerDeps } from '../../../src/http/http-server-deps.ts'
+import type { HttpServerDeps } from '../../../src/http/server/http-server-deps.ts'
 import { codesOf } from './raw-connection.ts'
 import { type HeaderLines, type ServerUnderTest, withServer } from './server-under-test.ts'
 

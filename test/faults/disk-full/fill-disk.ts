@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { judgeRun } from '../../support/black-box/judge-run.ts'
+import { judgeRun } from '../../support/black-box/check-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import { readRunArguments, reportAndExit } from '../../support/black-box/own-mounts.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'

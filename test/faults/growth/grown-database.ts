@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import type { ConnectionId, MessageId } from '../../../src/core/ids.ts'
-import { migrateDatabase } from '../../../src/storage/postgres/open-database.ts'
+import { migrateDatabase } from '../../../src/storage/postgres/connection/open-database.ts'
 import { memoryFolder } from '../../support/postgres/memory-folder.ts'
 import { PostgresServer } from '../../support/postgres/postgres-server.ts'
 import { fillDatabase } from './fill-database.ts'

@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
-import { systemClock } from '../../../src/app/system-clock.ts'
+import { systemClock } from '../../../src/server/system-clock.ts'
 import type { WalkOf } from '../../../src/core/ports/retention.ts'
 import { BatchSize } from '../../../src/core/retention/batch-size.ts'
 import { SqliteStorage } from '../../../src/storage/sqlite/index.ts'
-import { openAdministration } from '../../../src/storage/sqlite/open-administration.ts'
+import { openAdministration } from '../../../src/storage/sqlite/queries/open-administration.ts'
 
 const MESSAGES = 5_000_000
 const ACCOUNTS = 20

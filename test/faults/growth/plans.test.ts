@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, it, vi } from 'vitest'
 import type { MessageId } from '../../../src/core/ids.ts'
-import { openAdministration } from '../../../src/storage/postgres/open-administration.ts'
+import { openAdministration } from '../../../src/storage/postgres/queries/open-administration.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { CHANGES, QUESTIONS } from './administering.ts'
 import { DispatchingProcess } from './dispatching.ts'
 import { ACCOUNTS, LANES, QUEUED, SETTLED } from './fill-database.ts'
 import { type GrownDatabase, openGrownDatabase, type SomeMessage, someMessages } from './grown-database.ts'
-import { type Excuse, findCostly, findSpread, rowsOf } from './judge-plans.ts'
+import { type Excuse, findCostly, findSpread, rowsOf } from './check-plans.ts'
 import type { Ran } from './plan-log.ts'
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 900_000 })

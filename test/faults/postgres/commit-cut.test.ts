@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { openCluster } from '../../support/black-box/cluster.ts'
-import { judgeRun } from '../../support/black-box/judge-run.ts'
+import { judgeRun } from '../../support/black-box/check-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { createRandom } from '../../support/black-box/random.ts'
@@ -12,7 +12,7 @@ import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { readRounds, readSeed } from '../run-length.ts'
 import { CommitCutter } from './commit-cutter.ts'
 import { longestDeliveryGap } from './delivery-gap.ts'
-import { waitForSpread } from './spread.ts'
+import { waitForSpread } from './lane-distribution.ts'
 import { TimedClient } from './timed-client.ts'
 
 const cuts = readRounds({ brief: 60, quick: 20 })

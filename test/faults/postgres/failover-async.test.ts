@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { describe, it } from 'vitest'
 import { drain } from '../../support/black-box/collect-ledger.ts'
-import { judgeRun } from '../../support/black-box/judge-run.ts'
+import { judgeRun } from '../../support/black-box/check-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { QuickCli } from '../../support/black-box/quick-cli.ts'
@@ -14,7 +14,7 @@ import {
   findSentTwice,
   splitLost,
   waitUntilHeld,
-} from '../gone-back/look-after-hold.ts'
+} from '../gone-back/check-after-hold.ts'
 import { readRounds, readSeed } from '../run-length.ts'
 import { assertIsReady, assertOldPrimaryIsRefused } from './old-primary.ts'
 import { ReplicatedCluster } from './replicated-cluster.ts'

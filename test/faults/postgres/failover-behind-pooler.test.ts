@@ -4,7 +4,7 @@ import { describe, it } from 'vitest'
 import { skipNote } from '../../support/black-box/skip-note.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { whyNoPgBouncer } from '../../support/postgres/pgbouncer.ts'
-import { assertIsToldTo, assertNothingIsSent, isHeld, waitUntilHeld } from '../gone-back/look-after-hold.ts'
+import { assertIsToldTo, assertNothingIsSent, isHeld, waitUntilHeld } from '../gone-back/check-after-hold.ts'
 import { ReplicatedCluster } from './replicated-cluster.ts'
 
 const obstacle = whyNoPgBouncer()

@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { describe, it } from 'vitest'
 import { type Cluster, openCluster } from '../../support/black-box/cluster.ts'
-import { judgeRun } from '../../support/black-box/judge-run.ts'
+import { judgeRun } from '../../support/black-box/check-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { createRandom } from '../../support/black-box/random.ts'
@@ -21,7 +21,7 @@ import {
   isHeld,
   splitLost,
   waitUntilHeld,
-} from '../gone-back/look-after-hold.ts'
+} from '../gone-back/check-after-hold.ts'
 import { readRounds, readSeed } from '../run-length.ts'
 
 const rounds = readRounds({ brief: 1, quick: 1 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { type Cluster, openCluster } from '../../support/black-box/cluster.ts'
-import { judgeRun } from '../../support/black-box/judge-run.ts'
+import { judgeRun } from '../../support/black-box/check-run.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import type { Letter, SendClient, TryAnswer } from '../../support/black-box/send-client.ts'
 import type { SentRequest } from '../../support/ledger/ledger-input.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { CLAIM_LASTS_MS, RENEW_EVERY_MS } from '../../../src/core/dispatch/worker-claim.ts'
+import { CLAIM_LASTS_MS, RENEW_EVERY_MS } from '../../../src/core/dispatch/workers/lease.ts'
 import type { WorkerId } from '../../../src/core/ids.ts'
 import type { LedgerInput } from '../../support/ledger/ledger-input.ts'
 import { preferredWorker } from '../../support/preferred-worker.ts'

@@ -3,7 +3,7 @@ import { openCluster } from '../../support/black-box/cluster.ts'
 import { QuickCli } from '../../support/black-box/quick-cli.ts'
 import { readRounds, readSeed } from '../run-length.ts'
 import { networkSettings, openNetwork } from '../whatsapp-cloud/cloud-run.ts'
-import { sendThroughTrouble } from '../whatsapp-cloud/send-through-trouble.ts'
+import { sendThroughTrouble } from '../whatsapp-cloud/send-through-failures.ts'
 
 const rounds = readRounds({ brief: 2, quick: 1 })
 const seed = readSeed()

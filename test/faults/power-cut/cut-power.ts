@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { findDatabase } from '../../support/black-box/collect-ledger.ts'
 import { findFreePort } from '../../support/black-box/free-port.ts'
-import { judgeRun } from '../../support/black-box/judge-run.ts'
+import { judgeRun } from '../../support/black-box/check-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
 import { NuncioProcess } from '../../support/black-box/nuncio-process.ts'
@@ -10,7 +10,7 @@ import { readRunArguments, reportAndExit } from '../../support/black-box/own-mou
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { openWorld } from '../../support/black-box/world.ts'
 import { CuttableDisk, mountStore } from './cuttable-disk.ts'
-import { lookAtCopy } from './look-at-copy.ts'
+import { lookAtCopy } from './check-copy.ts'
 
 export interface ServiceReport {
   readonly cuts: number

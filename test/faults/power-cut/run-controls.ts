@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { readRunArguments, reportAndExit } from '../../support/black-box/own-mounts.ts'
 import { CuttableDisk, mountStore } from './cuttable-disk.ts'
-import { lookAtCopy } from './look-at-copy.ts'
+import { lookAtCopy } from './check-copy.ts'
 
 /** What the cuts did to one writer. */
 export interface ControlReport {

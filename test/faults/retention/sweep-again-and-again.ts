@@ -1,7 +1,7 @@
 // Loaded into a worker before anything else. Makes it look for what is old all the time, where it would once an hour.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { RetentionKeeper } from '../../../src/core/retention/retention-keeper.ts'
+import { RetentionKeeper } from '../../../src/core/retention/retention-job.ts'
 import { wrap } from '../postgres/wrap.ts'
 
 // Longer than whatever else a sweep waits for, such as an answer of the database.

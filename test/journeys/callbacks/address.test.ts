@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import type { AccountId } from '../../../src/core/ids.ts'
 import type { CallbackReceiver, CallbackRequest } from '../../../src/core/ports/callbacks.ts'
 import { StorageUnavailable } from '../../../src/core/ports/lanes.ts'
-import type { HttpLimits } from '../../../src/http/http-limits.ts'
+import type { HttpLimits } from '../../../src/http/server/http-limits.ts'
 import { type ServerUnderTest, withServer } from '../../contract/raw-http/server-under-test.ts'
 import {
   addressOf,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { ForgottenMemory } from '../../../src/channels/whatsapp-cloud/forgotten-memory.ts'
-import { TOLD } from '../../../src/channels/whatsapp-cloud/statuses/told.ts'
+import { TOLD } from '../../../src/channels/whatsapp-cloud/statuses/reported.ts'
 import { status, WORLDS, withCallbacks } from '../../support/callback-world/callback-world.ts'
 
 describe.each(WORLDS)('what Meta reports, on %s', (_, newWorld) => {

@@ -139,7 +139,7 @@ describe('the command line as a process', () => {
     ).catch((error: unknown) => error as { readonly stderr: string })
 
     const [, line] = /at now \(src\/cli\/surroundings\.ts:(\d+):\d+\)/.exec(stderr) ?? []
-    const source = readFileSync(join(ROOT, 'src/cli/surroundings.ts'), 'utf8').split('\n')
+    const source = readFileSync(join(ROOT, 'src/cli/environment.ts'), 'utf8').split('\n')
     assert.match(source[Number(line) - 1] ?? stderr, /now: \(\) => Date\.now\(\)/)
   })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'vitest'
-import { migrateDatabase } from '../../../src/storage/postgres/open-database.ts'
+import { migrateDatabase } from '../../../src/storage/postgres/connection/open-database.ts'
 import { findFreePort } from '../../support/black-box/free-port.ts'
 import { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
 import { QuickCli } from '../../support/black-box/quick-cli.ts'

@@ -1,4 +1,4 @@
-import { migrateDatabase } from '../../../src/storage/postgres/open-database.ts'
+import { migrateDatabase } from '../../../src/storage/postgres/connection/open-database.ts'
 import { openTestDatabase, type TestDatabase } from '../postgres/test-database.ts'
 
 /** On PostgreSQL, with our tables and nothing in them. */

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { expect } from 'vitest'
 import type { Instant } from '../../../src/core/ids.ts'
-import { openAdministration } from '../../../src/storage/postgres/open-administration.ts'
+import { openAdministration } from '../../../src/storage/postgres/queries/open-administration.ts'
 import { openMigratedDatabase } from './migrated-database.ts'
 import type { WorldDatabase } from './world-database.ts'
 

@@ -1,10 +1,10 @@
 import { Kysely } from 'kysely'
 import type { Instant } from '../../../src/core/ids.ts'
-import { createAdministration } from '../../../src/storage/shared/administration.ts'
-import type { Tables } from '../../../src/storage/shared/tables.ts'
-import { sqliteEngine } from '../../../src/storage/sqlite/administration-engine.ts'
-import { createSqliteDialect } from '../../../src/storage/sqlite/kysely-dialect.ts'
-import { openDatabase } from '../../../src/storage/sqlite/open-database.ts'
+import { createAdministration } from '../../../src/storage/queries/administration.ts'
+import type { Tables } from '../../../src/storage/queries/tables.ts'
+import { sqliteEngine } from '../../../src/storage/sqlite/queries/administration-engine.ts'
+import { createSqliteDialect } from '../../../src/storage/sqlite/connection/kysely-dialect.ts'
+import { openDatabase } from '../../../src/storage/sqlite/connection/open-database.ts'
 import type { WorldDatabase } from './world-database.ts'
 
 /** In memory. */

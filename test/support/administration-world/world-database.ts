@@ -1,6 +1,6 @@
 import type { Instant } from '../../../src/core/ids.ts'
 import type { Administration } from '../../../src/core/ports/administration.ts'
-import type { Store } from '../../../src/storage/shared/store.ts'
+import type { Store } from '../../../src/storage/queries/store.ts'
 
 export const ENGINES = ['SQLite', 'PostgreSQL'] as const
 export type EngineName = (typeof ENGINES)[number]

@@ -26,7 +26,7 @@ export class QuickCli implements Pick<NuncioCli, 'run' | 'runWith' | 'json'> {
 
   /** Loads the program, which otherwise happens at the first command. */
   static async load(): Promise<void> {
-    await Promise.all([loadProgram(), import('../../../src/app/open-administration.ts')])
+    await Promise.all([loadProgram(), import('../../../src/server/wiring/open-administration.ts')])
   }
 
   run(...args: readonly string[]): Promise<CliAnswer> {
@@ -64,7 +64,7 @@ function loadProgram(): ReturnType<typeof importProgram> {
 async function importProgram() {
   const [{ run }, { openSurroundings }] = await Promise.all([
     import('../../../src/cli/run.ts'),
-    import('../../../src/cli/surroundings.ts'),
+    import('../../../src/cli/environment.ts'),
   ])
   return { run, surroundings: openSurroundings('') }
 }

@@ -7,7 +7,7 @@ import { messagesAreHandedOver } from '../../conformance/channel/handing-over.ts
 import { reportsAreTold } from '../../conformance/channel/reporting.ts'
 import { newSandboxWorld } from '../../conformance/channel/sandbox-world.ts'
 import { settingsAreKept } from '../../conformance/channel/settings.ts'
-import { troubleIsToldHonestly } from '../../conformance/channel/trouble.ts'
+import { troubleIsToldHonestly } from '../../conformance/channel/network-errors.ts'
 import { newWhatsAppCloudWorld } from '../../conformance/channel/whatsapp-cloud-world.ts'
 import { BROKEN_CHANNELS, type BrokenChannel, type Part } from './broken-channels.ts'
 

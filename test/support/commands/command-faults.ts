@@ -1,7 +1,7 @@
 import { Cli } from '../../../src/cli/cli.ts'
 import { NuncioCommand } from '../../../src/cli/nuncio-command.ts'
 import { createProgram } from '../../../src/cli/program.ts'
-import { openSurroundings } from '../../../src/cli/surroundings.ts'
+import { openSurroundings } from '../../../src/cli/environment.ts'
 
 // Nothing is run here, so only what is printed about wrong use is kept from the terminal.
 const surroundings = { ...openSurroundings(''), err: () => {} }

@@ -1,5 +1,5 @@
 import type { LanePolicy } from '../../../src/core/connection/lane-policy.ts'
-import { Dispatcher } from '../../../src/core/dispatch/dispatcher.ts'
+import { Dispatcher } from '../../../src/core/dispatch/workers/dispatcher.ts'
 import type { ConnectionId, MessageId, WorkerId } from '../../../src/core/ids.ts'
 import type { QueuedMessage } from '../../../src/core/message/message.ts'
 import type { BlockedRecipients } from '../../../src/core/ports/blocked-recipients.ts'

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { onTestFinished } from 'vitest'
-import { createLogger } from '../../../src/app/create-logger.ts'
-import { Nuncio } from '../../../src/app/nuncio.ts'
+import { createLogger } from '../../../src/observability/create-logger.ts'
+import { Nuncio } from '../../../src/server/application.ts'
 import {
   type AdministrationSession,
   type InboxEntry,
   openAdministration,
-} from '../../../src/app/open-administration.ts'
+} from '../../../src/server/wiring/open-administration.ts'
 import { readSettings, type Settings } from '../../../src/config/read-settings.ts'
 import type { MessageStory, MessageView } from '../../../src/core/ports/administration.ts'
 import type { Channel } from '../../../src/core/ports/channel.ts'

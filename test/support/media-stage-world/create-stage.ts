@@ -1,4 +1,4 @@
-import { MediaStage } from '../../../src/core/dispatch/media-stage.ts'
+import { MediaStage } from '../../../src/core/dispatch/media/stage.ts'
 import type { MediaFile } from '../../../src/core/message/message.ts'
 import type { JournalEvent } from '../../../src/core/ports/journal.ts'
 import type { FetchedMedia } from '../../../src/core/ports/media.ts'

@@ -1,6 +1,6 @@
 import { RawConnection } from '../../contract/raw-http/raw-connection.ts'
 import { type ApiDocument, operationOf } from './api-document.ts'
-import type { Replied } from './reply-judge.ts'
+import type { Replied } from './reply-checker.ts'
 
 export type HeaderLine = readonly [name: string, value: string]
 

@@ -1,9 +1,9 @@
 import type { Client } from 'pg'
 import type { WorkerId } from '../../../src/core/ids.ts'
-import { DatabaseMemory } from '../../../src/storage/postgres/database-memory.ts'
-import type { Ask, Row } from '../../../src/storage/postgres/link.ts'
-import { Slot } from '../../../src/storage/postgres/slot.ts'
-import { RemembranceFile } from '../../../src/storage/shared/remembrance.ts'
+import { DatabaseMemory } from '../../../src/storage/postgres/safety/rollback-detector.ts'
+import type { Ask, Row } from '../../../src/storage/postgres/connection/pg-connection.ts'
+import { Slot } from '../../../src/storage/postgres/connection/fenced-connection.ts'
+import { RemembranceFile } from '../../../src/storage/queries/checkpoint.ts'
 
 interface Parts {
   readonly worker: WorkerId

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { type ChildParts, serveAsChild } from '../../../src/app/processes/serve-as-child.ts'
-import { systemClock } from '../../../src/app/system-clock.ts'
+import { type ChildParts, serveAsChild } from '../../../src/server/cluster/serve-as-child.ts'
+import { systemClock } from '../../../src/server/system-clock.ts'
 import { localUrl, type Settings } from '../../../src/config/read-settings.ts'
 import { Refusal } from '../../../src/core/refusals.ts'
-import { createHttpServer, type HttpServer } from '../../../src/http/http-server.ts'
+import { createHttpServer, type HttpServer } from '../../../src/http/server/http-server.ts'
 
 /** Of each process. */
 const MAX_CONNECTIONS = 4

@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url'
-import { createLogger } from '../../../src/app/create-logger.ts'
-import { runProcesses } from '../../../src/app/processes/serve-in-processes.ts'
+import { createLogger } from '../../../src/observability/create-logger.ts'
+import { runProcesses } from '../../../src/server/cluster/serve-in-processes.ts'
 import { run } from '../../../src/cli/run.ts'
-import { openSurroundings } from '../../../src/cli/surroundings.ts'
+import { openSurroundings } from '../../../src/cli/environment.ts'
 import type { Settings } from '../../../src/config/read-settings.ts'
 
 const childFile = fileURLToPath(new URL('./stub-child.ts', import.meta.url))

@@ -5,7 +5,7 @@ import { readInboxEntry } from '../../../src/channels/sandbox/inbox.ts'
 import { createSandbox } from '../../../src/channels/sandbox/index.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../../src/core/ids.ts'
 import type { Handover, Outcome, Receipt } from '../../../src/core/ports/channel.ts'
-import type { ChannelMemory, MemoryEntry } from '../../../src/core/ports/channel-memory.ts'
+import type { ChannelMemory, MemoryEntry } from '../../../src/core/ports/channel-state.ts'
 import { HandClock } from '../../conformance/hand-clock.ts'
 
 /** A recipient that is no command. */

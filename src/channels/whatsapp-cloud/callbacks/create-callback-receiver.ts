@@ -7,17 +7,17 @@ import type {
   HeadVerdict,
 } from '../../../core/ports/callbacks.ts'
 import { type ChannelConnections, REPORTS_NOTED_EVERY_MS } from '../../../core/ports/channel-connections.ts'
-import type { ChannelMemory } from '../../../core/ports/channel-memory.ts'
+import type { ChannelMemory } from '../../../core/ports/channel-state.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
 import type { CallbackEvent } from '../../../core/ports/journal.ts'
 import type { Secrets } from '../../../core/ports/secrets.ts'
 import { WHATSAPP_CLOUD } from '../name.ts'
-import { storeToldOf } from '../statuses/store-told.ts'
+import { storeToldOf } from '../statuses/store-reported.ts'
 import { parseBody } from './parse-body.ts'
 import { isAnyOf, isSignedByAny, readSignature } from './prove-origin.ts'
 import { readCallback } from './read-callback.ts'
 import { routeParts } from './route-parts.ts'
-import { type VouchedApp, VouchedApps } from './vouched-apps.ts'
+import { type VouchedApp, VouchedApps } from './verified-apps.ts'
 
 /** Who applies what is stored, in this process. */
 interface Applying {

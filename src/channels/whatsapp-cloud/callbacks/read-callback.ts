@@ -1,5 +1,5 @@
 import type { Instant } from '../../../core/ids.ts'
-import type { NumberChange, Told, ToldStatus, ToldWriter } from '../statuses/told.ts'
+import type { NumberChange, Told, ToldStatus, ToldWriter } from '../statuses/reported.ts'
 import type { IgnoredReason } from './ignored-reason.ts'
 import { instantOf, listOf, numberOf, objectOf, textOf } from './loose-json.ts'
 import { readStatus } from './read-status.ts'

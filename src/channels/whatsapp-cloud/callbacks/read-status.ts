@@ -1,5 +1,5 @@
 import { readOpaqueData } from '../statuses/opaque-data.ts'
-import type { ToldStatus } from '../statuses/told.ts'
+import type { ToldStatus } from '../statuses/reported.ts'
 import type { IgnoredReason } from './ignored-reason.ts'
 import { codeOf, instantOf, listOf, numberOf, objectOf, textOf } from './loose-json.ts'
 

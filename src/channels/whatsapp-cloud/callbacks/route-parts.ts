@@ -1,7 +1,7 @@
 import type { ChannelConnection } from '../../../core/ports/channel-connections.ts'
 import { readWhatsAppCloudSettings } from '../settings.ts'
-import type { ToldOf } from '../statuses/store-told.ts'
-import type { Told } from '../statuses/told.ts'
+import type { ToldOf } from '../statuses/store-reported.ts'
+import type { Told } from '../statuses/reported.ts'
 import type { About, ReadPart } from './read-callback.ts'
 
 interface Routed {

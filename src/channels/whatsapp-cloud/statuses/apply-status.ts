@@ -5,11 +5,11 @@ import { whatsAppCloudReason } from '../../../core/reasons/whatsapp-cloud.ts'
 import { readWhatsAppCloudSettings, templateKindOf } from '../settings.ts'
 import type { WindowNews } from './connection-news.ts'
 import type { Echoes } from './echoes.ts'
-import { WINDOW_CLOSED } from './fair-share.ts'
+import { WINDOW_CLOSED } from './fair-scheduling.ts'
 import { type OpaqueData, readOpaqueData } from './opaque-data.ts'
 import { receiptTime } from './receipt-time.ts'
 import type { Repeats } from './repeats.ts'
-import type { ToldStatus } from './told.ts'
+import type { ToldStatus } from './reported.ts'
 
 // What was taken and refused longer ago is for a person to send again: nobody expects it any more.
 const SENT_AGAIN_WITHIN_MS = 24 * 3_600_000

@@ -1,6 +1,6 @@
 import type { ConnectionId, Instant } from '../../../core/ids.ts'
 import type { Evidence, OpenQuestion } from '../../../core/ports/channel.ts'
-import type { ChannelMemory } from '../../../core/ports/channel-memory.ts'
+import type { ChannelMemory } from '../../../core/ports/channel-state.ts'
 import type { OpaqueData } from './opaque-data.ts'
 
 export const ECHO_KIND = 'echo'

@@ -1,5 +1,5 @@
 import type { ConnectionId, Instant, MessageId } from '../../../core/ids.ts'
-import type { ChannelMemory } from '../../../core/ports/channel-memory.ts'
+import type { ChannelMemory } from '../../../core/ports/channel-state.ts'
 
 export const REPEAT_KIND = 'repeat'
 // Longer than Meta tries to deliver a message, and to report of it.

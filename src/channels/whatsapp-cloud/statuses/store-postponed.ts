@@ -1,7 +1,7 @@
 import type { Instant } from '../../../core/ids.ts'
-import type { ChannelMemory } from '../../../core/ports/channel-memory.ts'
+import type { ChannelMemory } from '../../../core/ports/channel-state.ts'
 import type { StatusOf } from './apply-status.ts'
-import { storeToldOf } from './store-told.ts'
+import { storeToldOf } from './store-reported.ts'
 
 /** A status that could not be applied yet. */
 export interface Postponed extends StatusOf {

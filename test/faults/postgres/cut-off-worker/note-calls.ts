@@ -2,7 +2,7 @@
 // no trace in the inbox, and what a worker without its database records nobody reads.
 
 import { appendFileSync } from 'node:fs'
-import { ChannelCall } from '../../../../src/core/dispatch/channel-call.ts'
+import { ChannelCall } from '../../../../src/core/dispatch/lane/attempt.ts'
 import type { Handover } from '../../../../src/core/ports/channel.ts'
 import { wrap } from '../wrap.ts'
 import { CALLS_VARIABLE } from './call-notes.ts'

@@ -2,13 +2,13 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { openCluster } from '../../../support/black-box/cluster.ts'
 import { findFreePort } from '../../../support/black-box/free-port.ts'
-import { judgeRun } from '../../../support/black-box/judge-run.ts'
+import { judgeRun } from '../../../support/black-box/check-run.ts'
 import { Load } from '../../../support/black-box/load.ts'
 import { NuncioProcess } from '../../../support/black-box/nuncio-process.ts'
 import { readRunArguments, reportAndExit } from '../../../support/black-box/own-mounts.ts'
 import { QuickCli } from '../../../support/black-box/quick-cli.ts'
 import { CuttableDisk, mountStore } from '../../power-cut/cuttable-disk.ts'
-import { lookAtCopy, openOnCopy, openOnDisk } from './look-at-copy.ts'
+import { lookAtCopy, openOnCopy, openOnDisk } from './check-copy.ts'
 
 export interface ServiceReport {
   readonly cuts: number

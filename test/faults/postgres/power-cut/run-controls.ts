@@ -3,7 +3,7 @@ import pg from 'pg'
 import { readRunArguments, reportAndExit } from '../../../support/black-box/own-mounts.ts'
 import type { PostgresSettings } from '../../../support/postgres/postgres-server.ts'
 import { CuttableDisk, mountStore } from '../../power-cut/cuttable-disk.ts'
-import { lookAtCopy, openOnDisk } from './look-at-copy.ts'
+import { lookAtCopy, openOnDisk } from './check-copy.ts'
 
 /** What the cuts did to one writer. */
 export interface ControlReport {

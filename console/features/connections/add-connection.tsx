@@ -1,0 +1,107 @@
+import { Alert, Button, Group, Paper, Radio, Stack, TextInput } from '@mantine/core'
+import { useNavigate } from '@tanstack/react-router'
+import { TriangleAlert } from 'lucide-react'
+import { type ChannelView, connectionRoutes } from '../../../src/contract/console/connections.ts'
+import { useAct, useAsk } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { useFormOf } from '../../components/form.ts'
+import { ButtonLink, TextLink } from '../../components/links.tsx'
+import { Page } from '../../components/page.tsx'
+import { ProblemNote } from '../../components/problem-note.tsx'
+import { tell } from '../../components/toast.ts'
+import { ChannelFields } from './channel-fields.tsx'
+
+export function AddConnection() {
+  const account = useAccount()
+  const offer = useAsk('listChannels', { params: { account: account.id } }, { isLive: false })
+  return (
+    <Page
+      title="Add connection"
+      about="A number of yours that messages will be sent from."
+      back={
+        <TextLink to="/a/$account/connections" params={{ account: account.id }} size="sm">
+          Connections
+        </TextLink>
+      }
+    >
+      {account.can('developer') ? (
+        offer.error ? (
+          <ProblemNote problem={offer.error} onRetry={() => void offer.refetch()} />
+        ) : offer.data ? (
+          <AddForm channels={offer.data.channels} />
+        ) : null
+      ) : (
+        <Alert color="yellow" variant="light" icon={<TriangleAlert aria-hidden />} title="You may not add connections">
+          Viewers look, developers and owners add. Ask an owner of this account for another role.
+        </Alert>
+      )}
+    </Page>
+  )
+}
+
+function AddForm({ channels }: { readonly channels: readonly ChannelView[] }) {
+  const { id: account } = useAccount()
+  const navigate = useNavigate()
+  const add = useAct('addConnection')
+  const form = useFormOf(connectionRoutes.addConnection.body, {
+    number: '',
+    channel: channels[0]?.name ?? '',
+    settings: {},
+  })
+  const chosen = channels.find(({ name }) => name === form.values.channel)
+  const submit = form.onSubmit((body) => {
+    add.mutateAsync({ params: { account }, body }).then((made) => {
+      tell(`Connected ${made.number}.`)
+      return navigate({ to: '/a/$account/connections/$id', params: { account, id: made.id } })
+    }, form.takeProblem)
+  })
+  return (
+    <Paper withBorder p="lg" maw={720}>
+      <form noValidate onSubmit={submit}>
+        <Stack gap="lg">
+          <TextInput
+            label="Number"
+            description="Country code and digits only, such as 15550001000."
+            required
+            autoFocus
+            inputMode="tel"
+            autoComplete="off"
+            {...form.getInputProps('number')}
+          />
+          <Radio.Group
+            label="Channel"
+            description="The network that the number is reached through."
+            {...form.getInputProps('channel')}
+            onChange={(channel: string) => form.setValues({ channel, settings: {} })}
+          >
+            <Stack gap="xs" mt="xs">
+              {channels.map(({ name, label, description }) => (
+                <Radio key={name} value={name} label={label} description={description} />
+              ))}
+            </Stack>
+          </Radio.Group>
+          <ChannelFields
+            settings={chosen?.settings ?? []}
+            bind={(name) => ({
+              ...form.getInputProps(name),
+              value: form.values.settings?.[settingOf(name)] ?? '',
+            })}
+          />
+          {form.problem ? <ProblemNote problem={form.problem} title="The connection was not added" /> : null}
+          <Group justify="flex-end">
+            <ButtonLink variant="default" to="/a/$account/connections" params={{ account }}>
+              Cancel
+            </ButtonLink>
+            <Button type="submit" loading={add.isPending}>
+              Add connection
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Paper>
+  )
+}
+
+function settingOf(field: string): string {
+  return field.slice('settings.'.length)
+}

@@ -1,0 +1,64 @@
+import { Button, Fieldset, Group, Paper, Stack } from '@mantine/core'
+import { type ConnectionView, connectionRoutes } from '../../../src/contract/console/connections.ts'
+import { useAct } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { useFormOf } from '../../components/form.ts'
+import { ProblemNote } from '../../components/problem-note.tsx'
+import { tell } from '../../components/toast.ts'
+import { ChannelFields } from './channel-fields.tsx'
+
+type Texts = Readonly<Record<string, string>>
+
+/** The channel's own settings, as the channel describes them. A secret is written and never shown. */
+export function ChannelSettingsForm({ connection }: { readonly connection: ConnectionView }) {
+  const { id: account, can } = useAccount()
+  const change = useAct('changeChannelSettings')
+  const form = useFormOf(connectionRoutes.changeChannelSettings.body, { settings: textsOf(connection) })
+  const submit = form.onSubmit(({ settings }) => {
+    const changed = onlyChanged(connection, settings)
+    change.mutateAsync({ params: { account, id: connection.id }, body: { settings: changed } }).then((after) => {
+      form.setInitialValues({ settings: textsOf(after) })
+      form.reset()
+      tell(`Saved. It holds from the next message on.${alsoText(after.alsoChanged)}${notText(after.notChanged)}`)
+    }, form.takeProblem)
+  })
+  return (
+    <Paper withBorder p="lg" maw={860}>
+      <form noValidate onSubmit={submit}>
+        <Fieldset variant="unstyled" disabled={!can('developer')}>
+          <Stack gap="lg">
+            <ChannelFields settings={connection.channelSettings} bind={(name) => form.getInputProps(name)} />
+            {form.problem ? <ProblemNote problem={form.problem} title="The settings were not saved" /> : null}
+            {can('developer') ? (
+              <Group justify="flex-end">
+                <Button type="submit" loading={change.isPending} disabled={!form.isDirty()}>
+                  Save channel settings
+                </Button>
+              </Group>
+            ) : null}
+          </Stack>
+        </Fieldset>
+      </form>
+    </Paper>
+  )
+}
+
+/** Connections that share an address for callbacks share its secret, too. */
+function alsoText(numbers: readonly string[]): string {
+  return numbers.length === 0 ? '' : ` The new callback secret is also that of ${numbers.join(', ')}.`
+}
+
+/** Those of another app keep their secret; so do those of the same one that could not be asked. */
+function notText(numbers: readonly string[]): string {
+  return numbers.length === 0 ? '' : ` Unchanged, because the network did not confirm it: ${numbers.join(', ')}.`
+}
+
+function textsOf({ channelSettings }: ConnectionView): Record<string, string> {
+  return Object.fromEntries(channelSettings.map(({ name, value }) => [name, value ?? '']))
+}
+
+/** An empty secret means that it stays; any other text that was emptied takes the setting back. */
+function onlyChanged({ channelSettings }: ConnectionView, texts: Texts): Record<string, string> {
+  const changed = channelSettings.filter(({ name, value }) => (texts[name] ?? '') !== (value ?? ''))
+  return Object.fromEntries(changed.map(({ name }) => [name, texts[name] ?? '']))
+}

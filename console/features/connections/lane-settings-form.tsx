@@ -1,0 +1,190 @@
+import {
+  Autocomplete,
+  Button,
+  Fieldset,
+  Group,
+  Paper,
+  Radio,
+  SimpleGrid,
+  Stack,
+  Switch,
+  Text,
+  TextInput,
+} from '@mantine/core'
+import { z } from 'zod'
+import type { ConnectionView } from '../../../src/contract/console/connections.ts'
+import { isTimeZone, LANE_LIMITS, TIME_OF_DAY } from '../../../src/contract/console/form-rules.ts'
+import type { LaneSettings } from '../../../src/contract/console/lane-settings.ts'
+import { useAct } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { useFormOf } from '../../components/form.ts'
+import { ProblemNote } from '../../components/problem-note.tsx'
+import { tell } from '../../components/toast.ts'
+import { durationField, parseDuration, writeDuration } from './duration-text.ts'
+
+const laneForm = z
+  .object({
+    leastGap: durationField(LANE_LIMITS.leastGapMs),
+    gapJitter: durationField(LANE_LIMITS.gapJitterMs),
+    headBudget: durationField(LANE_LIMITS.headBudgetMs),
+    timeToLive: durationField(LANE_LIMITS.timeToLiveMs),
+    confirmBacklogAfter: durationField(LANE_LIMITS.confirmBacklogAfterMs),
+    onUnconfirmed: z.enum(['leave', 'resend']),
+    isQuiet: z.boolean(),
+    quietFrom: z.string(),
+    quietTo: z.string(),
+    timeZone: z.string(),
+  })
+  .superRefine(({ isQuiet, quietFrom, quietTo, timeZone }, context) => {
+    if (!isQuiet) return
+    const wrong = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message })
+    if (!TIME_OF_DAY.test(quietFrom)) wrong('quietFrom', 'Choose a time of day.')
+    if (!TIME_OF_DAY.test(quietTo)) wrong('quietTo', 'Choose a time of day.')
+    else if (quietFrom === quietTo) wrong('quietTo', 'They must end at another time than they begin.')
+    if (!isTimeZone(timeZone)) wrong('timeZone', 'Write a time zone such as Europe/Berlin, or UTC.')
+  })
+type LaneForm = z.output<typeof laneForm>
+
+export function LaneSettingsForm({ connection }: { readonly connection: ConnectionView }) {
+  const { id: account, can } = useAccount()
+  const change = useAct('changeLane')
+  const form = useFormOf(laneForm, toForm(connection.lane))
+  const submit = form.onSubmit((values) => {
+    change.mutateAsync({ params: { account, id: connection.id }, body: toSettings(values) }).then((changed) => {
+      form.setInitialValues(toForm(changed.lane))
+      form.reset()
+      tell('Saved. It holds at once, also for what waits already.')
+    }, form.takeProblem)
+  })
+  return (
+    <Paper withBorder p="lg" maw={860}>
+      <form noValidate onSubmit={submit}>
+        <Fieldset variant="unstyled" disabled={!can('developer')}>
+          <Stack gap="lg">
+            <SimpleGrid cols={{ base: 1, sm: 2 }}>
+              <TextInput
+                label="Least gap"
+                description="Least time between two messages, such as 2s; 0s for none."
+                {...form.getInputProps('leastGap')}
+              />
+              <TextInput
+                label="Jitter"
+                description="Up to this much is added to the gap, by lot."
+                {...form.getInputProps('gapJitter')}
+              />
+              <TextInput
+                label="Head budget"
+                description="How long one message may hold up the lane with failures of its own."
+                {...form.getInputProps('headBudget')}
+              />
+              <TextInput
+                label="Time to live"
+                description="How long a message may wait before it expires."
+                {...form.getInputProps('timeToLive')}
+              />
+              <TextInput
+                label="Confirm a backlog after"
+                description="When the lane stood still for longer, what piled up waits for a person; 0s for never."
+                {...form.getInputProps('confirmBacklogAfter')}
+              />
+            </SimpleGrid>
+            <UnconfirmedField form={form} />
+            <QuietFields form={form} />
+            {form.problem ? <ProblemNote problem={form.problem} title="The settings were not saved" /> : null}
+            {can('developer') ? (
+              <Group justify="flex-end">
+                <Button type="submit" loading={change.isPending} disabled={!form.isDirty()}>
+                  Save lane settings
+                </Button>
+              </Group>
+            ) : (
+              <Text size="sm" c="dimmed">
+                Developers and owners can change these.
+              </Text>
+            )}
+          </Stack>
+        </Fieldset>
+      </form>
+    </Paper>
+  )
+}
+
+interface Bound {
+  readonly form: ReturnType<typeof useFormOf<typeof laneForm>>
+}
+
+function UnconfirmedField({ form }: Bound) {
+  return (
+    <Radio.Group
+      label="When nobody knows whether a message arrived"
+      description="The line can break after a message was handed over. No setting avoids both risks."
+      {...form.getInputProps('onUnconfirmed')}
+    >
+      <Stack gap="xs" mt="xs">
+        <Radio
+          value="leave"
+          label="Leave it unconfirmed"
+          description="It may be lost, and is never sent twice. A person decides."
+        />
+        <Radio
+          value="resend"
+          label="Send it once more"
+          description="It is not lost, and the recipient may get it twice."
+        />
+      </Stack>
+    </Radio.Group>
+  )
+}
+
+function QuietFields({ form }: Bound) {
+  return (
+    <>
+      <Switch
+        label="Quiet hours"
+        description="Times of day at which nothing is sent. What is accepted waits, and may expire."
+        {...form.getInputProps('isQuiet', { type: 'checkbox' })}
+      />
+      {form.values.isQuiet ? (
+        <SimpleGrid cols={{ base: 1, sm: 3 }}>
+          <TextInput type="time" label="Quiet from" {...form.getInputProps('quietFrom')} />
+          <TextInput type="time" label="Quiet until" {...form.getInputProps('quietTo')} />
+          <Autocomplete
+            label="By the clock of"
+            data={Intl.supportedValuesOf('timeZone')}
+            limit={20}
+            autoComplete="off"
+            {...form.getInputProps('timeZone')}
+          />
+        </SimpleGrid>
+      ) : null}
+    </>
+  )
+}
+
+function toForm({ quietHours, ...lane }: LaneSettings): LaneForm {
+  return {
+    leastGap: writeDuration(lane.leastGapMs),
+    gapJitter: writeDuration(lane.gapJitterMs),
+    headBudget: writeDuration(lane.headBudgetMs),
+    timeToLive: writeDuration(lane.timeToLiveMs),
+    confirmBacklogAfter: writeDuration(lane.confirmBacklogAfterMs),
+    onUnconfirmed: lane.onUnconfirmed,
+    isQuiet: quietHours !== null,
+    quietFrom: quietHours?.from ?? '22:00',
+    quietTo: quietHours?.to ?? '07:00',
+    timeZone: quietHours?.timeZone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
+  }
+}
+
+function toSettings(form: LaneForm): LaneSettings {
+  const { isQuiet, quietFrom, quietTo, timeZone } = form
+  return {
+    leastGapMs: parseDuration(form.leastGap) ?? 0,
+    gapJitterMs: parseDuration(form.gapJitter) ?? 0,
+    headBudgetMs: parseDuration(form.headBudget) ?? 0,
+    timeToLiveMs: parseDuration(form.timeToLive) ?? 0,
+    confirmBacklogAfterMs: parseDuration(form.confirmBacklogAfter) ?? 0,
+    onUnconfirmed: form.onUnconfirmed,
+    quietHours: isQuiet ? { from: quietFrom, to: quietTo, timeZone } : null,
+  }
+}

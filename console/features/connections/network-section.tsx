@@ -1,0 +1,127 @@
+import { Alert, Button, Code, Group, List, Paper, Stack, Text, Title } from '@mantine/core'
+import { RefreshCw, TriangleAlert } from 'lucide-react'
+import type { ReactNode } from 'react'
+import type {
+  ConnectionCallbackView,
+  ConnectionFactView,
+  ConnectionView,
+} from '../../../src/contract/console/connections.ts'
+import { useAct } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { CopyButton } from '../../components/copy-button.tsx'
+import { ProblemNote } from '../../components/problem-note.tsx'
+import { ToneBadge } from '../../components/state-badge.tsx'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import { TemplateList } from './template-list.tsx'
+
+/** What the network says of the number, where it is to report what becomes of messages, and its templates. */
+export function NetworkSection({ connection }: { readonly connection: ConnectionView }) {
+  const { callback, hasTemplates } = connection
+  const { can } = useAccount()
+  return (
+    <Stack gap="md">
+      <Said connection={connection} />
+      {callback ? <CallbackAddress callback={callback} /> : null}
+      {hasTemplates && can('developer') ? <TemplateList connection={connection} /> : null}
+    </Stack>
+  )
+}
+
+function Said({ connection }: { readonly connection: ConnectionView }) {
+  const { id: account, can } = useAccount()
+  const check = useAct('checkConnection')
+  const { facts, checkedAt } = connection
+  return (
+    <Box title="What the network says">
+      {check.error ? (
+        <ProblemNote problem={check.error} title="The network does not take this connection as it is" />
+      ) : (
+        <>
+          <Group component="dl" gap="xl" m={0}>
+            {facts.map((fact) => (
+              <Fact key={fact.label} {...fact} />
+            ))}
+          </Group>
+          <Text size="sm" c="dimmed">
+            {checkedAt === null ? 'Not checked yet.' : 'Checked '}
+            {checkedAt === null ? null : <TimeAgo at={checkedAt} />}
+          </Text>
+        </>
+      )}
+      {can('developer') ? (
+        <Group>
+          <Button
+            variant="default"
+            leftSection={<RefreshCw size={16} aria-hidden />}
+            loading={check.isPending}
+            onClick={() => check.mutate({ params: { account, id: connection.id } })}
+          >
+            Check now
+          </Button>
+        </Group>
+      ) : null}
+    </Box>
+  )
+}
+
+const TONES = { plain: null, good: 'good', warning: 'warn', bad: 'bad' } as const
+
+function Fact({ label, value, tone }: ConnectionFactView) {
+  const shown = TONES[tone]
+  return (
+    <div>
+      <Text component="dt" size="xs" c="dimmed">
+        {label}
+      </Text>
+      <Text component="dd" size="sm" m={0}>
+        {shown === null ? value : <ToneBadge tone={shown}>{value}</ToneBadge>}
+      </Text>
+    </div>
+  )
+}
+
+function CallbackAddress({ callback }: { readonly callback: ConnectionCallbackView }) {
+  return (
+    <Box title="Callback address">
+      <Text size="sm">
+        The network reports here what becomes of messages. Without it, nothing is ever delivered or read in the log, and
+        what may or may not have left stays unconfirmed.
+      </Text>
+      <Group gap="xs" wrap="nowrap">
+        <Code style={{ overflowWrap: 'anywhere' }}>{callback.url}</Code>
+        <CopyButton value={callback.url} label="Copy the callback address" />
+      </Group>
+      {callback.lastReportAt === null ? null : (
+        <Text size="sm">
+          Last report <TimeAgo at={callback.lastReportAt} />
+        </Text>
+      )}
+      {callback.trouble === null ? null : (
+        <Alert color="yellow" variant="light" icon={<TriangleAlert aria-hidden />} title="It cannot be reached yet">
+          {callback.trouble}
+        </Alert>
+      )}
+      <List type="ordered" size="sm">
+        <List.Item>In the app dashboard of Meta, open WhatsApp, then Configuration, and edit the webhook.</List.Item>
+        <List.Item>Enter this address, and the verify token that you gave this connection.</List.Item>
+        <List.Item>
+          Subscribe to the fields <Code>messages</Code>, <Code>phone_number_quality_update</Code> and{' '}
+          <Code>account_update</Code>.
+        </List.Item>
+      </List>
+    </Box>
+  )
+}
+
+export function Box({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <Paper withBorder p="lg" maw={860} component="section" aria-label={title}>
+      <Stack gap="md">
+        <Title order={3} size="h5">
+          {title}
+        </Title>
+        {children}
+      </Stack>
+    </Paper>
+  )
+}

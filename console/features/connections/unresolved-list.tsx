@@ -1,0 +1,169 @@
+import { Button, Group, Stack, Text } from '@mantine/core'
+import { useEffect, useState } from 'react'
+import type { UnresolvedMessage } from '../../../src/contract/console/connections.ts'
+import { useAct, useAskPages } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { type Column, DataTable } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { RowLink } from '../../components/links.tsx'
+import { MaskedNumber } from '../../components/masked-number.tsx'
+import { tell } from '../../components/toast.ts'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import { typeText } from './connection-labels.ts'
+
+type Answer = 'arrived' | 'send-again'
+
+interface Asked {
+  readonly message: UnresolvedMessage
+  readonly as: Answer
+}
+
+/** UNCONFIRMED messages that wait for a person's word: of one connection, or of all. */
+export function UnresolvedList({
+  connection,
+  isFrozen = false,
+}: {
+  readonly connection?: string
+  /** True: what is shown stays, and is not asked for again. */
+  readonly isFrozen?: boolean
+}) {
+  const { id: account, can } = useAccount()
+  const [asked, setAsked] = useState<Asked | null>(null)
+  const [isOpen, setOpen] = useState(false)
+  const source = useAskPages(
+    'listUnresolved',
+    (after) => ({
+      params: { account },
+      query: { ...(connection === undefined ? {} : { connection }), ...(after === undefined ? {} : { after }) },
+    }),
+    { enabled: !isFrozen },
+  )
+  const { rows, hasOlder, isLoadingOlder, loadOlder } = source
+  // Those of a rare connection may lie far back: looked for until there is one to show.
+  useEffect(() => {
+    if (rows.length === 0 && hasOlder && !isLoadingOlder) loadOlder()
+  }, [rows.length, hasOlder, isLoadingOlder, loadOlder])
+  const ask = (message: UnresolvedMessage, as: Answer) => {
+    setAsked({ message, as })
+    setOpen(true)
+  }
+  return (
+    <Stack gap="xs">
+      <Text size="sm" c="dimmed">
+        The line broke while these were handed over, so nobody knows whether they arrived. The lane has moved on. Ask
+        the recipient, then say what happened.
+      </Text>
+      <DataTable
+        caption="Unconfirmed messages, newest first"
+        columns={columnsOf({ account, isAlone: connection !== undefined, ask: can('developer') ? ask : null })}
+        source={source}
+        keyOf={(row) => row.id}
+        minWidth={860}
+        empty={
+          <EmptyState
+            kind="nothing-yet"
+            title="Nothing is unconfirmed"
+            text="Of every message that was handed over it is known whether the network took it."
+          />
+        }
+      />
+      {asked ? <ResolveDialog asked={asked} isOpen={isOpen} onClose={() => setOpen(false)} /> : null}
+    </Stack>
+  )
+}
+
+interface Shown {
+  readonly account: string
+  readonly isAlone: boolean
+  readonly ask: ((message: UnresolvedMessage, as: Answer) => void) | null
+}
+
+function columnsOf({ account, isAlone, ask }: Shown): readonly Column<UnresolvedMessage>[] {
+  return [
+    {
+      key: 'to',
+      header: 'To',
+      cell: (row) => (
+        <RowLink to="/a/$account/developer/logs/$id" params={{ account, id: row.id }}>
+          <MaskedNumber number={row.to} />
+        </RowLink>
+      ),
+    },
+    ...(isAlone ? [] : [{ key: 'from', header: 'From', cell: (row: UnresolvedMessage) => row.connection }]),
+    { key: 'type', header: 'Type', cell: (row) => typeText(row.type) },
+    { key: 'accepted', header: 'Accepted', cell: (row) => <TimeAgo at={row.acceptedAt} isQuiet /> },
+    {
+      key: 'why',
+      header: 'What happened',
+      cell: (row) => (
+        <Text size="sm" component="span">
+          {row.sentence}
+        </Text>
+      ),
+    },
+    ...(ask === null ? [] : [answers(ask)]),
+  ]
+}
+
+function answers(ask: NonNullable<Shown['ask']>): Column<UnresolvedMessage> {
+  return {
+    key: 'answers',
+    header: 'Your word',
+    width: 230,
+    cell: (row) => (
+      <Group gap={6} wrap="nowrap">
+        <Button
+          size="compact-sm"
+          variant="default"
+          aria-label={`It arrived: the message to ${row.to}`}
+          onClick={() => ask(row, 'arrived')}
+        >
+          It arrived
+        </Button>
+        <Button
+          size="compact-sm"
+          variant="default"
+          aria-label={`Send again: the message to ${row.to}`}
+          onClick={() => ask(row, 'send-again')}
+        >
+          Send again
+        </Button>
+      </Group>
+    ),
+  }
+}
+
+function ResolveDialog({
+  asked: { message, as },
+  isOpen,
+  onClose,
+}: {
+  readonly asked: Asked
+  readonly isOpen: boolean
+  readonly onClose: () => void
+}) {
+  const { id: account } = useAccount()
+  const resolve = useAct('resolveMessage')
+  const isAgain = as === 'send-again'
+  const confirm = async () => {
+    await resolve.mutateAsync({ params: { account, id: message.id }, body: { as } })
+    tell(isAgain ? 'A new message waits at the end of the lane.' : 'Noted: it counts as published, on your word.')
+  }
+  return (
+    <ConfirmDialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title={isAgain ? `Send it to ${message.to} again?` : `Did it arrive at ${message.to}?`}
+      confirmLabel={isAgain ? 'Send again' : 'It arrived'}
+      isDanger={isAgain}
+      onConfirm={confirm}
+    >
+      <Text size="sm">
+        {isAgain
+          ? 'If the first one did arrive after all, the recipient gets the message twice. A new message goes to the end of the lane and points to this one.'
+          : 'The message becomes PUBLISHED, with a note that you said so. Nothing is sent.'}
+      </Text>
+    </ConfirmDialog>
+  )
+}

@@ -1,0 +1,68 @@
+import { Alert, Box, Button, Group, Text } from '@mantine/core'
+import { CircleCheck } from 'lucide-react'
+import type { ConnectionView } from '../../../src/contract/console/connections.ts'
+import { endNote } from '../../../src/contract/console/waits.ts'
+import { useAct } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { ReasonNote } from '../../components/reason-note.tsx'
+import { tell, tellError } from '../../components/toast.ts'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import { ConfirmBacklog } from './confirm-backlog.tsx'
+
+type Wait = NonNullable<ConnectionView['wait']>
+
+/** Why the lane stands still, until when, and what to do. It takes its room while the lane moves, too: nothing jumps. */
+export function WaitNote({ connection }: { readonly connection: ConnectionView }) {
+  const { wait, waiting, id } = connection
+  return (
+    <Box mih={140}>
+      {wait ? (
+        <>
+          <WhyItWaits id={id} wait={wait} />
+          {wait.code === 'backlog_confirmation' ? <ConfirmBacklog connection={connection} /> : null}
+        </>
+      ) : (
+        <Alert color="gray" variant="light" icon={<CircleCheck aria-hidden />} title="Nothing holds it up">
+          {waiting.count === 0
+            ? 'What is accepted for this number is sent at once.'
+            : 'It sends one message after the other.'}
+        </Alert>
+      )}
+    </Box>
+  )
+}
+
+function WhyItWaits({ id, wait }: { readonly id: string; readonly wait: Wait }) {
+  const { id: account, can } = useAccount()
+  const endWait = useAct('endWait')
+  const { code, sentence, nextStep, words, until, canBeEnded } = wait
+  const retry = () =>
+    endWait
+      .mutateAsync({ params: { account, id } })
+      .then(() => tell('The wait is ended: the lane tries at once.'), tellError)
+  return (
+    <ReasonNote
+      code={code}
+      meaning={`Why it waits: ${sentence}`}
+      whatToDo={nextStep}
+      channelSaid={words}
+      tone={code === 'pace' || code === 'quiet_hours' ? 'quiet' : 'warn'}
+    >
+      {until === null && !canBeEnded ? null : (
+        <Group gap="sm">
+          {until === null ? null : (
+            <Text size="sm" component="div">
+              It goes on by itself: <TimeAgo at={until} />
+              {endNote(code)}
+            </Text>
+          )}
+          {canBeEnded && can('developer') ? (
+            <Button size="compact-sm" variant="default" loading={endWait.isPending} onClick={() => void retry()}>
+              Retry now
+            </Button>
+          ) : null}
+        </Group>
+      )}
+    </ReasonNote>
+  )
+}

@@ -1,0 +1,71 @@
+import { Button, Group } from '@mantine/core'
+import { X } from 'lucide-react'
+import { useAsk } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { localDateTime } from '../../components/instants.ts'
+import { type LogSearch, RANGES } from './log-search.ts'
+import { RESULT_WORDS, STATE_WORDS, TYPE_WORDS } from './log-labels.ts'
+
+interface ChipsProps {
+  readonly search: LogSearch
+  readonly change: (part: { readonly [Key in keyof LogSearch]?: undefined }, how: { readonly isStep: true }) => void
+  readonly onClear: () => void
+}
+
+/** What is filtered by, each to be taken away by itself. */
+export function FilterChips({ search, change, onClear }: ChipsProps) {
+  const tokenName = useTokenName(search.token)
+  const chips = chipsOf(search, tokenName)
+  if (chips.length === 0) return null
+  return (
+    <Group gap="xs" role="group" aria-label="Filters in use">
+      {chips.map(({ name, words }) => (
+        <Button
+          key={name}
+          variant="light"
+          size="compact-sm"
+          rightSection={<X size={14} aria-hidden />}
+          aria-label={`Remove the filter: ${words}`}
+          onClick={() => change({ [name]: undefined }, { isStep: true })}
+        >
+          {words}
+        </Button>
+      ))}
+      <Button variant="subtle" size="compact-sm" onClick={onClear}>
+        Clear filters
+      </Button>
+    </Group>
+  )
+}
+
+function useTokenName(id: string | undefined): string | undefined {
+  const { id: account } = useAccount()
+  const tokens = useAsk('listTokens', { params: { account }, query: { tab: 'active' } }, { enabled: id !== undefined })
+  return tokens.data?.items.find((token) => token.id === id)?.name ?? id
+}
+
+interface Chip {
+  readonly name: keyof LogSearch
+  readonly words: string
+}
+
+function chipsOf(search: LogSearch, tokenName: string | undefined): readonly Chip[] {
+  const { state, result, open, status, connection, type, to, range, since, until, reason, text, id } = search
+  const words: Readonly<Record<Exclude<keyof LogSearch, 'view'>, string | null | undefined>> = {
+    state: state && `Result: ${STATE_WORDS[state]}`,
+    result: result && `Counted as: ${RESULT_WORDS[result]}`,
+    open: open && 'Nobody has dealt with it',
+    status: status && `HTTP: ${status}`,
+    connection: connection && `Connection: ${connection}`,
+    token: tokenName && `Token: ${tokenName}`,
+    type: type && `Type: ${TYPE_WORDS[type] ?? type}`,
+    to: to && (to.endsWith('*') ? `Recipient begins with ${to.slice(0, -1)}` : `Recipient: ${to}`),
+    range: range && RANGES[range],
+    since: since === undefined ? null : `Since ${localDateTime(since)}`,
+    until: until === undefined ? null : `Until ${localDateTime(until)}`,
+    reason: reason && `Reason: ${reason}`,
+    text: text && `Error says “${text}”`,
+    id: id && `Id: ${id}`,
+  }
+  return Object.entries(words).flatMap(([name, said]) => (said ? [{ name: name as keyof LogSearch, words: said }] : []))
+}

@@ -1,0 +1,116 @@
+import { Button, Group, Text } from '@mantine/core'
+import { useNavigate } from '@tanstack/react-router'
+import { type ReactNode, useState } from 'react'
+import type { LogDetail } from '../../../src/contract/console/log.ts'
+import { useAct } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { cancelledText } from '../../components/cancelled-text.ts'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { tell } from '../../components/toast.ts'
+
+type Message = NonNullable<LogDetail['message']>
+
+interface Asking {
+  readonly title: string
+  readonly text: ReactNode
+  readonly confirmLabel: string
+  readonly isDanger: boolean
+  readonly act: () => Promise<unknown>
+}
+
+/** What a person may do about a message as it stands. Each says first what it will do. */
+export function LogActions({ message, detail }: { readonly message: Message; readonly detail: LogDetail }) {
+  const [asking, setAsking] = useState<Asking | null>(null)
+  const [isOpen, setOpen] = useState(false)
+  const deeds = useDeeds(message, detail)
+  const ask = (what: Asking) => {
+    setAsking(what)
+    setOpen(true)
+  }
+  if (message.actions.length === 0) return null
+  return (
+    <Group gap="xs">
+      {deeds.map(({ label, asking: what }) => (
+        <Button key={label} variant="default" onClick={() => ask(what)}>
+          {label}
+        </Button>
+      ))}
+      {asking === null ? null : (
+        <ConfirmDialog
+          isOpen={isOpen}
+          onClose={() => setOpen(false)}
+          title={asking.title}
+          confirmLabel={asking.confirmLabel}
+          onConfirm={asking.act}
+          isDanger={asking.isDanger}
+        >
+          <Text size="sm">{asking.text}</Text>
+        </ConfirmDialog>
+      )}
+    </Group>
+  )
+}
+
+function useDeeds(
+  { id, actions, connection }: Message,
+  { entry, timeline }: LogDetail,
+): readonly { label: string; asking: Asking }[] {
+  const { id: account } = useAccount()
+  const navigate = useNavigate()
+  const cancel = useAct('cancelMessage')
+  const retry = useAct('retryMessage')
+  const resolve = useAct('resolveMessage')
+  const params = { account, id }
+  const isContradicted = timeline.some(({ kind }) => kind === 'receipt-contrary')
+  const openNew = async (made: Promise<{ id: string }>) => {
+    const message = await made
+    tell('A new message waits at the end of the lane.')
+    await navigate({ to: '/a/$account/developer/logs/$id', params: { account, id: message.id } })
+  }
+  const cancelling: Asking = {
+    title: 'Cancel this message?',
+    text:
+      (entry.attempts ?? 0) > 0
+        ? `It is taken out of the lane of ${connection.number} and not sent again. If an earlier attempt may have arrived, it becomes unconfirmed. Else you can retry it later.`
+        : `It is taken out of the lane of ${connection.number} and not sent. You can retry it later.`,
+    confirmLabel: 'Cancel message',
+    isDanger: true,
+    act: async () => {
+      tell(cancelledText(await cancel.mutateAsync({ params })))
+    },
+  }
+  const retrying: Asking = {
+    title: 'Send this message again?',
+    text: `${isContradicted ? 'A report of the network does not fit what is known of this one: see its story. If it did arrive, the recipient gets the same message twice.' : 'This one did not arrive.'} A new message with the same content goes to the end of the lane of ${connection.number}.`,
+    confirmLabel: 'Retry',
+    isDanger: isContradicted,
+    act: () => openNew(retry.mutateAsync({ params })),
+  }
+  const arrived: Asking = {
+    title: 'Did it arrive?',
+    text: 'The message becomes PUBLISHED on your word. Ask the recipient first.',
+    confirmLabel: 'It arrived',
+    isDanger: false,
+    act: async () => {
+      await resolve.mutateAsync({ params, body: { as: 'arrived' } })
+      tell('Noted that it arrived.')
+    },
+  }
+  const again: Asking = {
+    title: 'Send it again?',
+    text: 'Nobody knows whether the first one arrived. If it did, the recipient gets the same message twice.',
+    confirmLabel: 'Send again',
+    isDanger: true,
+    act: () => openNew(resolve.mutateAsync({ params, body: { as: 'send-again' } })),
+  }
+  return [
+    ...(actions.includes('cancel') ? [{ label: 'Cancel message', asking: cancelling }] : []),
+    ...(actions.includes('retry') ? [{ label: 'Retry', asking: retrying }] : []),
+    ...(actions.includes('resolve')
+      ? [
+          { label: 'It arrived', asking: arrived },
+          { label: 'Send again', asking: again },
+        ]
+      : []),
+  ]
+}

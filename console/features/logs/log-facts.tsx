@@ -1,0 +1,141 @@
+import { Box, Code, Group, Paper, SimpleGrid, Text, Title } from '@mantine/core'
+import type { ReactNode } from 'react'
+import type { LogDetail } from '../../../src/contract/console/log.ts'
+import { useAccount } from '../../components/account.tsx'
+import { CopyButton } from '../../components/copy-button.tsx'
+import { TextLink } from '../../components/links.tsx'
+import { MaskedNumber } from '../../components/masked-number.tsx'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import { sizeText, TYPE_WORDS } from './log-labels.ts'
+
+/** The plain facts of an entry, with links to what they are of. */
+export function LogFacts({ detail }: { readonly detail: LogDetail }) {
+  const { id: account } = useAccount()
+  const { entry, message } = detail
+  const { from, to } = entry
+  return (
+    <Paper withBorder p="md">
+      <Facts>
+        {entry.summed ? (
+          <Fact name="First one received">
+            <TimeAgo at={entry.summed.since} />
+          </Fact>
+        ) : null}
+        <Fact name={entry.summed ? 'All received until' : 'Received'}>
+          <TimeAgo at={entry.receivedAt} />
+        </Fact>
+        <Fact name="From">
+          {message ? (
+            <TextLink to="/a/$account/connections/$id" params={{ account, id: message.connection.id }}>
+              <MaskedNumber number={message.connection.number} />
+            </TextLink>
+          ) : (
+            (from ?? '–')
+          )}
+        </Fact>
+        <Fact name="To">{to === null ? '–' : message ? <MaskedNumber number={to} /> : <Code>{to}</Code>}</Fact>
+        <Fact name="Type">{entry.type === null ? '–' : (TYPE_WORDS[entry.type] ?? entry.type)}</Fact>
+        <Fact name="Token">
+          {entry.token ? (
+            <TextLink to="/a/$account/developer/tokens/$id" params={{ account, id: entry.token.id }}>
+              {entry.token.name}
+            </TextLink>
+          ) : (
+            '–'
+          )}
+        </Fact>
+        <Fact name="Answered after">{entry.tookMs === null ? '–' : `${entry.tookMs} ms`}</Fact>
+        <Fact name="Attempts">{entry.attempts ?? '–'}</Fact>
+        <Fact name="Caller">{entry.summed ? 'Not kept' : (detail.request?.remoteAddress ?? '–')}</Fact>
+        {entry.messageId === null ? null : <IdFact name="Message id" id={entry.messageId} isMain />}
+        {entry.requestId === null ? null : (
+          <IdFact name="Request id" id={entry.requestId} isMain={entry.messageId === null} />
+        )}
+        {message?.resendOf ? <LinkedFact name="Repeats the message" id={message.resendOf} /> : null}
+        {message?.resentAs ? <LinkedFact name="Sent again as" id={message.resentAs} /> : null}
+        {message?.expiresAt ? (
+          <Fact name="Expires">
+            <TimeAgo at={message.expiresAt} />
+          </Fact>
+        ) : null}
+      </Facts>
+    </Paper>
+  )
+}
+
+export function MediaFacts({ media }: { readonly media: NonNullable<LogDetail['media']> }) {
+  return (
+    <Paper withBorder p="md">
+      <Title order={2} size="h5" mb="sm">
+        Media
+      </Title>
+      <Facts>
+        <Fact name="Name">{media.name ?? '–'}</Fact>
+        <Fact name="State">{MEDIA_WORDS[media.state]}</Fact>
+        <Fact name="Size">{media.sizeBytes === null ? '–' : sizeText(media.sizeBytes)}</Fact>
+        <Fact name="Content">{media.mime ?? '–'}</Fact>
+        <Fact name="Fetching took">{media.tookMs === null ? '–' : `${media.tookMs} ms`}</Fact>
+        <Fact name="Tries">{media.tries}</Fact>
+        <Fact name="URL">
+          <Code style={{ overflowWrap: 'anywhere', whiteSpace: 'normal' }}>{media.url || 'deleted with the text'}</Code>
+        </Fact>
+        {media.sha256 === null ? null : (
+          <Fact name="SHA-256">
+            <Code style={{ overflowWrap: 'anywhere', whiteSpace: 'normal' }}>{media.sha256}</Code>
+          </Fact>
+        )}
+      </Facts>
+    </Paper>
+  )
+}
+
+const MEDIA_WORDS = {
+  pending: 'Not fetched yet',
+  ready: 'Fetched',
+  failed: 'Could not be had',
+  forgotten: 'No longer kept',
+} as const
+
+function Facts({ children }: { readonly children: ReactNode }) {
+  return (
+    <SimpleGrid component="dl" cols={{ base: 1, xs: 2, md: 4 }} spacing="sm" m={0}>
+      {children}
+    </SimpleGrid>
+  )
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <Box>
+      <Text component="dt" size="xs" c="dimmed">
+        {name}
+      </Text>
+      <Text component="dd" size="sm" m={0} style={{ overflowWrap: 'anywhere' }}>
+        {children}
+      </Text>
+    </Box>
+  )
+}
+
+/** `c` copies the main one. */
+function IdFact({ name, id, isMain }: { readonly name: string; readonly id: string; readonly isMain: boolean }) {
+  return (
+    <Fact name={name}>
+      <Group component="span" gap={4} wrap="nowrap">
+        <Code style={{ overflowWrap: 'anywhere', whiteSpace: 'normal' }}>{id}</Code>
+        <CopyButton value={id} label={`Copy the ${name.toLowerCase()}`} isPageId={isMain} />
+      </Group>
+    </Fact>
+  )
+}
+
+function LinkedFact({ name, id }: { readonly name: string; readonly id: string }) {
+  const { id: account } = useAccount()
+  return (
+    <Fact name={name}>
+      <TextLink to="/a/$account/developer/logs/$id" params={{ account, id }}>
+        {id}
+      </TextLink>
+    </Fact>
+  )
+}

@@ -1,0 +1,202 @@
+import { Button, Group, Popover, Select, SimpleGrid, Stack, TextInput } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { SlidersHorizontal } from 'lucide-react'
+import { type SubmitEvent, useState } from 'react'
+import { useAsk } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { type LogSearch, RANGES } from './log-search.ts'
+import { STATE_WORDS, STATUS_WORDS, TYPE_WORDS } from './log-labels.ts'
+
+type Change = (part: { readonly [Key in keyof LogSearch]?: unknown }, how?: { readonly isStep?: boolean }) => void
+
+interface FiltersProps {
+  readonly search: LogSearch
+  readonly change: Change
+}
+
+export function LogFilters({ search, change }: FiltersProps) {
+  return (
+    <Group gap="xs" align="flex-end" style={{ flexGrow: 1 }}>
+      <SearchBox key={`${search.text ?? ''} ${search.id ?? ''}`} search={search} change={change} />
+      <MoreFilters search={search} change={change} />
+    </Group>
+  )
+}
+
+const ID = /^(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{14,}|[0-9a-z]{8}-[0-9a-z]{1,12})$/i
+
+/** One box for ids and for words of errors: an id is recognised by its form. */
+function SearchBox({ search, change }: FiltersProps) {
+  const [words, setWords] = useState(search.id ?? search.text ?? '')
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault()
+    const sought = words.trim()
+    const isId = ID.test(sought)
+    change({ id: isId ? sought : undefined, text: isId || sought === '' ? undefined : sought }, { isStep: true })
+  }
+  return (
+    <form onSubmit={submit} noValidate style={{ flexGrow: 1, maxWidth: 420 }}>
+      <TextInput
+        aria-label="Search in errors, or by an id"
+        placeholder="Words of an error, message id or request id"
+        value={words}
+        maxLength={200}
+        onChange={(event) => setWords(event.currentTarget.value)}
+        type="search"
+        autoComplete="off"
+      />
+    </form>
+  )
+}
+
+function MoreFilters({ search, change }: FiltersProps) {
+  const [isOpen, { toggle, close }] = useDisclosure(false)
+  return (
+    <Popover opened={isOpen} onChange={close} position="bottom-end" withArrow trapFocus returnFocus width={460}>
+      <Popover.Target>
+        <Button
+          variant="default"
+          leftSection={<SlidersHorizontal size={16} aria-hidden />}
+          onClick={toggle}
+          aria-expanded={isOpen}
+        >
+          Filters
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown aria-label="Filters" maw="calc(100vw - 32px)">
+        <FilterForm search={search} change={change} onDone={close} />
+      </Popover.Dropdown>
+    </Popover>
+  )
+}
+
+function optionsOf(words: Readonly<Record<string, string>>) {
+  return Object.entries(words).map(([value, label]) => ({ value, label }))
+}
+
+function FilterForm({ search, change, onDone }: FiltersProps & { readonly onDone: () => void }) {
+  const { id: account } = useAccount()
+  const connections = useAsk('listConnections', { params: { account } })
+  const tokens = useAsk('listTokens', { params: { account }, query: { tab: 'active' } })
+  const select = (name: keyof LogSearch, label: string, data: { value: string; label: string }[]) => (
+    <Select
+      label={label}
+      placeholder="Any"
+      data={withChosen(data, search[name])}
+      value={search[name] === undefined ? null : String(search[name])}
+      onChange={(value) => change({ [name]: value ?? undefined }, { isStep: true })}
+      comboboxProps={{ withinPortal: false }}
+      clearable
+      clearButtonProps={{ 'aria-label': `Clear ${label}` }}
+    />
+  )
+  const numbers = connections.data?.items ?? []
+  return (
+    <Stack gap="sm">
+      <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
+        {select('state', 'Result', optionsOf(STATE_WORDS))}
+        {select('status', 'HTTP status', optionsOf(STATUS_WORDS))}
+        {select(
+          'connection',
+          'Connection',
+          numbers.map(({ number }) => ({ value: number, label: number })),
+        )}
+        {select(
+          'token',
+          'Token',
+          (tokens.data?.items ?? []).map(({ id, name }) => ({ value: id, label: name })),
+        )}
+        {select('type', 'Type', optionsOf(TYPE_WORDS))}
+        <RangeSelect search={search} change={change} />
+      </SimpleGrid>
+      <TimeAndRecipient search={search} change={change} onDone={onDone} />
+    </Stack>
+  )
+}
+
+/** What the address says may be on none of the lists, such as a connection that was removed. */
+function withChosen(data: { value: string; label: string }[], chosen: LogSearch[keyof LogSearch]) {
+  const value = chosen === undefined ? null : String(chosen)
+  return value === null || data.some((option) => option.value === value) ? data : [...data, { value, label: value }]
+}
+
+function RangeSelect({ search, change }: FiltersProps) {
+  return (
+    <Select
+      label="How far back"
+      placeholder="All"
+      data={optionsOf(RANGES)}
+      value={search.range ?? null}
+      onChange={(range) => change({ range: range ?? undefined, since: undefined, until: undefined }, { isStep: true })}
+      comboboxProps={{ withinPortal: false }}
+      clearable
+      clearButtonProps={{ 'aria-label': 'Clear how far back' }}
+    />
+  )
+}
+
+function TimeAndRecipient({ search, change, onDone }: FiltersProps & { readonly onDone: () => void }) {
+  const { can } = useAccount()
+  const [to, setTo] = useState(search.to ?? '')
+  const [since, setSince] = useState(toLocal(search.since))
+  const [until, setUntil] = useState(toLocal(search.until))
+  const digits = to.replace(/[^0-9*]/g, '')
+  const problem = to !== '' && !/^[0-9]{1,15}\*?$/.test(digits) ? 'Digits, with a * at the end for a beginning.' : null
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault()
+    if (problem) return
+    const times = { since: toInstant(since), until: toInstant(until) }
+    const isTimed = times.since !== undefined || times.until !== undefined
+    change(
+      { to: digits === '' ? undefined : digits, ...times, ...(isTimed ? { range: undefined } : {}) },
+      { isStep: true },
+    )
+    onDone()
+  }
+  return (
+    <form onSubmit={submit} noValidate>
+      <Stack gap="sm">
+        {can('developer') ? (
+          <TextInput
+            label="Recipient"
+            description="The whole number, or its beginning with a * behind it."
+            placeholder="4917* or 15551234567"
+            inputMode="tel"
+            autoComplete="off"
+            value={to}
+            error={problem}
+            onChange={(event) => setTo(event.currentTarget.value)}
+          />
+        ) : null}
+        <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
+          <TextInput
+            label="Since"
+            type="datetime-local"
+            value={since}
+            onChange={(event) => setSince(event.currentTarget.value)}
+          />
+          <TextInput
+            label="Until"
+            type="datetime-local"
+            value={until}
+            onChange={(event) => setUntil(event.currentTarget.value)}
+          />
+        </SimpleGrid>
+        <Group justify="flex-end">
+          <Button type="submit">Show</Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+function toLocal(at: number | undefined): string {
+  if (at === undefined) return ''
+  const date = new Date(at)
+  return new Date(at - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
+
+function toInstant(local: string): number | undefined {
+  const at = local === '' ? Number.NaN : new Date(local).getTime()
+  return Number.isNaN(at) || at < 0 ? undefined : at
+}

@@ -1,0 +1,45 @@
+import { useEffect, useMemo, useState } from 'react'
+import type { LogEntry } from '../../../src/contract/console/log.ts'
+import { type PagedRows, type Rows, useAskPages } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { type LogSearch, logInput, PAGE_ROWS, toFilter } from './log-search.ts'
+
+interface LogRows {
+  readonly source: Rows<LogEntry>
+  /** While it looks further back by itself: how far it has come. */
+  readonly lookedBackTo: number | null
+  readonly isLooking: boolean
+  readonly stop: () => void
+}
+
+/**
+ * The rows that a search finds. What is rare may lie far back, and the server looks through a part at a time: the page
+ * goes on by itself until it has as many rows as were asked for, or somebody stops it.
+ */
+export function useLogRows(search: LogSearch): LogRows {
+  const { id: account } = useAccount()
+  const key = JSON.stringify(search)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the search by its content, and its time once for each
+  const filter = useMemo(() => toFilter(search, Date.now()), [key])
+  const pages: PagedRows<'listLog'> = useAskPages('listLog', (cursor) => logInput(account, filter, cursor))
+  const [goal, setGoal] = useState({ key, rows: PAGE_ROWS })
+  const rows = goal.key === key ? goal.rows : PAGE_ROWS
+  const count = pages.rows.length
+  const mayGoOn = pages.hasOlder && count < rows && !pages.problem
+  const { isLoadingOlder, loadOlder } = pages
+  useEffect(() => {
+    if (mayGoOn && !isLoadingOlder) loadOlder()
+  })
+  return {
+    source: {
+      ...pages,
+      loadOlder: () => {
+        setGoal({ key, rows: count + PAGE_ROWS })
+        loadOlder()
+      },
+    },
+    lookedBackTo: pages.pages.at(-1)?.lookedBackTo ?? null,
+    isLooking: mayGoOn,
+    stop: () => setGoal({ key, rows: 0 }),
+  }
+}

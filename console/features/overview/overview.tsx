@@ -1,0 +1,93 @@
+import { SegmentedControl, Skeleton, Stack } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { Suspense } from 'react'
+import { useAsk } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { lazily } from '../../components/load-later.ts'
+import { Page } from '../../components/page.tsx'
+import { ProblemNote } from '../../components/problem-note.tsx'
+import { useSearchState } from '../../components/search-state.ts'
+import { Attention, EndingTokens, HoldBanner } from './attention.tsx'
+import { FirstSteps } from './first-steps.tsx'
+import { OpenAlarms } from './open-alarms.tsx'
+import { ResultChart } from './result-chart.tsx'
+import { RANGES } from './results.ts'
+import { Tiles } from './tiles.tsx'
+
+// Tables bring a tenth of the first view's script, and in most accounts no lane waits.
+const WaitingLanes = lazily(async () => (await import('./waiting-lanes.tsx')).WaitingLanes)
+
+// By hand: zod would add a tenth to what has to be loaded before anything is seen.
+const overviewSearch = {
+  parse: (raw: unknown) => {
+    const { range, as } = raw as Readonly<Record<string, unknown>>
+    return {
+      range: RANGES.find(({ value }) => value === range)?.value ?? '24h',
+      as: as === 'table' ? ('table' as const) : ('chart' as const),
+    }
+  },
+}
+// The end of a background count is no event of the stream.
+const COUNTED_EVERY_MS = 10_000
+const SKELETON_AFTER_MS = 200
+
+export function Overview() {
+  const { id: account } = useAccount()
+  const [search, change] = useSearchState(overviewSearch)
+  const offset = -new Date().getTimezoneOffset()
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
+  const asked = useAsk(
+    'readOverview',
+    { params: { account }, query: { range: search.range, zone, offset } },
+    { keepsPrevious: true, everyMs: COUNTED_EVERY_MS },
+  )
+  const [isSlow] = useDebouncedValue(asked.isPending, SKELETON_AFTER_MS)
+  const seen = asked.data
+  return (
+    <Page
+      title="Overview"
+      actions={
+        <SegmentedControl
+          aria-label="Range of time"
+          size="sm"
+          value={search.range}
+          onChange={(range) => change({ range }, { isStep: true })}
+          data={RANGES.map(({ value, label }) => ({ value, label }))}
+        />
+      }
+    >
+      {asked.error ? (
+        <ProblemNote
+          problem={asked.error}
+          title={seen ? 'These figures may be out of date' : 'The overview could not be loaded'}
+          onRetry={() => void asked.refetch()}
+        />
+      ) : null}
+      {seen ? (
+        <>
+          <HoldBanner hold={seen.hold} />
+          <OpenAlarms />
+          <FirstSteps steps={seen.firstSteps} />
+          <EndingTokens seen={seen} />
+          <Tiles seen={seen} />
+          <ResultChart
+            seen={seen}
+            isTable={search.as === 'table'}
+            onTable={(isTable) => change({ as: isTable ? 'table' : undefined })}
+          />
+          <Suspense>
+            <WaitingLanes lanes={seen.lanes} furtherLanes={seen.furtherLanes} />
+          </Suspense>
+          {seen.firstSteps === null || seen.attention.groups.length > 0 ? (
+            <Attention attention={seen.attention} />
+          ) : null}
+        </>
+      ) : asked.isPending && isSlow ? (
+        <Stack aria-busy="true">
+          <Skeleton h={160} />
+          <Skeleton h={300} />
+        </Stack>
+      ) : null}
+    </Page>
+  )
+}

@@ -1,0 +1,38 @@
+import { Radio, Stack, Switch } from '@mantine/core'
+import { type TimeDisplay, useHiddenNumbers, useShortcutSetting, useTimeDisplay } from '../../components/stored-setting.ts'
+
+const TIMES: readonly { readonly value: TimeDisplay; readonly label: string }[] = [
+  { value: 'relative', label: 'How long ago, such as “3 min ago”' },
+  { value: 'local', label: 'Date and time where you are' },
+  { value: 'utc', label: 'Date and time in UTC' },
+]
+
+/** How this browser shows things. Kept in the browser, so it takes effect at once and needs no saving. */
+export function DisplaySettings() {
+  const [time, setTime] = useTimeDisplay()
+  const [isHidden, setHidden] = useHiddenNumbers()
+  const [hasShortcuts, setShortcuts] = useShortcutSetting()
+  return (
+    <Stack gap="md">
+      <Radio.Group label="Times" value={time} onChange={(value) => setTime(value)}>
+        <Stack gap="xs" mt="xs">
+          {TIMES.map(({ value, label }) => (
+            <Radio key={value} value={value} label={label} />
+          ))}
+        </Stack>
+      </Radio.Group>
+      <Switch
+        checked={isHidden}
+        onChange={(event) => setHidden(event.currentTarget.checked)}
+        label="Hide phone numbers"
+        description="For a screen that others see too: numbers show only their beginning and end."
+      />
+      <Switch
+        checked={hasShortcuts}
+        onChange={(event) => setShortcuts(event.currentTarget.checked)}
+        label="Single-key shortcuts"
+        description="Switch them off if your tools type single keys by accident."
+      />
+    </Stack>
+  )
+}

@@ -1,0 +1,25 @@
+import { Button, Stack, TextInput } from '@mantine/core'
+import { peopleRoutes } from '../../../src/contract/console/people.ts'
+import { useAct } from '../../api/queries.ts'
+import { useFormOf } from '../../components/form.ts'
+import { ProblemNote } from '../../components/problem-note.tsx'
+import { tell } from '../../components/toast.ts'
+
+export function NameForm({ name }: { readonly name: string }) {
+  const form = useFormOf(peopleRoutes.changeOwnName.body, { name })
+  const change = useAct('changeOwnName')
+  const submit = form.onSubmit((body) =>
+    change.mutate({ body }, { onSuccess: () => tell('Name changed'), onError: form.takeProblem }),
+  )
+  return (
+    <form onSubmit={submit} noValidate>
+      <Stack gap="sm" maw={420} align="flex-start">
+        <TextInput w="100%" label="What others see" autoComplete="name" {...form.getInputProps('name')} />
+        {form.problem ? <ProblemNote problem={form.problem} title="The name was not changed" /> : null}
+        <Button type="submit" variant="default" loading={change.isPending}>
+          Change name
+        </Button>
+      </Stack>
+    </form>
+  )
+}

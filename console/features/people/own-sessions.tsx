@@ -1,0 +1,77 @@
+import { Badge, Button, Group, Stack, Text } from '@mantine/core'
+import type { ReplyFor } from '../../api/call.ts'
+import { rowsOf, useAct, useAsk } from '../../api/queries.ts'
+import { type Column, DataTable } from '../../components/data-table.tsx'
+import { ProblemNote } from '../../components/problem-note.tsx'
+import { tell } from '../../components/toast.ts'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import { browserName } from './browser-name.ts'
+
+type Session = ReplyFor<'listSessions'>['items'][number]
+
+/** Where this person is signed in. */
+export function OwnSessions() {
+  const sessions = useAsk('listSessions', {})
+  const end = useAct('endSession')
+  const endOthers = useAct('endOtherSessions')
+  const columns: readonly Column<Session>[] = [
+    {
+      key: 'browser',
+      header: 'Browser',
+      cell: ({ userAgent, isThis }) => (
+        <Group gap="xs">
+          <Text size="sm">{browserName(userAgent)}</Text>
+          {isThis ? <Badge color="teal">this one</Badge> : null}
+        </Group>
+      ),
+    },
+    { key: 'address', header: 'Address', cell: ({ remoteAddress }) => remoteAddress ?? 'unknown' },
+    { key: 'proof', header: 'Signed in by', cell: ({ proof }) => proof },
+    { key: 'started', header: 'Since', cell: ({ startedAt }) => <TimeAgo at={startedAt} /> },
+    { key: 'used', header: 'Last used', cell: ({ lastUsedAt }) => <TimeAgo at={lastUsedAt} isQuiet /> },
+    { key: 'ends', header: 'Ends', cell: ({ endsAt }) => <TimeAgo at={endsAt} isQuiet /> },
+    {
+      key: 'end',
+      header: 'End',
+      align: 'right',
+      cell: ({ id, isThis, userAgent }) =>
+        isThis ? null : (
+          <Button
+            variant="subtle"
+            color="red"
+            size="compact-sm"
+            aria-label={`End the session in ${browserName(userAgent)}`}
+            onClick={() => end.mutate({ params: { id } }, { onSuccess: () => tell('Session ended') })}
+          >
+            End
+          </Button>
+        ),
+    },
+  ]
+  const others = sessions.data?.items.filter(({ isThis }) => !isThis).length ?? 0
+  return (
+    <Stack gap="sm" align="stretch">
+      <DataTable
+        caption="Your sessions"
+        columns={columns}
+        source={rowsOf(sessions, ({ items }) => items)}
+        keyOf={({ id }) => id}
+        empty={null}
+      />
+      {(end.error ?? endOthers.error) ? (
+        <ProblemNote problem={(end.error ?? endOthers.error) as Error} title="The session was not ended" />
+      ) : null}
+      {others > 0 ? (
+        <Group>
+          <Button
+            variant="default"
+            loading={endOthers.isPending}
+            onClick={() => endOthers.mutate({}, { onSuccess: ({ ended }) => tell(`${ended} sessions ended`) })}
+          >
+            End all others
+          </Button>
+        </Group>
+      ) : null}
+    </Stack>
+  )
+}

@@ -1,0 +1,61 @@
+import { Button, Group, Stack, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { sessionRoutes } from '../../../src/contract/console/session.ts'
+import { call, type ReplyFor } from '../../api/call.ts'
+import { useFormOf } from '../../components/form.ts'
+import { Gate } from './gate.tsx'
+import { hasPasskeys, signInByPasskey } from './passkey-calls.ts'
+import { SignInNote } from './sign-in-note.tsx'
+
+type SecondStepProps = Extract<ReplyFor<'signIn'>, { step: 'second-factor' }> & {
+  readonly onDone: () => void
+  readonly onBack: () => void
+}
+
+/** The password was right; now the second factor. */
+export function SecondStep({ ticket, methods, onDone, onBack }: SecondStepProps) {
+  const form = useFormOf(sessionRoutes.finishSignIn.body, { ticket, code: '' })
+  const [isBusy, setBusy] = useState(false)
+  const hasApp = methods.includes('totp')
+  const attempt = async (act: () => Promise<unknown>) => {
+    setBusy(true)
+    try {
+      await act()
+      onDone()
+    } catch (problem) {
+      form.takeProblem(problem)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <Gate title="One more step" about="Your account is protected by a second factor.">
+      <form onSubmit={form.onSubmit((body) => attempt(() => call('finishSignIn', { body })))} noValidate>
+        <Stack gap="sm">
+          <TextInput
+            label={hasApp ? 'Code of your app' : 'Recovery code'}
+            description={hasApp ? 'Six digits. Without your phone, type one of your recovery codes.' : undefined}
+            autoComplete="one-time-code"
+            spellCheck={false}
+            autoFocus
+            {...form.getInputProps('code')}
+          />
+          <SignInNote problem={form.problem} />
+          <Button type="submit" loading={isBusy}>
+            Sign in
+          </Button>
+          <Group justify="space-between">
+            <Button variant="subtle" size="compact-sm" onClick={onBack}>
+              Begin again
+            </Button>
+            {methods.includes('passkey') && hasPasskeys() ? (
+              <Button variant="default" disabled={isBusy} onClick={() => void attempt(() => signInByPasskey(false))}>
+                Use a passkey
+              </Button>
+            ) : null}
+          </Group>
+        </Stack>
+      </form>
+    </Gate>
+  )
+}

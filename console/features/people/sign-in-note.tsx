@@ -1,0 +1,25 @@
+import { Alert, Text } from '@mantine/core'
+import { CallProblem } from '../../api/call-problem.ts'
+import { ProblemNote } from '../../components/problem-note.tsx'
+import { PasskeyNotGiven } from './passkey-calls.ts'
+
+const PLAIN = new Set([
+  'sign_in_failed',
+  'sign_in_throttled',
+  'code_wrong',
+  'ticket_dead',
+  'passwords_busy',
+  'link_dead',
+])
+
+/** What went wrong, in the server's sentence; an id to look it up by only where there is something to look up. */
+export function SignInNote({ problem }: { readonly problem: Error | null }) {
+  if (!problem) return null
+  const isPlain = problem instanceof PasskeyNotGiven || (problem instanceof CallProblem && PLAIN.has(problem.code))
+  if (!isPlain) return <ProblemNote problem={problem} title="This did not work" />
+  return (
+    <Alert color="red" variant="light" role="alert">
+      <Text size="sm">{problem.message}</Text>
+    </Alert>
+  )
+}

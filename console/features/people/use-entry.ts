@@ -1,0 +1,22 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useRouter } from '@tanstack/react-router'
+import { useCallback } from 'react'
+import { CONSOLE_PATH } from '../../app/service-path.ts'
+
+/** Into the console, as a new person: nothing of the one before stays. To the page they were sent away from, if any. */
+export function useEntry(): () => void {
+  const client = useQueryClient()
+  const router = useRouter()
+  return useCallback(() => {
+    client.clear()
+    router.history.push(wantedPage(new URLSearchParams(window.location.search).get('to')))
+  }, [client, router])
+}
+
+/** Only pages of ours: the address may have been made by anybody. */
+export function wantedPage(asked: string | null): string {
+  const text = asked?.replace(/^"|"$/g, '') ?? ''
+  const home = `${CONSOLE_PATH}/`
+  const isOurs = text.startsWith(home) && /^(?!sign-in)[^\\]*$/.test(text.slice(home.length))
+  return isOurs ? text : home
+}

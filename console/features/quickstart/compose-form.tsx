@@ -1,0 +1,124 @@
+import { Button, Group, NativeSelect, SegmentedControl, Stack, Text, Textarea, TextInput } from '@mantine/core'
+import { Send } from 'lucide-react'
+import { CAPTION_MAX_CHARACTERS, TEXT_MAX_CHARACTERS } from '../../../src/contract/field-rules.ts'
+import { ProblemNote } from '../../components/problem-note.tsx'
+import { TokenField } from '../../components/token-field.tsx'
+import { type Draft, type MessageKind, TYPES } from './draft.ts'
+import type { Composing } from './use-composing.ts'
+
+export interface Sender {
+  readonly number: string
+  readonly channel: string
+}
+
+interface ComposeFormProps {
+  readonly composing: Composing
+  readonly senders: readonly Sender[]
+  readonly onType: (type: MessageKind) => void
+}
+
+/** Everything that a message may say. Its rules are those of the endpoint. */
+export function ComposeForm({ composing, senders, onType }: ComposeFormProps) {
+  const { draft, type, write, problemAt, isSending, problem, submit } = composing
+  return (
+    <form
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault()
+        void submit()
+      }}
+    >
+      <Stack gap="sm">
+        <TokenField token={composing.token} error={problemAt('token')} onToken={composing.setToken} data-path="token" />
+        <NativeSelect
+          label="From"
+          value={draft.from}
+          error={problemAt('from')}
+          data-path="from"
+          onChange={({ currentTarget }) => write({ from: currentTarget.value })}
+          data={senders.map(({ number, channel }) => ({ value: number, label: `${number} (${channel})` }))}
+        />
+        <TextInput
+          label="To"
+          description="Country code and digits only."
+          inputMode="numeric"
+          value={draft.to}
+          error={problemAt('to')}
+          data-path="to"
+          onChange={({ currentTarget }) => write({ to: currentTarget.value })}
+        />
+        <div>
+          <Text size="sm" fw={500} id="type-label" mb={4}>
+            Type
+          </Text>
+          <SegmentedControl aria-labelledby="type-label" fullWidth value={type} onChange={onType} data={[...TYPES]} />
+        </div>
+        {type === 'message' ? <TextField composing={composing} /> : <MediaFields composing={composing} />}
+        {problem === null ? null : <ProblemNote problem={problem} title="It was not sent" />}
+        <Group>
+          <Button type="submit" loading={isSending} leftSection={<Send size={16} aria-hidden />}>
+            Send
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+function TextField({ composing: { draft, write, problemAt } }: { readonly composing: Composing }) {
+  return (
+    <Textarea
+      label="Text"
+      description={`At most ${TEXT_MAX_CHARACTERS.toLocaleString('en')} characters.`}
+      autosize
+      minRows={3}
+      maxRows={10}
+      value={draft.text}
+      error={problemAt('message.message')}
+      data-path="message.message"
+      onChange={({ currentTarget }) => write({ text: currentTarget.value })}
+    />
+  )
+}
+
+const EXTENSIONS: Readonly<Record<Exclude<MessageKind, 'message'>, string>> = {
+  image: 'photo.jpg',
+  document: 'invoice.pdf',
+  video: 'clip.mp4',
+  audio: 'note.mp3',
+}
+
+function MediaFields({ composing: { draft, type, write, problemAt } }: { readonly composing: Composing }) {
+  const example = type === 'message' ? '' : EXTENSIONS[type]
+  const field = (key: keyof Draft, path: string) => ({
+    value: draft[key],
+    error: problemAt(path),
+    'data-path': path,
+    onChange: ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) =>
+      write({ [key]: currentTarget.value }),
+  })
+  return (
+    <>
+      <TextInput
+        label="Address of the file"
+        description="A public http or https address. The file is fetched from there before it is sent."
+        placeholder={`https://files.example.com/${example}`}
+        inputMode="url"
+        {...field('url', 'message.media.url')}
+      />
+      <TextInput
+        label="File name"
+        description="As the recipient sees it, with its extension."
+        placeholder={example}
+        {...field('name', 'message.media.name')}
+      />
+      {type === 'audio' ? null : (
+        <TextInput
+          label="Caption"
+          description={`May be left out. At most ${CAPTION_MAX_CHARACTERS.toLocaleString('en')} characters.`}
+          {...field('caption', 'message.media.caption')}
+        />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,132 @@
+import { Anchor, Grid, Paper, Stack, Tabs, Text, Title } from '@mantine/core'
+import { z } from 'zod'
+import { MESSAGE_TYPE_NAMES } from '../../../src/contract/send-message.ts'
+import { useAsk } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { CodeBlock } from '../../components/code-block.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { ButtonLink } from '../../components/links.tsx'
+import { Page } from '../../components/page.tsx'
+import { ProblemNote } from '../../components/problem-note.tsx'
+import { useSearchState } from '../../components/search-state.ts'
+import { SERVICE_PATH } from '../../app/service-path.ts'
+import { SentNote } from '../sandbox/sent-note.tsx'
+import { ComposeForm, type Sender } from './compose-form.tsx'
+import type { MessageKind } from './draft.ts'
+import { LANGUAGES, type Language, SNIPPETS } from './snippets.ts'
+import { useComposing } from './use-composing.ts'
+
+const quickstartSearch = z.object({
+  type: z.enum(MESSAGE_TYPE_NAMES).catch('message'),
+  language: z.enum(LANGUAGES).catch('curl'),
+})
+
+/** Writes a call while one fills in a form, and makes it. */
+export function Quickstart() {
+  const { id: account, can } = useAccount()
+  const form = useAsk('describeTokenForm', { params: { account } })
+  const senders = form.data?.connections.filter(({ state }) => state !== 'removed') ?? []
+  return (
+    <Page
+      title="Quickstart"
+      about="Fill in the form, and the call is written beside it. Send makes this very call, through the public endpoint."
+    >
+      {form.error ? (
+        <ProblemNote problem={form.error} onRetry={() => void form.refetch()} />
+      ) : form.data && senders.length === 0 ? (
+        <EmptyState
+          kind="nothing-yet"
+          title="No connection yet"
+          text="A message goes out from a number. Add one first; a sandbox number needs nothing."
+          action={
+            can('developer') ? (
+              <ButtonLink to="/a/$account/connections/new" params={{ account }}>
+                Add a connection
+              </ButtonLink>
+            ) : undefined
+          }
+        />
+      ) : form.data ? (
+        <Workbench senders={senders} endpoint={form.data.endpoint} />
+      ) : null}
+    </Page>
+  )
+}
+
+function Workbench({ senders, endpoint }: { readonly senders: readonly Sender[]; readonly endpoint: string }) {
+  const [search, change] = useSearchState(quickstartSearch)
+  const composing = useComposing(search.type, senders[0]?.number ?? '')
+  const { sent } = composing
+  return (
+    <Grid gap="lg">
+      <Grid.Col span={{ base: 12, md: 6 }}>
+        <Stack gap="md">
+          <Paper withBorder p="md" component="section" aria-labelledby="compose">
+            <Title order={2} size="h4" id="compose" mb="sm">
+              The message
+            </Title>
+            <ComposeForm
+              composing={composing}
+              senders={senders}
+              onType={(type: MessageKind) => change({ type: type === 'message' ? undefined : type })}
+            />
+          </Paper>
+          <div role="status">{sent ? <SentNote key={sent.number} sent={sent} /> : null}</div>
+        </Stack>
+      </Grid.Col>
+      <Grid.Col span={{ base: 12, md: 6 }}>
+        <Stack gap="sm" component="section" aria-labelledby="call">
+          <Title order={2} size="h4" id="call">
+            The call
+          </Title>
+          <Tabs
+            value={search.language}
+            onChange={(language) => change({ language: language === 'curl' ? undefined : language })}
+            keepMounted={false}
+          >
+            <Tabs.List mb="sm" aria-label="Language">
+              {LANGUAGES.map((language) => (
+                <Tabs.Tab key={language} value={language}>
+                  {SNIPPETS[language].name}
+                </Tabs.Tab>
+              ))}
+            </Tabs.List>
+            {LANGUAGES.map((language) => (
+              <Tabs.Panel key={language} value={language}>
+                <Snippet language={language} endpoint={endpoint} composing={composing} />
+              </Tabs.Panel>
+            ))}
+          </Tabs>
+          <Text size="sm" c="dimmed">
+            Put your token into the environment first, so that it stands in no file:{' '}
+            <Text span ff="monospace" size="sm">
+              export API_TOKEN=nco_…
+            </Text>
+          </Text>
+          <Text size="sm">
+            All that the endpoint takes and answers, and a form to try it:{' '}
+            <Anchor href={`${SERVICE_PATH}/docs/api`} underline="always" size="sm">
+              API reference
+            </Anchor>
+            . How everything works:{' '}
+            <Anchor href={`${SERVICE_PATH}/docs/`} underline="always" size="sm">
+              documents
+            </Anchor>
+            .
+          </Text>
+        </Stack>
+      </Grid.Col>
+    </Grid>
+  )
+}
+
+interface SnippetProps {
+  readonly language: Language
+  readonly endpoint: string
+  readonly composing: ReturnType<typeof useComposing>
+}
+
+function Snippet({ language, endpoint, composing: { body } }: SnippetProps) {
+  const { name, highlight, write } = SNIPPETS[language]
+  return <CodeBlock code={write(endpoint, body)} language={highlight} label={`The call in ${name}`} />
+}

@@ -1,0 +1,72 @@
+import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
+import { z } from 'zod'
+import { blockReason, recipientNumber } from '../../../src/contract/console/recipients.ts'
+import { useAct } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { useFormOf } from '../../components/form.ts'
+import { ProblemNote } from '../../components/problem-note.tsx'
+import { tell } from '../../components/toast.ts'
+
+const shape = z.object({ number: recipientNumber, reason: blockReason })
+
+interface BlockDialogProps {
+  /** What the field begins with. */
+  readonly number?: string
+  readonly isOpen: boolean
+  readonly onClose: () => void
+}
+
+export function BlockDialog({ number = '', isOpen, onClose }: BlockDialogProps) {
+  return (
+    <Modal
+      opened={isOpen}
+      onClose={onClose}
+      title="Block a recipient"
+      centered
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <BlockForm number={number} onClose={onClose} />
+    </Modal>
+  )
+}
+
+function BlockForm({ number, onClose }: { readonly number: string; readonly onClose: () => void }) {
+  const { id: account } = useAccount()
+  const block = useAct('blockRecipient')
+  const form = useFormOf(shape, { number, reason: '' })
+  const submit = form.onSubmit((body) => {
+    block.mutateAsync({ params: { account }, body }).then(({ isNew }) => {
+      tell(isNew ? `${body.number} is not written to any more.` : `${body.number} was blocked already.`)
+      onClose()
+    }, form.takeProblem)
+  })
+  return (
+    <form noValidate onSubmit={submit}>
+      <Stack>
+        <TextInput
+          label="Number"
+          description="Country code and digits only. Messages to it are accepted and fail, also those that wait already."
+          inputMode="tel"
+          autoComplete="off"
+          data-autofocus
+          {...form.getInputProps('number')}
+        />
+        <TextInput
+          label="Why"
+          description="For whoever looks at the list later. May be left empty."
+          autoComplete="off"
+          {...form.getInputProps('reason')}
+        />
+        {form.problem ? <ProblemNote problem={form.problem} title="Nobody was blocked" /> : null}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" color="red" loading={block.isPending}>
+            Block
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}

@@ -1,0 +1,120 @@
+import { Button, Text, TextInput } from '@mantine/core'
+import { Ban } from 'lucide-react'
+import { useState } from 'react'
+import type { BlockView } from '../../../src/contract/console/recipients.ts'
+import { useCommandLine } from '../../api/command-line.ts'
+import { useAct, useAskPages } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { type Column, DataTable } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { Page } from '../../components/page.tsx'
+import { tell } from '../../components/toast.ts'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import { BlockDialog } from './block-dialog.tsx'
+
+const ERASED = 'an erased recipient'
+
+/** Who asked to stop, and is not written to. */
+export function Recipients() {
+  const commandLine = useCommandLine()
+  const { id: account, can } = useAccount()
+  const [find, setFind] = useState('')
+  const [isBlocking, setBlocking] = useState(false)
+  const [freed, setFreed] = useState<BlockView | null>(null)
+  const [isFreeing, setFreeing] = useState(false)
+  const unblock = useAct('unblockRecipient')
+  const digits = find.replaceAll(/\D/g, '').slice(0, 15)
+  const blocks = useAskPages('listBlocks', (after) => ({
+    params: { account },
+    query: { ...(digits === '' ? {} : { find: digits }), ...(after === undefined ? {} : { after }) },
+  }))
+  const name = freed?.number ?? ERASED
+  const free = async () => {
+    await unblock.mutateAsync({ params: { account }, body: { entry: freed?.entry ?? '' } })
+    tell(`${name} may be written to again.`)
+  }
+  // Kept while the dialog closes: it is still read then.
+  const askToFree = (chosen: BlockView) => {
+    setFreed(chosen)
+    setFreeing(true)
+  }
+  return (
+    <Page
+      title="Recipients"
+      about="The block list: who asked to stop. Messages to these numbers are accepted and fail with that reason, within a second of being blocked."
+      actions={
+        can('developer') ? (
+          <Button leftSection={<Ban size={16} aria-hidden />} onClick={() => setBlocking(true)}>
+            Block a recipient
+          </Button>
+        ) : null
+      }
+    >
+      <TextInput
+        label="Find a number"
+        description="The digits it begins with."
+        inputMode="tel"
+        autoComplete="off"
+        maw={320}
+        value={find}
+        onChange={(event) => setFind(event.currentTarget.value)}
+      />
+      <DataTable
+        caption="Blocked recipients"
+        columns={columnsOf(can('developer') ? askToFree : null)}
+        source={blocks}
+        keyOf={({ entry }) => entry}
+        empty={
+          digits === '' ? (
+            <EmptyState
+              kind="nothing-yet"
+              title="Nobody is blocked"
+              text={`Block whoever asks to stop. Everything about one number is exported and erased at the command line: ${commandLine`recipient export`}, ${commandLine`recipient erase`}.`}
+            />
+          ) : (
+            <EmptyState kind="no-match" text="No blocked number begins so." onClear={() => setFind('')} />
+          )
+        }
+      />
+      <BlockDialog isOpen={isBlocking} onClose={() => setBlocking(false)} />
+      <ConfirmDialog
+        isOpen={isFreeing}
+        onClose={() => setFreeing(false)}
+        title={`Write to ${name} again?`}
+        confirmLabel="Unblock"
+        onConfirm={free}
+      >
+        <Text size="sm">
+          It asked to stop. What is sent to it from now on goes out; what has failed meanwhile stays so.
+        </Text>
+      </ConfirmDialog>
+    </Page>
+  )
+}
+
+function columnsOf(free: ((block: BlockView) => void) | null): readonly Column<BlockView>[] {
+  const columns: readonly Column<BlockView>[] = [
+    { key: 'number', header: 'Number', cell: ({ number }) => number ?? <Text size="sm">erased</Text> },
+    { key: 'reason', header: 'Why', cell: ({ reason }) => reason ?? '–' },
+    { key: 'by', header: 'Blocked by', cell: ({ blockedBy }) => blockedBy },
+    { key: 'since', header: 'Since', cell: ({ since }) => <TimeAgo at={since} /> },
+  ]
+  if (free === null) return columns
+  const unblock: Column<BlockView> = {
+    key: 'unblock',
+    header: 'Unblock',
+    align: 'right',
+    cell: (block) => (
+      <Button
+        variant="subtle"
+        size="compact-sm"
+        aria-label={`Unblock ${block.number ?? ERASED}`}
+        onClick={() => free(block)}
+      >
+        Unblock
+      </Button>
+    ),
+  }
+  return [...columns, unblock]
+}

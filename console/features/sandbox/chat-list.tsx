@@ -1,0 +1,152 @@
+import { Box, Button, Group, Skeleton, Stack, Text, TextInput, VisuallyHidden } from '@mantine/core'
+import { useState } from 'react'
+import type { Chat } from '../../../src/contract/console/sandbox.ts'
+import { useAskPages } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { NavItem } from '../../components/links.tsx'
+import { MaskedNumber } from '../../components/masked-number.tsx'
+import { ProblemNote } from '../../components/problem-note.tsx'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import classes from './sandbox.module.css'
+import { usePlace } from './use-place.ts'
+import { typeWord } from './sandbox-labels.ts'
+
+interface ChatListProps {
+  readonly connection: string
+  readonly open: string | undefined
+}
+
+/** Who got something last, as the list of chats of a phone. */
+export function ChatList({ connection, open }: ChatListProps) {
+  const { id: account } = useAccount()
+  const chats = useAskPages('listChats', (before) => ({
+    params: { account, connection },
+    query: before === undefined ? {} : { before },
+  }))
+  const isBounded = chats.pages[0]?.isAll === false
+  return (
+    <Stack component="section" gap="xs" aria-label="Chats" className={classes['chats'] ?? ''}>
+      <OpenByNumber />
+      {chats.problem ? <ProblemNote problem={chats.problem} onRetry={chats.retry} /> : null}
+      {chats.isLoading ? <Waiting /> : null}
+      {!chats.isLoading && !chats.problem && chats.rows.length === 0 ? <NothingYet /> : null}
+      <ol className={classes['chat-list'] ?? ''}>
+        {chats.rows.map((chat) => (
+          <li key={chat.to}>
+            <ChatLink account={account} connection={connection} chat={chat} isOpen={chat.to === open} />
+          </li>
+        ))}
+      </ol>
+      {chats.hasOlder ? (
+        <Button variant="default" size="compact-sm" loading={chats.isLoadingOlder} onClick={chats.loadOlder}>
+          Older chats
+        </Button>
+      ) : null}
+      {isBounded && !chats.hasOlder ? (
+        <Text size="xs" c="dimmed">
+          These are the chats of the newest {chats.pages[0]?.lookedAt.toLocaleString()} deliveries. Open an older one by
+          its number.
+        </Text>
+      ) : null}
+    </Stack>
+  )
+}
+
+interface ChatLinkProps {
+  readonly account: string
+  readonly connection: string
+  readonly chat: Chat
+  readonly isOpen: boolean
+}
+
+function ChatLink({ account, connection, chat, isOpen }: ChatLinkProps) {
+  const { to, lastText, lastType, lastAt, count } = chat
+  return (
+    <NavItem
+      to="/a/$account/sandbox"
+      params={{ account }}
+      search={{ connection, to } as never}
+      active={isOpen}
+      aria-current={isOpen ? 'true' : undefined}
+      data-row-link=""
+      className={classes['chat'] ?? ''}
+      label={
+        <Group justify="space-between" wrap="nowrap" gap="xs">
+          <MaskedNumber number={to} />
+          <Text span size="xs" c="dimmed">
+            <TimeAgo at={lastAt} isQuiet />
+          </Text>
+        </Group>
+      }
+      description={
+        <Group component="span" justify="space-between" wrap="nowrap" gap="xs">
+          <Text span size="xs" c="dimmed" truncate>
+            {lastType === 'message' ? lastText : `${typeWord(lastType)}: ${lastText}`}
+          </Text>
+          <Text span size="xs" c="dimmed" fw={600}>
+            {count}
+            <VisuallyHidden component="span"> delivered</VisuallyHidden>
+          </Text>
+        </Group>
+      }
+    />
+  )
+}
+
+function OpenByNumber() {
+  const [, go] = usePlace()
+  const [number, setNumber] = useState('')
+  const [error, setError] = useState<string | null>(null)
+  return (
+    <form
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (/^\d{7,15}$/.test(number.trim())) go({ to: number.trim(), at: undefined }, { isStep: true })
+        else setError('A number is 7 to 15 digits.')
+      }}
+    >
+      <TextInput
+        label="Open a chat by its number"
+        placeholder="15551234567"
+        inputMode="numeric"
+        value={number}
+        error={error}
+        onChange={({ currentTarget }) => {
+          setNumber(currentTarget.value)
+          setError(null)
+        }}
+        rightSectionWidth={64}
+        rightSection={
+          <Button type="submit" size="compact-sm" variant="subtle">
+            Open
+          </Button>
+        }
+      />
+    </form>
+  )
+}
+
+function NothingYet() {
+  return (
+    <Box py="md">
+      <Text size="sm" fw={600}>
+        Nothing was delivered yet
+      </Text>
+      <Text size="sm" c="dimmed">
+        Send a message with the form on this page, or call the API from your program. It appears here the moment it is
+        delivered.
+      </Text>
+    </Box>
+  )
+}
+
+function Waiting() {
+  return (
+    <Stack gap="xs" mih={160} aria-busy="true">
+      <Skeleton height={48} />
+      <Skeleton height={48} />
+      <Skeleton height={48} />
+    </Stack>
+  )
+}

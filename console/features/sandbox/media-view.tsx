@@ -1,0 +1,92 @@
+import { Anchor, Group, Stack, Text } from '@mantine/core'
+import { File, FileAudio, FileImage, FileVideo, type LucideIcon } from 'lucide-react'
+import { useState } from 'react'
+import type { Delivery } from '../../../src/contract/console/sandbox.ts'
+import { addressOf } from '../../api/call.ts'
+import { useAccount } from '../../components/account.tsx'
+import classes from './sandbox.module.css'
+import { sizeText, typeWord } from './sandbox-labels.ts'
+
+type Media = NonNullable<Delivery['media']>
+
+interface MediaViewProps {
+  readonly delivery: Delivery
+  readonly media: Media
+  readonly connection: string
+}
+
+/** Whether the file is still on this machine, and this browser can show it. */
+type Copy = 'playable' | 'unplayable' | 'lost'
+
+/** A picture or a player for what the server serves as one; a card for all else, and where no copy is left. */
+export function MediaView({ delivery, media, connection }: MediaViewProps) {
+  const { id: account } = useAccount()
+  const [copy, setCopy] = useState<Copy>(media.isCopied ? 'playable' : 'lost')
+  const source = addressOf('readSandboxMedia', { params: { account, connection, message: delivery.messageId } })
+  const kind = kindOf(delivery.type, media.mime)
+  if (copy !== 'playable' || kind === null)
+    return <FileCard delivery={delivery} media={media} source={source} copy={copy} />
+  // The browser says no more than that it failed: whether the file is there, the server knows.
+  const onError = () =>
+    void fetch(source, { headers: { range: 'bytes=0-0' } }).then(
+      ({ ok }) => setCopy(ok ? 'unplayable' : 'lost'),
+      () => setCopy('unplayable'),
+    )
+  const shared = { src: source, onError, className: classes[kind] ?? '' }
+  if (kind === 'picture') return <img {...shared} alt={media.caption ?? media.name} loading="lazy" />
+  // What strangers sent has no captions of ours; its name says what it is.
+  if (kind === 'film') {
+    return <video {...shared} controls preload="metadata" aria-label={media.name} />
+  }
+  return <audio {...shared} controls preload="metadata" aria-label={media.name} />
+}
+
+/** A document stays a document, even if it is a picture: so its recipient has it, too. */
+function kindOf(type: string, mime: string | null): 'picture' | 'film' | 'sound' | null {
+  if (type === 'image' && mime?.startsWith('image/')) return 'picture'
+  if (type === 'video' && mime?.startsWith('video/')) return 'film'
+  return type === 'audio' && mime?.startsWith('audio/') ? 'sound' : null
+}
+
+const ICONS: Readonly<Record<string, LucideIcon>> = { image: FileImage, video: FileVideo, audio: FileAudio }
+
+function FileCard({
+  delivery,
+  media,
+  source,
+  copy,
+}: Omit<MediaViewProps, 'connection'> & { readonly source: string; readonly copy: Copy }) {
+  const Icon = ICONS[delivery.type] ?? File
+  const facts = [
+    typeWord(delivery.type),
+    media.mime,
+    media.sizeBytes === null ? null : sizeText(media.sizeBytes),
+  ].filter((fact) => fact !== null)
+  return (
+    <Group gap="sm" wrap="nowrap" className={classes['card'] ?? ''}>
+      <Icon size={28} aria-hidden className={classes['icon'] ?? ''} />
+      <Stack gap={0} miw={0}>
+        <Text size="sm" fw={600} className={classes['words'] ?? ''}>
+          {media.name}
+        </Text>
+        <Text size="xs" c="dimmed">
+          {facts.join(' · ')}
+        </Text>
+        {copy === 'unplayable' ? (
+          <Text size="xs" c="dimmed">
+            This browser cannot play it.
+          </Text>
+        ) : null}
+        {copy === 'lost' ? (
+          <Text size="xs" c="dimmed">
+            No copy of it is left on this machine. Its size and checksum are under Details.
+          </Text>
+        ) : (
+          <Anchor href={source} download={media.name} size="sm" underline="always">
+            Download
+          </Anchor>
+        )}
+      </Stack>
+    </Group>
+  )
+}

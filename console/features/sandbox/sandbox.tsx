@@ -1,0 +1,126 @@
+import { Grid, NativeSelect, Stack } from '@mantine/core'
+import { ShieldCheck } from 'lucide-react'
+import { useState } from 'react'
+import type { Sandbox as Connection, SandboxCommandView } from '../../../src/contract/console/sandbox.ts'
+import { useAsk } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { ButtonLink } from '../../components/links.tsx'
+import { maskNumber } from '../../components/masked-number.tsx'
+import { Page } from '../../components/page.tsx'
+import { ProblemNote } from '../../components/problem-note.tsx'
+import { ToneBadge } from '../../components/state-badge.tsx'
+import { useHiddenNumbers } from '../../components/stored-setting.ts'
+import { ChatList } from './chat-list.tsx'
+import { Composer } from './composer.tsx'
+import { DeliveryDrawer } from './delivery-drawer.tsx'
+import { FailureCommands } from './failure-commands.tsx'
+import classes from './sandbox.module.css'
+import { Thread } from './conversation.tsx'
+import { usePlace } from './use-place.ts'
+
+/** The phones of everybody to whom the sandbox delivered. */
+export function Sandbox() {
+  const { id: account, can } = useAccount()
+  const found = useAsk('listSandboxes', { params: { account } })
+  const [place, go] = usePlace()
+  const [isHidden] = useHiddenNumbers()
+  const connections = found.data?.connections ?? []
+  const connection = connections.find(({ id }) => id === place.connection) ?? connections[0]
+  return (
+    <Page
+      title="Sandbox inbox"
+      about="What recipients would have on their phones, in the order in which it was delivered."
+      actions={
+        <ToneBadge tone="good" icon={ShieldCheck}>
+          Sandbox: nothing left this machine
+        </ToneBadge>
+      }
+    >
+      {found.error ? <ProblemNote problem={found.error} onRetry={() => void found.refetch()} /> : null}
+      {found.data && !connection ? <NoConnection account={account} /> : null}
+      {connection && !can('developer') ? <NotForViewers account={account} /> : null}
+      {connection && can('developer') ? (
+        <Stack gap="lg">
+          <NativeSelect
+            label="Connection"
+            data-filters
+            maw={320}
+            value={connection.id}
+            onChange={({ currentTarget }) => go({ connection: currentTarget.value, to: undefined, at: undefined })}
+            data={connections.map((one) => ({ value: one.id, label: labelOf(one, isHidden) }))}
+          />
+          <Inbox key={connection.id} connection={connection} commands={found.data?.commands ?? []} />
+        </Stack>
+      ) : null}
+    </Page>
+  )
+}
+
+function labelOf({ number, state }: Connection, isHidden: boolean): string {
+  const shown = isHidden ? maskNumber(number) : number
+  return state === 'active' ? shown : `${shown} (${state})`
+}
+
+interface InboxProps {
+  readonly connection: Connection
+  readonly commands: readonly SandboxCommandView[]
+}
+
+function Inbox({ connection, commands }: InboxProps) {
+  const [{ to, at }, go] = usePlace()
+  // One that is sent at the push of a button, and a number that each push changes, so that two are two.
+  const [order, setOrder] = useState<{ readonly recipient: string; readonly number: number } | null>(null)
+  const command = commands.find(({ recipient }) => recipient === to)
+  const trySending = (recipient: string) => {
+    go({ to: recipient })
+    setOrder((last) => ({ recipient, number: (last?.number ?? 0) + 1 }))
+  }
+  return (
+    <>
+      <div className={classes['inbox'] ?? ''} data-open={to !== undefined}>
+        <ChatList connection={connection.id} open={to} />
+        <Thread key={to ?? ''} connection={connection} to={to} command={command} />
+      </div>
+      <Grid gap="lg">
+        <Grid.Col span={{ base: 12, lg: 7 }}>
+          <Composer connection={connection} to={to} order={order} onSent={(recipient) => go({ to: recipient })} />
+        </Grid.Col>
+        <Grid.Col span={{ base: 12, lg: 5 }}>
+          <FailureCommands commands={commands} onTry={trySending} />
+        </Grid.Col>
+      </Grid>
+      <DeliveryDrawer connection={connection.id} at={at} onClose={() => go({ at: undefined })} />
+    </>
+  )
+}
+
+function NoConnection({ account }: { readonly account: string }) {
+  return (
+    <EmptyState
+      kind="nothing-yet"
+      title="No sandbox connection yet"
+      text="A sandbox connection takes messages like any other and delivers them here instead of to a network. Add one, and send it a message."
+      action={
+        <ButtonLink to="/a/$account/connections/new" params={{ account }}>
+          Add a connection
+        </ButtonLink>
+      }
+    />
+  )
+}
+
+function NotForViewers({ account }: { readonly account: string }) {
+  return (
+    <EmptyState
+      kind="nothing-yet"
+      title="The inbox shows texts and numbers"
+      text="Viewers see neither. Ask an owner of this account to make you a developer, or look at what became of the messages in the API log."
+      action={
+        <ButtonLink to="/a/$account/developer/logs" params={{ account }} variant="default">
+          Open the API log
+        </ButtonLink>
+      }
+    />
+  )
+}

@@ -1,0 +1,60 @@
+import { SERVICE_PATH } from '../../app/service-path.ts'
+
+const SEND_PATH = `${SERVICE_PATH}/chat/api/v1/public/message/send`
+
+export type Draft = {
+  readonly to: string
+  readonly type: 'message' | 'image' | 'document' | 'video' | 'audio'
+  readonly text: string
+  readonly name: string
+  readonly url: string
+  readonly caption: string
+}
+
+export interface SendReply {
+  readonly status: number
+  /** Finds it in the API log. */
+  readonly requestId: string | null
+  readonly text: string
+  /** What is wrong, by the path of the field in the body; null where it is the whole request. */
+  readonly errors: readonly { readonly field: string | null; readonly message: string }[]
+}
+
+/** The body of the call, as any program would write it. */
+export function bodyOf(from: string, { to, type, text, name, url, caption }: Draft): string {
+  const message =
+    type === 'message'
+      ? { type, message: text }
+      : { type, media: { name, url, ...(caption !== '' && type !== 'audio' ? { caption } : {}) } }
+  return JSON.stringify({ from, to, message }, null, 2)
+}
+
+export function curlOf(body: string): string {
+  return [
+    `curl ${location.origin}${SEND_PATH} \\`,
+    `  -H "x-api-key: $API_TOKEN" \\`,
+    `  -H 'content-type: application/json' \\`,
+    `  -d '${body.replaceAll("'", `'\\''`)}'`,
+  ].join('\n')
+}
+
+/** Sends it through the public endpoint, like anybody else would: without the session of the console. */
+export async function send(body: string, token: string): Promise<SendReply> {
+  const response = await fetch(SEND_PATH, {
+    method: 'POST',
+    credentials: 'omit',
+    headers: { 'content-type': 'application/json', 'x-api-key': token },
+    body,
+  })
+  const text = await response.text()
+  return { status: response.status, requestId: response.headers.get('x-request-id'), text, errors: errorsIn(text) }
+}
+
+function errorsIn(text: string): SendReply['errors'] {
+  try {
+    const reply = JSON.parse(text) as { readonly data?: { readonly errors?: SendReply['errors'] } }
+    return reply.data?.errors ?? []
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,56 @@
+import { Group, Paper, Stack, Text } from '@mantine/core'
+import { useEffect, useRef } from 'react'
+import { useAsk } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { CodeBlock } from '../../components/code-block.tsx'
+import { TextLink } from '../../components/links.tsx'
+import { MaskedNumber } from '../../components/masked-number.tsx'
+import { HttpBadge, StateBadge } from '../../components/state-badge.tsx'
+import type { SendReply } from './send-request.ts'
+
+export interface Sent {
+  readonly number: number
+  readonly to: string
+  readonly reply: SendReply
+}
+
+/** What was answered, and what has become of the message since: 200 is only its receipt. */
+export function SentNote({ sent: { to, reply } }: { readonly sent: Sent }) {
+  const place = useRef<HTMLDivElement>(null)
+  // Whoever sent it from further down the page has to see what became of it.
+  useEffect(() => {
+    place.current?.scrollIntoView({ block: 'nearest' })
+  }, [])
+  return (
+    <Paper ref={place} withBorder p="sm" role="group" aria-label={`Sent to ${to}`}>
+      <Stack gap="xs">
+        <Group gap="sm">
+          <Text size="sm" fw={600}>
+            To <MaskedNumber number={to} />
+          </Text>
+          <HttpBadge status={reply.status} />
+          {reply.requestId === null ? null : <Story requestId={reply.requestId} isAccepted={reply.status === 200} />}
+        </Group>
+        <CodeBlock code={reply.text} language="json" label="The reply" maxHeight={160} />
+      </Stack>
+    </Paper>
+  )
+}
+
+function Story({ requestId, isAccepted }: { readonly requestId: string; readonly isAccepted: boolean }) {
+  const { id: account } = useAccount()
+  const found = useAsk('showLogEntry', { params: { account, id: requestId } }, { enabled: isAccepted })
+  return (
+    <>
+      {found.data?.entry.state ? <StateBadge state={found.data.entry.state} /> : null}
+      <TextLink to="/a/$account/developer/logs/$id" params={{ account, id: requestId }} size="sm">
+        Open in the API log
+      </TextLink>
+      {found.data ? (
+        <Text size="sm" w="100%" role="status">
+          {found.data.sentence}
+        </Text>
+      ) : null}
+    </>
+  )
+}

@@ -1,0 +1,22 @@
+import { z } from 'zod'
+import { useSearchState } from '../../components/search-state.ts'
+
+const placeShape = z.object({
+  /** The id of the sandbox connection; left out: the first. */
+  connection: z.string().optional().catch(undefined),
+  /** The recipient whose chat is open. */
+  to: z
+    .string()
+    .regex(/^\d{1,20}$/)
+    .optional()
+    .catch(undefined),
+  /** The delivery whose details are open. */
+  at: z.string().optional().catch(undefined),
+})
+
+export type Place = z.output<typeof placeShape>
+
+/** What of the inbox is open, as the address of the page says it. */
+export function usePlace() {
+  return useSearchState(placeShape)
+}

@@ -1,0 +1,75 @@
+import { Button, Stack, Title } from '@mantine/core'
+import type { ReplyFor } from '../../api/call.ts'
+import { type Rows, useAct } from '../../api/queries.ts'
+import { type Column, DataTable } from '../../components/data-table.tsx'
+import { ProblemNote } from '../../components/problem-note.tsx'
+import { tell } from '../../components/toast.ts'
+import { TimeAgo } from '../../components/time-ago.tsx'
+
+type Invitation = ReplyFor<'listMembers'>['invitations'][number]
+
+interface InvitationsProps {
+  readonly account: string
+  readonly invitations: readonly Invitation[]
+}
+
+/** Those who were invited and have not come yet. */
+export function Invitations({ account, invitations }: InvitationsProps) {
+  const withdraw = useAct('withdrawInvitation')
+  if (invitations.length === 0) return null
+  const columns: readonly Column<Invitation>[] = [
+    { key: 'email', header: 'E-mail', cell: ({ email }) => email },
+    { key: 'role', header: 'Role', cell: ({ role }) => role },
+    { key: 'by', header: 'Invited by', cell: ({ createdBy }) => createdBy },
+    { key: 'made', header: 'Invited', cell: ({ createdAt }) => <TimeAgo at={createdAt} isQuiet /> },
+    { key: 'ends', header: 'Link ends', cell: ({ expiresAt }) => <TimeAgo at={expiresAt} /> },
+    {
+      key: 'withdraw',
+      header: 'Withdraw',
+      align: 'right',
+      cell: ({ id, email }) => (
+        <Button
+          variant="subtle"
+          color="red"
+          size="compact-sm"
+          aria-label={`Withdraw the invitation of ${email}`}
+          onClick={() =>
+            withdraw.mutate({ params: { account, id } }, { onSuccess: () => tell('Invitation withdrawn') })
+          }
+        >
+          Withdraw
+        </Button>
+      ),
+    },
+  ]
+  return (
+    <Stack gap="sm">
+      <Title order={2} size="h4">
+        Invitations
+      </Title>
+      {withdraw.error ? <ProblemNote problem={withdraw.error} title="The invitation was not withdrawn" /> : null}
+      <DataTable
+        caption="Invitations"
+        columns={columns}
+        source={allOf(invitations)}
+        keyOf={({ id }) => id}
+        empty={null}
+      />
+    </Stack>
+  )
+}
+
+/** What is there already, as a list. */
+function allOf<Row>(rows: readonly Row[]): Rows<Row> {
+  return {
+    rows,
+    isLoading: false,
+    problem: null,
+    retry: () => {},
+    hasOlder: false,
+    loadOlder: () => {},
+    isLoadingOlder: false,
+    isResting: false,
+    backToNewest: () => {},
+  }
+}

@@ -1,0 +1,113 @@
+import { Alert, Stack, Table, Text } from '@mantine/core'
+import { Info } from 'lucide-react'
+import type { ReactNode } from 'react'
+import type { RetentionReply } from '../../../src/contract/console/overview.ts'
+import { useAsk } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { TextLink } from '../../components/links.tsx'
+import { Page } from '../../components/page.tsx'
+import { ProblemNote } from '../../components/problem-note.tsx'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import { RetentionForm } from './retention-form.tsx'
+
+const COUNTED_EVERY_MS = 10_000
+
+/** What is kept, since when, and how much room it takes. */
+export function Retention() {
+  const { id: account, can } = useAccount()
+  const asked = useAsk('readRetention', { params: { account } }, { everyMs: COUNTED_EVERY_MS })
+  return (
+    <Page title="Retention" about="What this service keeps for this account, and how much room it takes.">
+      {asked.error ? <ProblemNote problem={asked.error} onRetry={() => void asked.refetch()} /> : null}
+      {asked.data ? <Waiting kept={asked.data} /> : null}
+      {asked.data ? <Facts kept={asked.data} account={account} /> : null}
+      {asked.data && can('owner') ? <RetentionForm kept={asked.data} account={account} /> : null}
+    </Page>
+  )
+}
+
+/** Old data goes soon for the first time: whoever did not expect that can still say so. */
+function Waiting({ kept: { waitsUntil, waitsFor } }: { readonly kept: RetentionReply }) {
+  if (waitsUntil === null) return null
+  return (
+    <Alert color="yellow" variant="light" icon={<Info aria-hidden />} title="What is old will be deleted">
+      <Text size="sm">
+        {waitsFor === 'pause'
+          ? 'Nothing was deleted for a long time, or the clock has leapt. '
+          : 'This installation was copied from another. '}
+        It begins <TimeAgo at={waitsUntil} />. Whoever runs the service can keep more with NUNCIO_KEEP_BODIES_DAYS and
+        NUNCIO_KEEP_MESSAGES_DAYS until then.
+      </Text>
+    </Alert>
+  )
+}
+
+function keptFor(days: number, own: number | null): string {
+  const text = (count: number) => (count === 0 ? 'for ever' : count === 1 ? '1 day' : `${count} days`)
+  return own === null || own === days ? `Kept ${text(days)}` : `Kept ${text(own)} (the installation: ${text(days)})`
+}
+
+function Facts({ kept, account }: { readonly kept: RetentionReply; readonly account: string }) {
+  const { spool, databaseBytes, countedAt, isComplete, oldestAt, installation, own, lastSweptAt } = kept
+  return (
+    <Stack gap="xs">
+      <Table variant="vertical" layout="auto" withTableBorder>
+        <Table.Tbody>
+          <Fact name="Texts, captions, URLs, file names">
+            {keptFor(installation.bodiesDays, own.bodiesDays)} from the acceptance. What has not ended keeps them.
+          </Fact>
+          <Fact name="Messages and the API log">
+            {keptFor(installation.messagesDays, own.messagesDays)}. What waits, and what nobody has resolved, stays.
+          </Fact>
+          <Fact name="The audit log">{keptFor(installation.auditDays, null)}.</Fact>
+          <Fact name="Last deleted what is old">
+            {lastSweptAt === null ? 'Not yet' : <TimeAgo at={lastSweptAt} />}, and again every hour.
+          </Fact>
+          <Fact name="Messages">
+            <TextLink to="/a/$account/developer/logs" params={{ account }} size="sm">
+              {`${isComplete ? '' : 'at least '}${kept.messages.toLocaleString('en')}`}
+            </TextLink>{' '}
+            {countedAt === null ? (
+              '(not counted yet)'
+            ) : (
+              <>
+                (counted <TimeAgo at={countedAt} />)
+              </>
+            )}
+          </Fact>
+          <Fact name="The oldest">{oldestAt === null ? 'There is none yet' : <TimeAgo at={oldestAt} />}</Fact>
+          <Fact name="Media that wait to be sent">
+            {spool.files === 0
+              ? 'None'
+              : `${spool.isMore ? 'over ' : ''}${spool.files.toLocaleString('en')} ${spool.files === 1 ? 'file' : 'files'}, ${sizeText(spool.bytes)}. They go once their message is sent.`}
+          </Fact>
+          <Fact name="The database">
+            {databaseBytes === null
+              ? 'It is shared with other accounts, so its size is told only to whoever runs the service.'
+              : sizeText(databaseBytes)}
+          </Fact>
+        </Table.Tbody>
+      </Table>
+    </Stack>
+  )
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <Table.Tr>
+      <Table.Th scope="row" w={220}>
+        {name}
+      </Table.Th>
+      <Table.Td>{children}</Table.Td>
+    </Table.Tr>
+  )
+}
+
+const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const
+
+/** "812 bytes", "4.2 MB". */
+function sizeText(bytes: number): string {
+  const step = Math.min(UNITS.length - 1, bytes < 1_000 ? 0 : Math.floor(Math.log10(bytes) / 3))
+  const size = bytes / 1_000 ** step
+  return `${step === 0 || size >= 100 ? Math.round(size) : size.toFixed(1)} ${UNITS[step] ?? ''}`
+}

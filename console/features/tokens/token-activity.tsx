@@ -1,0 +1,162 @@
+import { Grid, Paper, Stack, Table, Text, Title, VisuallyHidden } from '@mantine/core'
+import type { ReactNode } from 'react'
+import type { TokenCallerReply, TokenDeedsReply } from '../../../src/contract/console/tokens.ts'
+import { useAsk } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { localDateTime } from '../../components/instants.ts'
+import { TextLink } from '../../components/links.tsx'
+import { ProblemNote } from '../../components/problem-note.tsx'
+import { StateBadge, ToneBadge } from '../../components/state-badge.tsx'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import { counted } from './token-labels.ts'
+
+const EVERY_MS = 30_000
+
+/** What a token did in the last 30 days, as far back as can be looked at in an instant. */
+export function TokenDeeds({ id }: { readonly id: string }) {
+  const { id: account } = useAccount()
+  const deeds = useAsk('describeTokenUse', { params: { account, id } }, { everyMs: EVERY_MS, isLive: false })
+  return (
+    <Stack gap="sm" component="section" aria-labelledby="deeds">
+      <Title order={2} size="h4" id="deeds">
+        What it did
+      </Title>
+      {deeds.error ? (
+        <ProblemNote problem={deeds.error} onRetry={() => void deeds.refetch()} />
+      ) : deeds.data ? (
+        <Deeds account={account} id={id} deeds={deeds.data} />
+      ) : null}
+    </Stack>
+  )
+}
+
+function Deeds({ account, id, deeds }: { account: string; id: string; deeds: TokenDeedsReply }) {
+  const since = deeds.isComplete ? 'in the last 30 days' : `since ${localDateTime(deeds.countedFrom)}`
+  return (
+    <>
+      <Text size="sm">
+        {deeds.requests === 0
+          ? `Nobody used it ${since}.`
+          : `${counted(deeds.requests, 'request')} ${since}, of which ${counted(deeds.accepted, 'message was', 'messages were')} accepted.`}{' '}
+        <TextLink to="/a/$account/developer/logs" params={{ account }} search={{ token: id } as never} size="sm">
+          Show them in the API logs
+        </TextLink>
+      </Text>
+      {deeds.isComplete ? null : (
+        <Text size="xs" c="dimmed">
+          This account is busy, so only its newest requests are counted here. The API logs go back further.
+        </Text>
+      )}
+      {deeds.requests === 0 ? null : (
+        <>
+          <Callers callers={deeds.callers} />
+          <Grid>
+            <Tally title="Results" rows={deeds.results} show={(value) => <Result value={value} />} />
+            <Tally title="Sender numbers" rows={deeds.numbers} show={(value) => value ?? 'Unknown'} />
+            <Tally title="Types" rows={deeds.types} show={(value) => TYPE_WORDS[value ?? ''] ?? value} />
+          </Grid>
+        </>
+      )}
+    </>
+  )
+}
+
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  message: 'Text',
+  image: 'Image',
+  document: 'Document',
+  video: 'Video',
+  audio: 'Audio',
+}
+
+function Result({ value }: { readonly value: string | null }) {
+  if (value?.startsWith('Refused')) return <ToneBadge tone="bad">{value}</ToneBadge>
+  return <StateBadge state={value ?? ''} />
+}
+
+/** Every single request has an address. */
+function unnamed({ address }: TokenCallerReply): string {
+  return address === null ? 'Refused, and not listed one by one' : 'It gave no name'
+}
+
+/** Who uses it: what must be told when it is replaced. */
+function Callers({ callers }: { readonly callers: readonly TokenCallerReply[] }) {
+  return (
+    <Paper withBorder p="sm">
+      <Title order={3} size="h5" mb="xs">
+        Callers
+      </Title>
+      <Table.ScrollContainer minWidth={520}>
+        <Table verticalSpacing={6}>
+          <Table.Caption>
+            <VisuallyHidden>Who used this token</VisuallyHidden>
+          </Table.Caption>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th scope="col">Address</Table.Th>
+              <Table.Th scope="col">Program</Table.Th>
+              <Table.Th scope="col" ta="right">
+                Requests
+              </Table.Th>
+              <Table.Th scope="col" ta="right">
+                Refused
+              </Table.Th>
+              <Table.Th scope="col">Last one</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {callers.map((caller) => (
+              <Table.Tr key={JSON.stringify([caller.address, caller.userAgent])}>
+                <Table.Td>{caller.address ?? 'Not kept'}</Table.Td>
+                <Table.Td style={{ wordBreak: 'break-word' }}>{caller.userAgent ?? unnamed(caller)}</Table.Td>
+                <Table.Td ta="right">{caller.requests.toLocaleString('en')}</Table.Td>
+                <Table.Td ta="right">{caller.refused.toLocaleString('en')}</Table.Td>
+                <Table.Td>
+                  <TimeAgo at={caller.lastAt} isQuiet />
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+    </Paper>
+  )
+}
+
+interface TallyProps {
+  readonly title: string
+  readonly rows: TokenDeedsReply['results']
+  readonly show: (value: string | null) => ReactNode
+}
+
+function Tally({ title, rows, show }: TallyProps) {
+  if (rows.length === 0) return null
+  return (
+    <Grid.Col span={{ base: 12, sm: 4 }}>
+      <Paper withBorder p="sm" h="100%">
+        <Title order={3} size="h5" mb="xs">
+          {title}
+        </Title>
+        <Table verticalSpacing={6}>
+          <Table.Caption>
+            <VisuallyHidden>{title}, the most frequent first</VisuallyHidden>
+          </Table.Caption>
+          <Table.Thead>
+            <VisuallyHidden component="tr">
+              <th scope="col">{title}</th>
+              <th scope="col">How many</th>
+            </VisuallyHidden>
+          </Table.Thead>
+          <Table.Tbody>
+            {rows.map(({ value, count }) => (
+              <Table.Tr key={value}>
+                <Table.Td>{show(value)}</Table.Td>
+                <Table.Td ta="right">{count.toLocaleString('en')}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Paper>
+    </Grid.Col>
+  )
+}

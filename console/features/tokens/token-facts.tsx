@@ -1,0 +1,81 @@
+import { Code, Group, Table, Text } from '@mantine/core'
+import type { ReactNode } from 'react'
+import type { TokenReply } from '../../../src/contract/console/tokens.ts'
+import { CopyButton } from '../../components/copy-button.tsx'
+import { TextLink } from '../../components/links.tsx'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import { StandingBadge } from './status-badge.tsx'
+import { eventWords, tokenStart } from './token-labels.ts'
+
+interface TokenFactsProps {
+  readonly account: string
+  readonly token: TokenReply
+}
+
+/** What a token may do, and what is known of it. */
+export function TokenFacts({ account, token }: TokenFactsProps) {
+  return (
+    <Table variant="vertical" layout="auto" withTableBorder>
+      <Table.Tbody>
+        <Fact name="State">
+          <StandingBadge token={token} />
+        </Fact>
+        <Fact name="Token">
+          <Code>{tokenStart(token.prefix)}</Code>
+        </Fact>
+        <Fact name="Id">
+          <Group gap={4}>
+            <Code>{token.id}</Code>
+            <CopyButton value={token.id} label="Copy the token's id" />
+          </Group>
+        </Fact>
+        <Fact name="Events">
+          {token.events.length > 0
+            ? token.events.map(eventWords).join(', ')
+            : 'None: every request made with it is refused with 403'}
+        </Fact>
+        <Fact name="Connections">
+          <Connections account={account} token={token} />
+        </Fact>
+        <Fact name="Source addresses">{token.sourceRanges?.join(', ') ?? 'Any'}</Fact>
+        <Fact name={token.deletedAt === null ? 'Expires' : 'Deleted'}>
+          <TimeAgo at={token.deletedAt ?? token.expiresAt} />
+        </Fact>
+        <Fact name="Last used">{token.lastUsedAt === null ? 'Never' : <TimeAgo at={token.lastUsedAt} />}</Fact>
+        <Fact name="Created">
+          <TimeAgo at={token.createdAt} /> by {token.createdBy ?? 'somebody unknown'}
+        </Fact>
+      </Table.Tbody>
+    </Table>
+  )
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <Table.Tr>
+      <Table.Th scope="row" w={170}>
+        {name}
+      </Table.Th>
+      <Table.Td>{children}</Table.Td>
+    </Table.Tr>
+  )
+}
+
+function Connections({ account, token }: TokenFactsProps) {
+  if (token.connections === null) return 'All of this account, those added later too'
+  return (
+    <Group gap="sm">
+      {token.connections.map(({ id, number, state }) =>
+        state === 'removed' ? (
+          <Text key={id} size="sm" component="span">
+            {number} (removed)
+          </Text>
+        ) : (
+          <TextLink key={id} to="/a/$account/connections/$id" params={{ account, id }} size="sm">
+            {number}
+          </TextLink>
+        ),
+      )}
+    </Group>
+  )
+}

@@ -1,0 +1,154 @@
+import { Alert, Button, Stack, Title } from '@mantine/core'
+import { useNavigate, useParams } from '@tanstack/react-router'
+import { Info, Pencil, RefreshCw, Trash2 } from 'lucide-react'
+import { useState } from 'react'
+import type { ShownTokenReply, TokenReply } from '../../../src/contract/console/tokens.ts'
+import { useAsk } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { localDateTime } from '../../components/instants.ts'
+import { TextLink } from '../../components/links.tsx'
+import { Page } from '../../components/page.tsx'
+import { ProblemNote } from '../../components/problem-note.tsx'
+import { DeleteDialog } from './delete-dialog.tsx'
+import { numbersOf } from './new-token.tsx'
+import { RenameDialog } from './rename-dialog.tsx'
+import { ReplaceDialog } from './replace-dialog.tsx'
+import { ShownToken } from './shown-token.tsx'
+import { TokenDeeds } from './token-activity.tsx'
+import { TokenFacts } from './token-facts.tsx'
+import { isIdle, standingOf } from './token-labels.ts'
+
+export function Token() {
+  const { id = '' } = useParams({ strict: false })
+  const { id: account } = useAccount()
+  const token = useAsk('readToken', { params: { account, id } })
+  return (
+    <Page
+      title="API token"
+      detail={token.data?.name}
+      back={
+        <TextLink to="/a/$account/developer/tokens" params={{ account }} size="sm">
+          API tokens
+        </TextLink>
+      }
+      actions={token.data ? <Actions key={id} token={token.data} /> : null}
+    >
+      {token.error ? (
+        <ProblemNote
+          problem={token.error}
+          title="This token could not be loaded"
+          onRetry={() => void token.refetch()}
+        />
+      ) : token.data ? (
+        <>
+          <Notes account={account} token={token.data} />
+          <Stack gap="sm" component="section" aria-labelledby="facts">
+            <Title order={2} size="h4" id="facts">
+              What it may do
+            </Title>
+            <TokenFacts account={account} token={token.data} />
+          </Stack>
+          <TokenDeeds id={id} />
+        </>
+      ) : null}
+    </Page>
+  )
+}
+
+type Opened = 'rename' | 'replace' | 'delete' | null
+
+function Actions({ token }: { readonly token: TokenReply }) {
+  const { id: account, can } = useAccount()
+  const navigate = useNavigate()
+  const [opened, open] = useState<Opened>(null)
+  const [shown, setShown] = useState<ShownTokenReply | null>(null)
+  const close = () => open(null)
+  const standing = standingOf(token)
+  if (!can('developer')) return null
+  return (
+    <>
+      {standing === 'deleted' ? null : (
+        <>
+          <Button variant="default" leftSection={<Pencil size={16} aria-hidden />} onClick={() => open('rename')}>
+            Rename
+          </Button>
+          {standing === 'expired' || token.successor ? null : (
+            <Button variant="default" leftSection={<RefreshCw size={16} aria-hidden />} onClick={() => open('replace')}>
+              Rotate
+            </Button>
+          )}
+          <Button color="red" leftSection={<Trash2 size={16} aria-hidden />} onClick={() => open('delete')}>
+            Delete
+          </Button>
+        </>
+      )}
+      <RenameDialog token={token} isOpen={opened === 'rename'} onClose={close} />
+      <ReplaceDialog
+        token={token}
+        isOpen={opened === 'replace'}
+        onClose={close}
+        onReplaced={(made) => {
+          close()
+          setShown(made)
+        }}
+      />
+      <DeleteDialog token={token} isOpen={opened === 'delete'} onClose={close} />
+      {shown ? (
+        <Successor
+          shown={shown}
+          onClose={() =>
+            void navigate({ to: '/a/$account/developer/tokens/$id', params: { account, id: shown.details.id } })
+          }
+        />
+      ) : null}
+    </>
+  )
+}
+
+function Successor({ shown, onClose }: { readonly shown: ShownTokenReply; readonly onClose: () => void }) {
+  const { id: account } = useAccount()
+  const offer = useAsk('describeTokenForm', { params: { account } }, { isLive: false })
+  if (!offer.data) return null
+  const { endpoint } = offer.data
+  return <ShownToken shown={shown} endpoint={endpoint} numbers={numbersOf(shown, offer.data)} onClose={onClose} />
+}
+
+function Notes({ account, token }: { readonly account: string; readonly token: TokenReply }) {
+  const { successor, predecessor, expiresAt, deletedAt } = token
+  const isOver = deletedAt !== null || expiresAt <= Date.now()
+  return (
+    <>
+      {successor ? (
+        <Alert
+          color="blue"
+          variant="light"
+          icon={<Info aria-hidden />}
+          title={isOver ? 'It was replaced' : 'It is being replaced'}
+        >
+          Its successor is{' '}
+          <TextLink to="/a/$account/developer/tokens/$id" params={{ account, id: successor.id }} inherit c="inherit">
+            {successor.name}
+          </TextLink>
+          .{' '}
+          {isOver
+            ? 'Whoever still uses this one is refused.'
+            : `This one goes on working until ${localDateTime(expiresAt)}: the callers below still use it, and need the new one by then.`}
+        </Alert>
+      ) : null}
+      {predecessor ? (
+        <Alert color="blue" variant="light" icon={<Info aria-hidden />} title="It replaces another token">
+          See who still uses{' '}
+          <TextLink to="/a/$account/developer/tokens/$id" params={{ account, id: predecessor.id }} inherit c="inherit">
+            {predecessor.name}
+          </TextLink>
+          , and give them this one.
+        </Alert>
+      ) : null}
+      {isIdle(token) && !isOver ? (
+        <Alert color="yellow" variant="light" icon={<Info aria-hidden />} title="Idle for over 30 days">
+          Nobody has used it for that long. Delete it if nobody needs it: a token that does not exist cannot leak.
+        </Alert>
+      ) : null}
+    </>
+  )
+}

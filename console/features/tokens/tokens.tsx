@@ -1,0 +1,210 @@
+import { Code, Group, Stack, Tabs, Text } from '@mantine/core'
+import { KeyRound, Sparkles } from 'lucide-react'
+import { z } from 'zod'
+import type { TokenRowReply, TokenUseReply } from '../../../src/contract/console/tokens.ts'
+import { useAsk, useAskPages } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { type Column, DataTable } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { localDateTime } from '../../components/instants.ts'
+import { ButtonLink, RowLink, TextLink } from '../../components/links.tsx'
+import { Page } from '../../components/page.tsx'
+import { useSearchState } from '../../components/search-state.ts'
+import { ToneBadge } from '../../components/state-badge.tsx'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import { TokenEnd } from './status-badge.tsx'
+import { counted, eventWords, isIdle, limitWords, tokenStart } from './token-labels.ts'
+
+const USE_EVERY_MS = 30_000
+
+const search = z.object({
+  tab: z.enum(['active', 'expired', 'deleted']).catch('active'),
+  /** The token that was just made. */
+  made: z.string().optional().catch(undefined),
+})
+type Tab = z.output<typeof search>['tab']
+
+export function Tokens() {
+  const account = useAccount()
+  const [{ tab }, change] = useSearchState(search)
+  return (
+    <Page
+      title="API tokens"
+      about="A program sends its token in the header x-api-key. A token belongs to this account, may do what its events say, and expires."
+      actions={account.can('developer') ? <CreateLink /> : null}
+    >
+      <Tabs
+        value={tab}
+        onChange={(next) => change({ tab: next === 'active' ? undefined : next }, { isStep: true })}
+        keepMounted={false}
+      >
+        <Tabs.List aria-label="Which tokens">
+          <Tabs.Tab value="active">Active</Tabs.Tab>
+          <Tabs.Tab value="expired">Expired</Tabs.Tab>
+          <Tabs.Tab value="deleted">Deleted</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value={tab} pt="md">
+          <TokenList key={tab} tab={tab} />
+        </Tabs.Panel>
+      </Tabs>
+    </Page>
+  )
+}
+
+function CreateLink() {
+  const { id } = useAccount()
+  return (
+    <ButtonLink
+      to="/a/$account/developer/tokens/new"
+      params={{ account: id }}
+      leftSection={<KeyRound size={16} aria-hidden />}
+    >
+      Create API Token
+    </ButtonLink>
+  )
+}
+
+function TokenList({ tab }: { readonly tab: Tab }) {
+  const { id: account } = useAccount()
+  const [{ made }] = useSearchState(search)
+  const source = useAskPages('listTokens', (after) => ({
+    params: { account },
+    query: { tab, ...(after === undefined ? {} : { after }) },
+  }))
+  // Apart from the list and not with every change: to count is the dearer question.
+  const use = useAsk('countTokenUse', { params: { account } }, { everyMs: USE_EVERY_MS, isLive: false })
+  const use24 = use.data
+  return (
+    <Stack gap="xs">
+      <DataTable
+        caption={`${tab} API tokens, newest first`}
+        columns={columnsOf({ account, use: use24, tab, made })}
+        source={source}
+        keyOf={(row) => row.id}
+        empty={<NoTokens tab={tab} />}
+        minWidth={1040}
+      />
+      {use24 && !use24.isComplete && source.rows.length > 0 ? (
+        <Text size="xs" c="dimmed">
+          This account is busy: requests are counted since {localDateTime(use24.countedFrom)}. “+” means at least.
+        </Text>
+      ) : null}
+    </Stack>
+  )
+}
+
+interface Seen {
+  readonly account: string
+  readonly use: TokenUseReply | undefined
+  readonly tab: Tab
+  readonly made: string | undefined
+}
+
+function columnsOf({ account, use, tab, made }: Seen): readonly Column<TokenRowReply>[] {
+  return [
+    {
+      key: 'name',
+      header: 'Name',
+      cell: (row) => (
+        <Group gap={6} miw={110}>
+          <RowLink to="/a/$account/developer/tokens/$id" params={{ account, id: row.id }}>
+            {row.name}
+          </RowLink>
+          {row.id === made ? (
+            <ToneBadge tone="busy" icon={Sparkles}>
+              New
+            </ToneBadge>
+          ) : null}
+        </Group>
+      ),
+    },
+    { key: 'token', header: 'Token', cell: (row) => <Code>{tokenStart(row.prefix)}</Code> },
+    { key: 'events', header: 'Events', cell: (row) => <Events events={row.events} /> },
+    { key: 'limits', header: 'Limits', cell: limitWords },
+    {
+      key: 'end',
+      header: tab === 'deleted' ? 'Deleted' : tab === 'expired' ? 'Expired' : 'Expires',
+      cell: (row) => <TokenEnd token={row} />,
+    },
+    { key: 'used', header: 'Last used', cell: (row) => <LastUsed row={row} use={use} /> },
+    {
+      key: 'requests',
+      header: 'Requests in 24 h',
+      align: 'right',
+      cell: (row) => <Requests account={account} id={row.id} use={use} />,
+    },
+    { key: 'by', header: 'Created by', cell: (row) => row.createdBy ?? 'Unknown' },
+  ]
+}
+
+function Events({ events }: { readonly events: readonly string[] }) {
+  if (events.length > 0) return events.map(eventWords).join(', ')
+  return (
+    <Text size="sm" component="span" title="Every request made with it is refused with 403.">
+      None: refused everywhere
+    </Text>
+  )
+}
+
+function LastUsed({ row, use }: { readonly row: TokenRowReply; readonly use: TokenUseReply | undefined }) {
+  const newest = use?.callers
+    .filter(({ tokenId }) => tokenId === row.id)
+    .reduce<TokenUseReply['callers'][number] | null>(
+      (best, one) => (best && best.lastAt > one.lastAt ? best : one),
+      null,
+    )
+  // The request itself says it to the millisecond, the token's own note to the minute.
+  const at = Math.max(row.lastUsedAt ?? 0, newest?.lastAt ?? 0)
+  return (
+    <Stack gap={0}>
+      <Text size="sm" component="span">
+        {at === 0 ? 'Never' : <TimeAgo at={at} isQuiet />}
+      </Text>
+      {newest?.address ? (
+        <Text size="xs" c="dimmed" component="span">
+          from {newest.address}
+        </Text>
+      ) : null}
+      {isIdle(row) ? (
+        <Text size="xs" c="dimmed" component="span">
+          Idle for over 30 days: delete it if nobody needs it
+        </Text>
+      ) : null}
+    </Stack>
+  )
+}
+
+function Requests({ account, id, use }: { account: string; id: string; use: TokenUseReply | undefined }) {
+  if (!use) return null
+  const count = use.callers.filter(({ tokenId }) => tokenId === id).reduce((sum, { requests }) => sum + requests, 0)
+  const text = `${count.toLocaleString('en')}${use.isComplete ? '' : '+'}`
+  if (count === 0) return text
+  return (
+    <TextLink
+      to="/a/$account/developer/logs"
+      params={{ account }}
+      search={{ token: id } as never}
+      aria-label={`${counted(count, 'request')}: show them in the API logs`}
+    >
+      {text}
+    </TextLink>
+  )
+}
+
+const NOTHING: Readonly<Record<Tab, { readonly title: string; readonly text: string }>> = {
+  active: {
+    title: 'No token yet',
+    text: 'A program needs a token to send messages. It is shown once, when it is made; only a hash of it is kept.',
+  },
+  expired: { title: 'No token has expired', text: 'Requests made with an expired token are refused with 401.' },
+  deleted: {
+    title: 'No token was deleted',
+    text: 'Deleted tokens stay here, so that their requests can be found in the API logs.',
+  },
+}
+
+function NoTokens({ tab }: { readonly tab: Tab }) {
+  const account = useAccount()
+  const isFirst = tab === 'active' && account.can('developer')
+  return <EmptyState kind="nothing-yet" {...NOTHING[tab]} action={isFirst ? <CreateLink /> : null} />
+}

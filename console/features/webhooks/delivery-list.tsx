@@ -1,0 +1,114 @@
+import { Button, Group, NativeSelect, Stack } from '@mantine/core'
+import { z } from 'zod'
+import { DELIVERY_STATES, type DeliveryRowReply, type WebhookReply } from '../../../src/contract/console/webhooks.ts'
+import { useAct, useAskPages } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { type Column, DataTable } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { RowLink } from '../../components/links.tsx'
+import { useSearchState } from '../../components/search-state.ts'
+import { tell } from '../../components/toast.ts'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import { DeliveryBadge } from './webhook-badges.tsx'
+import { DELIVERY_WORDS, lastTryWords } from './webhook-labels.ts'
+
+const DAY_MS = 86_400_000
+const search = z.object({
+  state: z.enum(DELIVERY_STATES).optional().catch(undefined),
+  kind: z.string().optional().catch(undefined),
+})
+
+export function DeliveryList({ webhook }: { readonly webhook: WebhookReply }) {
+  const { id: account, can } = useAccount()
+  const [{ state, kind }, change] = useSearchState(search)
+  const source = useAskPages('listDeliveries', (after) => ({
+    params: { account, id: webhook.id },
+    query: { ...(state && { state }), ...(kind && { kind }), ...(after !== undefined && { after }) },
+  }))
+  const isFiltered = state !== undefined || kind !== undefined
+  return (
+    <Stack gap="xs">
+      <Group align="flex-end">
+        <NativeSelect
+          label="State"
+          value={state ?? ''}
+          data={[
+            { value: '', label: 'All' },
+            ...DELIVERY_STATES.map((value) => ({ value, label: DELIVERY_WORDS[value] })),
+          ]}
+          onChange={(event) => change({ state: event.currentTarget.value })}
+        />
+        <NativeSelect
+          label="Notice"
+          value={kind ?? ''}
+          data={[{ value: '', label: 'All' }, ...webhook.kinds, 'webhook.test']}
+          onChange={(event) => change({ kind: event.currentTarget.value })}
+        />
+        {can('developer') && webhook.state === 'enabled' ? <ReplayFailed id={webhook.id} /> : null}
+      </Group>
+      <DataTable
+        caption="Deliveries of this webhook, newest first"
+        columns={columnsOf(account, webhook.id)}
+        source={source}
+        keyOf={(row) => String(row.position)}
+        minWidth={760}
+        empty={
+          isFiltered ? (
+            <EmptyState
+              kind="no-match"
+              text="No delivery is of this kind."
+              onClear={() => change({ state: undefined, kind: undefined })}
+            />
+          ) : (
+            <EmptyState
+              kind="nothing-yet"
+              title="Nothing was posted yet"
+              text="As soon as something happens that it wants to hear of, the delivery stands here. Send a test to try it."
+            />
+          )
+        }
+      />
+    </Stack>
+  )
+}
+
+function ReplayFailed({ id }: { readonly id: string }) {
+  const { id: account } = useAccount()
+  const replay = useAct('replayFailed')
+  const click = () =>
+    replay
+      .mutateAsync({ params: { account, id }, body: { since: Date.now() - DAY_MS } })
+      .then(({ replayed }) => tell(`${replayed} deliveries are on the way again.`))
+      .catch((problem: unknown) => tell(problem instanceof Error ? problem.message : String(problem), 'bad'))
+  return (
+    <Button variant="default" loading={replay.isPending} onClick={() => void click()}>
+      Replay what failed in 24 hours
+    </Button>
+  )
+}
+
+function columnsOf(account: string, id: string): readonly Column<DeliveryRowReply>[] {
+  return [
+    {
+      key: 'kind',
+      header: 'Notice',
+      cell: (row) => (
+        <RowLink
+          to="/a/$account/developer/webhooks/$id/deliveries/$position"
+          params={{ account, id, position: String(row.position) }}
+        >
+          {row.kind}
+        </RowLink>
+      ),
+    },
+    { key: 'state', header: 'State', cell: (row) => <DeliveryBadge state={row.state} /> },
+    { key: 'last', header: 'Last try', cell: lastTryWords },
+    { key: 'tries', header: 'Tries', align: 'right', cell: (row) => row.tries },
+    { key: 'made', header: 'Made', cell: (row) => <TimeAgo at={row.createdAt} isQuiet /> },
+    {
+      key: 'next',
+      header: 'Next try',
+      cell: (row) => (row.nextTryAt === null ? '' : <TimeAgo at={row.nextTryAt} isQuiet />),
+    },
+  ]
+}

@@ -1,0 +1,36 @@
+import { Fieldset, Stack, Text } from '@mantine/core'
+import type { ReactNode } from 'react'
+import type { ReplyFor } from '../../api/call.ts'
+import { ChoiceGroups } from '../../components/choice-groups.tsx'
+
+type OfferedKind = ReplyFor<'describeNotices'>['kinds'][number]
+
+interface KindsFieldProps {
+  readonly offered: readonly OfferedKind[]
+  readonly value: readonly string[]
+  readonly onChange: (kinds: string[]) => void
+  readonly error?: ReactNode
+}
+
+/** What a webhook wants to hear of, by group. */
+export function KindsField({ offered, value, onChange, error }: KindsFieldProps) {
+  const choices = offered
+    .filter(({ isWantable }) => isWantable)
+    .map(({ kind, group, sentence }) => ({ name: kind, group: titled(group), label: kind, description: sentence }))
+  return (
+    <Fieldset legend="Notices" data-path="kinds" tabIndex={-1}>
+      <Stack gap="sm">
+        <ChoiceGroups offered={choices} value={value} onChange={onChange} />
+        {error ? (
+          <Text size="sm" c="var(--mantine-color-error)" role="alert">
+            {error}
+          </Text>
+        ) : null}
+      </Stack>
+    </Fieldset>
+  )
+}
+
+function titled(group: string): string {
+  return group.charAt(0).toUpperCase() + group.slice(1)
+}

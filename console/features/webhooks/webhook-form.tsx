@@ -1,0 +1,57 @@
+import { Button, Group, Stack, TextInput } from '@mantine/core'
+import { type WebhookForm as Form, webhookForm } from '../../../src/contract/console/webhooks.ts'
+import { useAsk } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { useFormOf } from '../../components/form.ts'
+import { ProblemNote } from '../../components/problem-note.tsx'
+import { KindsField } from './kinds-field.tsx'
+
+interface WebhookFormProps {
+  readonly initial: Form
+  readonly submitLabel: string
+  readonly onSubmit: (body: Form) => Promise<unknown>
+  readonly onCancel: () => void
+}
+
+/** The same for a new webhook and for one that is changed. */
+export function WebhookForm({ initial, submitLabel, onSubmit, onCancel }: WebhookFormProps) {
+  const { id: account } = useAccount()
+  const offer = useAsk('describeNotices', { params: { account } }, { isLive: false })
+  const form = useFormOf(webhookForm, initial)
+  return (
+    <form noValidate onSubmit={form.onSubmit((body) => onSubmit(body).then(() => {}))}>
+      <Stack gap="lg">
+        <TextInput
+          label="Address"
+          description="Where notices are posted to, such as https://shop.example.com/hooks/nuncio"
+          required
+          type="url"
+          autoComplete="off"
+          spellCheck={false}
+          {...form.getInputProps('url')}
+        />
+        <TextInput
+          label="Description"
+          description="What it is for. May be empty."
+          autoComplete="off"
+          {...form.getInputProps('description')}
+        />
+        <KindsField
+          offered={offer.data?.kinds ?? []}
+          value={form.values.kinds}
+          error={form.errors['kinds']}
+          onChange={(kinds) => form.setFieldValue('kinds', kinds)}
+        />
+        {form.problem ? <ProblemNote problem={form.problem} title="This was not saved" /> : null}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onCancel}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={form.submitting}>
+            {submitLabel}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}

@@ -1,0 +1,144 @@
+import { Alert, Code, Modal, Stack, Table, Title } from '@mantine/core'
+import { useParams } from '@tanstack/react-router'
+import { TriangleAlert } from 'lucide-react'
+import { useState } from 'react'
+import type { WebhookReply } from '../../../src/contract/console/webhooks.ts'
+import { useAct, useAsk } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { localDateTime } from '../../components/instants.ts'
+import { TextLink } from '../../components/links.tsx'
+import { Page } from '../../components/page.tsx'
+import { ProblemNote } from '../../components/problem-note.tsx'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import { DeliveryList } from './delivery-list.tsx'
+import { WebhookActions } from './webhook-actions.tsx'
+import { WebhookBadge } from './webhook-badges.tsx'
+import { WebhookForm } from './webhook-form.tsx'
+import { lastDayWords } from './webhook-labels.ts'
+
+const EVERY_MS = 5_000
+
+export function Webhook() {
+  const { id = '' } = useParams({ strict: false })
+  const { id: account } = useAccount()
+  const [isEditing, setEditing] = useState(false)
+  const webhook = useAsk('readWebhook', { params: { account, id } }, { everyMs: EVERY_MS })
+  return (
+    <Page
+      title="Webhook"
+      detail={webhook.data?.url}
+      back={
+        <TextLink to="/a/$account/developer/webhooks" params={{ account }} size="sm">
+          Webhooks
+        </TextLink>
+      }
+      actions={webhook.data ? <WebhookActions webhook={webhook.data} onEdit={() => setEditing(true)} /> : null}
+    >
+      {webhook.error && !webhook.data ? (
+        <ProblemNote
+          problem={webhook.error}
+          title="This webhook could not be loaded"
+          onRetry={() => void webhook.refetch()}
+        />
+      ) : webhook.data ? (
+        <>
+          <Notes webhook={webhook.data} />
+          <Facts webhook={webhook.data} />
+          <Stack gap="sm" component="section" aria-labelledby="deliveries">
+            <Title order={2} size="h4" id="deliveries">
+              Deliveries
+            </Title>
+            <DeliveryList webhook={webhook.data} />
+          </Stack>
+          <EditDialog webhook={webhook.data} isOpen={isEditing} onClose={() => setEditing(false)} />
+        </>
+      ) : null}
+    </Page>
+  )
+}
+
+function Notes({ webhook: { state, stateReason, failingSince } }: { readonly webhook: WebhookReply }) {
+  if (state === 'failing')
+    return (
+      <Alert color="red" variant="light" icon={<TriangleAlert aria-hidden />} title="It was disabled by itself">
+        {stateReason} Mend the receiver, then enable it again and replay what failed.
+      </Alert>
+    )
+  if (state === 'enabled' && failingSince !== null)
+    return (
+      <Alert color="yellow" variant="light" icon={<TriangleAlert aria-hidden />} title="Every try fails">
+        None has succeeded since {localDateTime(failingSince)}. After three days of that it is disabled by itself.
+      </Alert>
+    )
+  return null
+}
+
+function Facts({ webhook }: { readonly webhook: WebhookReply }) {
+  const rows: readonly (readonly [string, React.ReactNode])[] = [
+    ['State', <WebhookBadge key="state" webhook={webhook} />],
+    ['Description', webhook.description || '—'],
+    ['Last 24 hours', lastDayWords(webhook)],
+    [
+      'Last delivered',
+      webhook.lastDeliveredAt === null ? 'Never' : <TimeAgo key="last" at={webhook.lastDeliveredAt} />,
+    ],
+    ['Given up because too many waited', String(webhook.dropped)],
+    ['Notices', <Kinds key="kinds" kinds={webhook.kinds} />],
+    ['Added', `${localDateTime(webhook.createdAt)} by ${webhook.createdBy}`],
+    ...(webhook.oldSecretUntil === null
+      ? []
+      : ([['Old secret signs too', `until ${localDateTime(webhook.oldSecretUntil)}`]] as const)),
+  ]
+  return (
+    <Table.ScrollContainer minWidth={320}>
+      <Table variant="vertical" maw={840}>
+        <Table.Tbody>
+          {rows.map(([name, value]) => (
+            <Table.Tr key={name}>
+              <Table.Th scope="row" w={240}>
+                {name}
+              </Table.Th>
+              <Table.Td>{value}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  )
+}
+
+function Kinds({ kinds }: { readonly kinds: readonly string[] }) {
+  return kinds.map((kind) => (
+    <Code key={kind} mr={4}>
+      {kind}
+    </Code>
+  ))
+}
+
+interface EditDialogProps {
+  readonly webhook: WebhookReply
+  readonly isOpen: boolean
+  readonly onClose: () => void
+}
+
+function EditDialog({ webhook, isOpen, onClose }: EditDialogProps) {
+  const { id: account } = useAccount()
+  const change = useAct('changeWebhook')
+  const { id, url, description, kinds } = webhook
+  return (
+    <Modal
+      opened={isOpen}
+      onClose={onClose}
+      title="Change the webhook"
+      size="lg"
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <WebhookForm
+        initial={{ url, description, kinds }}
+        submitLabel="Save"
+        onSubmit={(body) => change.mutateAsync({ params: { account, id }, body }).then(onClose)}
+        onCancel={onClose}
+      />
+    </Modal>
+  )
+}

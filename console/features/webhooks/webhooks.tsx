@@ -1,0 +1,82 @@
+import { Code } from '@mantine/core'
+import { Webhook as WebhookIcon } from 'lucide-react'
+import type { WebhookReply } from '../../../src/contract/console/webhooks.ts'
+import { rowsOf, useAsk } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { type Column, DataTable } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { ButtonLink, RowLink } from '../../components/links.tsx'
+import { Page } from '../../components/page.tsx'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import { WebhookBadge } from './webhook-badges.tsx'
+import { lastDayWords } from './webhook-labels.ts'
+
+const EVERY_MS = 10_000
+
+export function Webhooks() {
+  const account = useAccount()
+  const webhooks = useAsk('listWebhooks', { params: { account: account.id } }, { everyMs: EVERY_MS })
+  return (
+    <Page
+      title="Webhooks"
+      about="Nuncio posts notices to addresses of yours: what becomes of messages and connections, tokens that are about to expire, alarms. Each is signed and tried for more than a day."
+      actions={account.can('developer') ? <AddLink /> : null}
+    >
+      <DataTable
+        caption="Webhooks of this account, the oldest first"
+        columns={columnsOf(account.id)}
+        source={rowsOf(webhooks, ({ items }) => items)}
+        keyOf={(row) => row.id}
+        minWidth={840}
+        empty={
+          <EmptyState
+            kind="nothing-yet"
+            title="No webhook yet"
+            text="Give an address, and your program hears of each delivered or failed message without asking."
+            action={account.can('developer') ? <AddLink /> : null}
+          />
+        }
+      />
+    </Page>
+  )
+}
+
+function AddLink() {
+  const { id } = useAccount()
+  return (
+    <ButtonLink
+      to="/a/$account/developer/webhooks/new"
+      params={{ account: id }}
+      leftSection={<WebhookIcon size={16} aria-hidden />}
+    >
+      Add webhook
+    </ButtonLink>
+  )
+}
+
+function columnsOf(account: string): readonly Column<WebhookReply>[] {
+  return [
+    {
+      key: 'url',
+      header: 'Address',
+      cell: (row) => (
+        <RowLink
+          to="/a/$account/developer/webhooks/$id"
+          params={{ account, id: row.id }}
+          style={{ overflowWrap: 'anywhere' }}
+        >
+          {row.url}
+        </RowLink>
+      ),
+    },
+    { key: 'description', header: 'Description', cell: (row) => row.description },
+    { key: 'state', header: 'State', cell: (row) => <WebhookBadge webhook={row} /> },
+    { key: 'day', header: 'Last 24 hours', cell: lastDayWords },
+    {
+      key: 'last',
+      header: 'Last delivered',
+      cell: (row) => (row.lastDeliveredAt === null ? 'Never' : <TimeAgo at={row.lastDeliveredAt} isQuiet />),
+    },
+    { key: 'kinds', header: 'Notices', align: 'right', cell: (row) => <Code>{row.kinds.length}</Code> },
+  ]
+}

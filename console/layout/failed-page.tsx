@@ -1,0 +1,16 @@
+import type { ErrorComponentProps } from '@tanstack/react-router'
+import { Page } from '../components/page.tsx'
+import { ProblemNote } from '../components/problem-note.tsx'
+
+/** In place of a page that failed by itself. What failed is told to whoever opens the browser's own tools. */
+export function FailedPage({ error, reset }: ErrorComponentProps) {
+  return (
+    <Page title="This page failed">
+      <ProblemNote
+        problem={error instanceof Error ? error : new Error(String(error))}
+        title="This page could not be shown"
+        onRetry={reset}
+      />
+    </Page>
+  )
+}

@@ -1,0 +1,26 @@
+import { Navigate } from '@tanstack/react-router'
+import { useCommandLine } from '../api/command-line.ts'
+import { useAsk } from '../api/queries.ts'
+import { EmptyState } from '../components/empty-state.tsx'
+import { Page } from '../components/page.tsx'
+import { useStoredSetting } from '../components/stored-setting.ts'
+
+/** `/console/` by itself leads to the account that was worked in last. */
+export function Home() {
+  const commandLine = useCommandLine()
+  const me = useAsk('whoAmI', {})
+  const [last] = useStoredSetting<string | null>('account', null)
+  if (!me.data) return null
+  const { accounts } = me.data
+  const account = accounts.find(({ id }) => id === last) ?? accounts[0]
+  if (account) return <Navigate to="/a/$account" params={{ account: account.id }} replace />
+  return (
+    <Page title="No account">
+      <EmptyState
+        kind="nothing-yet"
+        title="You belong to no account"
+        text={`An owner of an account can invite you: ask for a link. Whoever runs this service can do so with: ${commandLine`user add`}`}
+      />
+    </Page>
+  )
+}

@@ -1,0 +1,50 @@
+import { Menu, Text } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { Keyboard, LogOut, User } from 'lucide-react'
+import { useAct } from '../api/queries.ts'
+import { tellError } from '../components/toast.ts'
+
+import { PersonButton, type PersonMenuProps } from './person-menu.tsx'
+
+/** Opens at once: it is made when its button is pressed. */
+export function PersonDropdown({ person, onHelp }: PersonMenuProps) {
+  const navigate = useNavigate()
+  const client = useQueryClient()
+  const signOut = useAct('signOut')
+  const leave = async () => {
+    try {
+      await signOut.mutateAsync({})
+    } catch (error) {
+      tellError(error)
+      return
+    }
+    client.clear()
+    await navigate({ to: '/sign-in' })
+  }
+  return (
+    <Menu position="bottom-end" width={240} defaultOpened>
+      <Menu.Target>
+        <PersonButton name={person.name} />
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          <Text size="sm" c="var(--mantine-color-text)" fw={500}>
+            {person.name}
+          </Text>
+          {person.email}
+        </Menu.Label>
+        <Menu.Item leftSection={<User size={16} aria-hidden />} onClick={() => void navigate({ to: '/me' })}>
+          Your profile
+        </Menu.Item>
+        <Menu.Item leftSection={<Keyboard size={16} aria-hidden />} onClick={onHelp}>
+          Keyboard shortcuts
+        </Menu.Item>
+        <Menu.Divider />
+        <Menu.Item leftSection={<LogOut size={16} aria-hidden />} onClick={() => void leave()}>
+          Sign out
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  )
+}

@@ -1,0 +1,146 @@
+import { AppShell, Box, Burger, Group, Text, UnstyledButton } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { useQueryClient } from '@tanstack/react-query'
+import { Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router'
+import { useCallback, useEffect } from 'react'
+import type { WhoAmI } from '../../src/contract/console/session.ts'
+import { useAsk } from '../api/queries.ts'
+import { AccountProvider } from '../components/account.tsx'
+import { LiveProvider, LiveSwitch } from '../components/live.tsx'
+import { Page } from '../components/page.tsx'
+import { ProblemNote } from '../components/problem-note.tsx'
+import { Shortcuts } from '../components/shortcuts.tsx'
+import { useStoredSetting } from '../components/stored-setting.ts'
+import { AccountSwitcher } from './account-switcher.tsx'
+import { Navigation } from './navigation.tsx'
+import { NeedsSecondFactor } from './needs-second-factor.tsx'
+import { NotFound } from './not-found.tsx'
+import { PersonMenu } from './person-menu.tsx'
+import classes from './shell.module.css'
+import { ThemeSwitch } from './theme-switch.tsx'
+
+/** What surrounds every page of who is signed in. */
+export function Shell() {
+  const me = useAsk('whoAmI', {})
+  const { account: wanted } = useParams({ strict: false })
+  const [last, setLast] = useStoredSetting<string | null>('account', null)
+  useEffect(() => {
+    if (wanted !== undefined) setLast(wanted)
+  }, [wanted, setLast])
+  if (me.error) {
+    // Whoever is not signed in is on the way to do so.
+    if (me.error.status === 401) return null
+    return (
+      <Box component="main" p="lg">
+        <Page title="Console">
+          <ProblemNote problem={me.error} onRetry={() => void me.refetch()} />
+        </Page>
+      </Box>
+    )
+  }
+  if (!me.data) return null
+  const { accounts } = me.data
+  const account = accounts.find(({ id }) => id === (wanted ?? last)) ?? (wanted === undefined ? accounts[0] : undefined)
+  return <Frame me={me.data} account={account} isUnknown={wanted !== undefined && account === undefined} />
+}
+
+interface FrameProps {
+  readonly me: WhoAmI
+  readonly account: WhoAmI['accounts'][number] | undefined
+  readonly isUnknown: boolean
+}
+
+function Frame({ me, account, isUnknown }: FrameProps) {
+  const onSignedOut = useGoToSignIn()
+  const { account: wanted } = useParams({ strict: false })
+  if (!account) {
+    return (
+      <Layout me={me} account={undefined}>
+        {isUnknown ? <NotFound /> : <Outlet />}
+      </Layout>
+    )
+  }
+  if (!account.isOpen) {
+    return (
+      <Layout me={me} account={undefined}>
+        {wanted === undefined ? <Outlet /> : <NeedsSecondFactor account={account.name} />}
+      </Layout>
+    )
+  }
+  return (
+    <LiveProvider account={account.id} onSignedOut={onSignedOut}>
+      <AccountProvider account={account}>
+        <Layout me={me} account={account}>
+          {/* Another account is another page: nothing that was opened or typed for the one may stay for the other. */}
+          <Outlet key={account.id} />
+        </Layout>
+      </AccountProvider>
+    </LiveProvider>
+  )
+}
+
+function Layout({ me, account, children }: Omit<FrameProps, 'isUnknown'> & { readonly children: React.ReactNode }) {
+  const [isOpen, { toggle, close }] = useDisclosure(false)
+  const { pathname } = useLocation()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new page closes the menu of the phone
+  useEffect(close, [pathname, close])
+  return (
+    <Shortcuts account={account?.id ?? null}>
+      {(help) => (
+        <AppShell
+          header={{ height: 56 }}
+          navbar={{ width: 232, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+          padding="lg"
+          transitionDuration={0}
+        >
+          <a href="#content" className={classes['skip'] ?? ''}>
+            Skip to the content
+          </a>
+          <AppShell.Header className={classes['header'] ?? ''}>
+            <Group gap="sm" wrap="nowrap" miw={0}>
+              <Burger
+                opened={isOpen}
+                onClick={toggle}
+                hiddenFrom="sm"
+                size="sm"
+                aria-label="Menu"
+                aria-expanded={isOpen}
+              />
+              <Text fw={700}>Nuncio</Text>
+              <Text size="xs" c="dimmed" visibleFrom="md" title="This installation">
+                {location.host}
+              </Text>
+              <AccountSwitcher accounts={me.accounts} current={account} />
+            </Group>
+            <Group gap="xs" wrap="nowrap">
+              {account ? <LiveSwitch /> : null}
+              <ThemeSwitch />
+              <PersonMenu person={me.person} onHelp={help.open} />
+            </Group>
+          </AppShell.Header>
+          <AppShell.Navbar aria-label="Pages" component="nav">
+            <div className={classes['places'] ?? ''}>
+              {account ? <Navigation account={account.id} role={account.role} /> : null}
+              <UnstyledButton onClick={help.open} className={classes['keys'] ?? ''} visibleFrom="sm">
+                Keyboard shortcuts <kbd>?</kbd>
+              </UnstyledButton>
+            </div>
+          </AppShell.Navbar>
+          <AppShell.Main id="content" tabIndex={-1} className={classes['main'] ?? ''}>
+            {children}
+          </AppShell.Main>
+        </AppShell>
+      )}
+    </Shortcuts>
+  )
+}
+
+/** Everything that was read is forgotten: the next person at this browser must not see it. */
+function useGoToSignIn(): () => void {
+  const client = useQueryClient()
+  const navigate = useNavigate()
+  return useCallback(() => {
+    client.clear()
+    void navigate({ to: '/sign-in', search: { to: location.pathname + location.search } as never })
+  }, [client, navigate])
+}

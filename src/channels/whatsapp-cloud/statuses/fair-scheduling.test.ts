@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import type { ConnectionId } from '../../../core/ids.ts'
+import { byTurns, fairShare } from './fair-scheduling.ts'
+import type { StoredTold, ToldStatus } from './reported.ts'
+
+const LOUD = 'loud' as ConnectionId
+const QUIET = 'quiet' as ConnectionId
+const STATUS: ToldStatus = {
+  kind: 'read',
+  wamid: 'wamid.A',
+  at: 1,
+  opaque: null,
+  recipient: null,
+  code: null,
+  words: null,
+}
+const REFUSED: ToldStatus = { ...STATUS, kind: 'failed', code: 131047 }
+
+function entry(connectionId: ConnectionId, count: number, status = STATUS) {
+  const statuses = Array.from({ length: count }, () => status)
+  const stored: StoredTold = { statuses, writers: [], numbers: [], others: [], taker: null, receivedAt: 1, tries: 0 }
+  return { connectionId, stored }
+}
+
+function countsOf(entries: ReturnType<typeof fairShare<ReturnType<typeof entry>>>) {
+  return entries.map(({ connectionId, stored }) => [connectionId, stored.statuses.length])
+}
+
+describe('what is done in one look', () => {
+  it('is of a loud connection no more than its share, and of a quiet one all', () => {
+    const loud = Array.from({ length: 20 }, () => entry(LOUD, 100))
+
+    const share = fairShare([...loud, entry(QUIET, 1), entry(QUIET, 2)])
+
+    assert.deepEqual(share.filter(({ connectionId }) => connectionId === LOUD).length, 10)
+    assert.deepEqual(countsOf(share).slice(10), [
+      [QUIET, 1],
+      [QUIET, 2],
+    ])
+  })
+
+  it('is at least one entry, however large, and none overtakes another of its connection', () => {
+    const share = fairShare([entry(LOUD, 900), entry(LOUD, 200), entry(LOUD, 1), entry(QUIET, 5_000), entry(QUIET, 1)])
+
+    assert.deepEqual(countsOf(share), [
+      [LOUD, 900],
+      [QUIET, 5_000],
+    ])
+  })
+
+  it('is less of what may have to be sent again', () => {
+    const share = fairShare(Array.from({ length: 20 }, () => entry(LOUD, 10, REFUSED)))
+
+    assert.equal(share.length, 5)
+  })
+
+  it('goes by turns', () => {
+    const all = [
+      { connectionId: LOUD, place: 1 },
+      { connectionId: LOUD, place: 2 },
+      { connectionId: LOUD, place: 3 },
+      { connectionId: QUIET, place: 4 },
+    ]
+
+    assert.deepEqual(
+      byTurns(all).map(({ place }) => place),
+      [1, 4, 2, 3],
+    )
+  })
+})

@@ -1,0 +1,51 @@
+import type { ConnectionId } from '../../../core/ids.ts'
+import type { StoredTold, ToldStatus } from './reported.ts'
+
+/** The recipient has not written for 24 hours: only a template may go (page “Error codes”). */
+export const WINDOW_CLOSED = 131047
+
+// What one connection may have done in one look, where a report counts 1. A look of so many takes less than a second, and
+// what came meanwhile for other connections waits no longer than that.
+const MOST_A_LOOK = 1_000
+// What may open storage anew, to send again, or asks it several times, one after the other.
+const COSTS_MORE = 20
+
+interface OfConnection {
+  readonly connectionId: ConnectionId
+}
+
+/**
+ * What is done in one look: of each connection the first entries, as far as they do not come to too much together, and at
+ * least one. The rest stays where it is.
+ */
+export function fairShare<Entry extends OfConnection & { readonly stored: StoredTold }>(
+  entries: readonly Entry[],
+): readonly Entry[] {
+  const costs = new Map<ConnectionId, number>()
+  return entries.filter(({ connectionId, stored }) => {
+    const before = costs.get(connectionId) ?? 0
+    const cost = before + costOf(stored)
+    // Also of one that is left, so that none that came after it overtakes it.
+    costs.set(connectionId, cost)
+    return before === 0 || cost <= MOST_A_LOOK
+  })
+}
+
+/** One of each connection, then the next of each; those of one connection stay in their order. */
+export function byTurns<One extends OfConnection>(all: readonly One[]): readonly One[] {
+  const turnOf = new Map<ConnectionId, number>()
+  const turns: One[][] = []
+  for (const one of all) {
+    const turn = turnOf.get(one.connectionId) ?? 0
+    turnOf.set(one.connectionId, turn + 1)
+    const others = turns[turn]
+    if (others) others.push(one)
+    else turns.push([one])
+  }
+  return turns.flat()
+}
+
+function costOf({ statuses, writers, numbers }: StoredTold): number {
+  const costOfStatus = ({ kind, code }: ToldStatus) => (kind === 'failed' && code === WINDOW_CLOSED ? COSTS_MORE : 1)
+  return statuses.reduce((sum, status) => sum + costOfStatus(status), writers.length + numbers.length * COSTS_MORE)
+}

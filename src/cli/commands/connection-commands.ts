@@ -1,0 +1,132 @@
+import { commandLine } from '../../core/command-line.ts'
+import type { ConnectionView, TakenOut } from '../../core/ports/administration.ts'
+import { explainReason } from '../../core/reasons.ts'
+import { ACTOR, type Cli } from '../cli.ts'
+import { WHOSE, withConnection } from '../parse/connection-argument.ts'
+import { addConnectionBacklogCommand } from './connection-backlog-command.ts'
+import { addConnectionNetworkCommands } from './connection-network-commands.ts'
+import { addConnectionSettingsCommands } from './connection-settings-commands.ts'
+import { connectionJson } from '../format/json-shapes.ts'
+import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
+import { findAccountOrAll } from '../parse/find-account.ts'
+import { goesOn } from '../format/goes-on.ts'
+import { takenOutWords } from '../format/erasure-text.ts'
+import { relativeTime } from '../format/times.ts'
+
+export function addConnectionCommands(program: NuncioCommand, cli: Cli): void {
+  const group = program.group('connection', 'connections: the numbers that messages are sent from')
+  addConnectionSettingsCommands(group, cli)
+  addConnectionNetworkCommands(group, cli)
+  addList(group, cli)
+  addPause(group, cli)
+  addResume(group, cli)
+  addConnectionBacklogCommand(group, cli)
+  addRemove(group, cli)
+}
+
+function addList(group: NuncioCommand, cli: Cli): void {
+  group
+    .command('list')
+    .description('show all connections, how much waits on each, and why those that stand still do so')
+    .withAccount('only those of this account')
+    .withJson('an array of connections')
+    .withExamples(commandLine`connection list`, commandLine`connection list --account Acme --json`)
+    .action((options: CommonOptions) =>
+      cli.withAdministration(async ({ administration }) => {
+        const account = await findAccountOrAll(administration, options.account)
+        const connections = await administration.listConnections(account?.id ?? null)
+        if (options.json) return cli.jsonList(connections.map(connectionJson))
+        const now = cli.surroundings.now()
+        await cli.table({
+          columns: ['NUMBER', 'ACCOUNT', 'CHANNEL', 'STATE', 'WAITING', 'OLDEST', 'STANDS STILL BECAUSE'],
+          rows: connections.map((connection) => row(connection, now)),
+          whenEmpty: `There is no connection yet. Add one: ${commandLine`connection add NUMBER --channel sandbox`}`,
+        })
+      }),
+    )
+}
+
+function row(connection: ConnectionView, now: number): readonly string[] {
+  const { number, account, channel, state, waiting, oldestWaitingAt } = connection
+  const oldest = oldestWaitingAt === null ? '–' : relativeTime(oldestWaitingAt, now)
+  return [number, account, channel, state, String(waiting), oldest, whyStill(connection, now)]
+}
+
+function whyStill({ reason, reasonWords, reasonUntil }: ConnectionView, now: number): string {
+  if (reason === null) return '–'
+  const { sentence, words: said } = explainReason(reason, null, reasonWords)
+  const words = said ? ` (“${said}”)` : ''
+  const until = reasonUntil === null ? '' : ` Goes on ${goesOn({ reason, until: reasonUntil }, now)}.`
+  return `${sentence}${words}${until}`
+}
+
+function addPause(group: NuncioCommand, cli: Cli): void {
+  group
+    .command('pause')
+    .description('let the open attempt finish and start no other; messages are still accepted and wait')
+    .argument('<number>', 'the number of the connection')
+    .withAccount(WHOSE)
+    .withJson('the connection')
+    .withExamples(commandLine`connection pause 15550001000`)
+    .action((number: string, options: CommonOptions) =>
+      withConnection(cli, { number, options }, async ({ administration }, { id }) => {
+        const connection = await administration.setConnectionState(id, 'paused', ACTOR)
+        await tell(cli, options, { connection, sentence: `Paused ${number}. ${waitingSentence(connection)}` })
+      }),
+    )
+}
+
+function addResume(group: NuncioCommand, cli: Cli): void {
+  group
+    .command('resume')
+    .description('send again, at once: a wait the lane was in is ended')
+    .argument('<number>', 'the number of the connection')
+    .withAccount(WHOSE)
+    .withJson('the connection')
+    .withExamples(commandLine`connection resume 15550001000`)
+    .action((number: string, options: CommonOptions) =>
+      withConnection(cli, { number, options }, async ({ administration }, { id }) => {
+        const connection = await administration.setConnectionState(id, 'active', ACTOR)
+        await tell(cli, options, { connection, sentence: `Resumed ${number}. ${waitingSentence(connection)}` })
+      }),
+    )
+}
+
+function addRemove(group: NuncioCommand, cli: Cli): void {
+  group
+    .command('remove')
+    .description('disconnect a number; its messages stay in the log')
+    .argument('<number>', 'the number of the connection')
+    .option('--cancel-waiting', 'cancel the messages that wait on it; without this it is refused while any do')
+    .withAccount(WHOSE)
+    .withJson('the connection as it was, and how many messages were cancelled or became unconfirmed')
+    .withExamples(commandLine`connection remove 15550001000 --cancel-waiting`)
+    .action((number: string, options: CommonOptions & { cancelWaiting?: boolean }) =>
+      withConnection(cli, { number, options }, async ({ administration }, before) => {
+        const taken = await administration.removeConnection(before.id, options.cancelWaiting ?? false, ACTOR)
+        const nothing = { waiting: 0, oldestWaitingAt: null, reason: null }
+        if (options.json) return cli.json({ ...connectionJson(before), ...nothing, state: 'removed', ...taken })
+        await cli.say(`Removed ${number}. ${takenOutSentence(taken)}`)
+      }),
+    )
+}
+
+function tell(
+  cli: Cli,
+  options: CommonOptions,
+  { connection, sentence }: { connection: ConnectionView; sentence: string },
+): Promise<void> {
+  return options.json ? cli.json(connectionJson(connection)) : cli.say(sentence)
+}
+
+function waitingSentence({ waiting }: ConnectionView): string {
+  return waiting === 0
+    ? 'Nothing waits on it.'
+    : waiting === 1
+      ? '1 message waits on it.'
+      : `${waiting} messages wait on it.`
+}
+
+function takenOutSentence(taken: TakenOut): string {
+  return taken.cancelled + taken.unconfirmed === 0 ? 'Nothing waited on it.' : takenOutWords(taken)
+}

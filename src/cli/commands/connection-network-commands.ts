@@ -1,0 +1,69 @@
+import { commandLine } from '../../core/command-line.ts'
+import type { TemplateView } from '../../core/ports/channel-onboarding.ts'
+import { ACTOR, type Cli } from '../cli.ts'
+import { WHOSE, withConnection } from '../parse/connection-argument.ts'
+import { connectionJson, networkJson, templateJson } from '../format/json-shapes.ts'
+import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
+import { callbackLines, factLines } from '../format/connection-facts.ts'
+import { settingLine, settingTexts } from '../format/setting-texts.ts'
+
+/** Commands that ask the network of a connection, and change nothing. */
+export function addConnectionNetworkCommands(group: NuncioCommand, cli: Cli): void {
+  addCheck(group, cli)
+  addTemplates(group, cli)
+}
+
+function addCheck(group: NuncioCommand, cli: Cli): void {
+  group
+    .command('check')
+    .description('ask the network whether the connection still works, and what it says of the number')
+    .argument('<number>', 'the number of the connection')
+    .withAccount(WHOSE)
+    .withJson('the connection, with its settings that are no secrets and what the network said')
+    .withExamples(commandLine`connection check 15550001000`)
+    .action((number: string, options: CommonOptions) =>
+      withConnection(cli, { number, options }, async ({ administration, connecting, channels }, connection) => {
+        const facts = await connecting.check(connection)
+        await administration.noteCheck(connection.id, facts, ACTOR)
+        const callback = connecting.callbackOf(connection)
+        if (options.json)
+          return cli.json({
+            ...connectionJson(connection),
+            settings: settingTexts(channels, connection),
+            ...networkJson({ facts, callback }),
+          })
+        if (facts.length === 0)
+          return cli.say(`${number} is a connection of ${connection.channel}, which has no network to ask.`)
+        const lines = [...factLines(facts), ...(callback ? callbackLines(callback) : [])]
+        await cli.say([`${number} works.`, ...lines, `  Settings: ${settingLine(channels, connection)}`].join('\n'))
+      }),
+    )
+}
+
+function addTemplates(group: NuncioCommand, cli: Cli): void {
+  group
+    .command('templates')
+    .description('list the message templates that the network has for the business account of a connection')
+    .argument('<number>', 'the number of the connection')
+    .withAccount(WHOSE)
+    .withJson('an array of templates')
+    .withExamples(commandLine`connection templates 15550001000`)
+    .action((number: string, options: CommonOptions) =>
+      withConnection(cli, { number, options }, async ({ connecting }, connection) => {
+        const templates = await connecting.listTemplates(connection)
+        if (options.json) return cli.jsonList(templates.map(templateJson))
+        await cli.table({
+          columns: ['TEMPLATE', 'STATUS', 'CATEGORY', 'HEADER', 'FITS', 'BODY'],
+          rows: templates.map(row),
+          whenEmpty: connecting.abilitiesOf(connection.channel).hasTemplates
+            ? `The business account of ${number} has no templates yet. They are made and approved at the network.`
+            : `${number} is a connection of ${connection.channel}, which has no templates.`,
+        })
+      }),
+    )
+}
+
+function row({ name, language, status, category, header, body, fits, why }: TemplateView): readonly string[] {
+  const fitting = fits ?? (why ? `no: ${why}` : 'no')
+  return [`${name}:${language}`, status, category, header ?? '–', fitting, body.replaceAll(/\s+/g, ' ')]
+}

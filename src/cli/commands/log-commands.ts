@@ -1,0 +1,93 @@
+import { commandLine } from '../../core/command-line.ts'
+import type { Administration, RequestFilter, RequestView } from '../../core/ports/administration.ts'
+import type { Cli } from '../cli.ts'
+import { explainRequest } from '../format/explain-request.ts'
+import { requestJson, requestStoryJson } from '../format/json-shapes.ts'
+import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
+import { parseLimit, parseNumber, parseStatuses } from '../parse/argument.ts'
+import { findAccountOrAll } from '../parse/find-account.ts'
+import { findTokensOrAll } from '../parse/find-tokens.ts'
+import { mapped } from '../format/mapped.ts'
+import { REQUEST_COLUMNS, requestRow } from '../format/request-row.ts'
+
+interface ListOptions extends CommonOptions {
+  readonly token?: string
+  readonly connection?: string
+  readonly status?: string
+  readonly limit?: string
+}
+
+// About what fits on a screen or two. Every request ever made, as JSON has it, is too long to be looked at.
+const TABLE_SHOWS = 50
+
+export function addLogCommands(program: NuncioCommand, cli: Cli): void {
+  const group = program.group('log', 'the API log: every request with a known token, and how it was answered')
+  addList(group, cli)
+  addShow(group, cli)
+}
+
+function addList(group: NuncioCommand, cli: Cli): void {
+  group
+    .command('list')
+    .description(
+      `show requests, newest first: accepted, repeated and refused ones; the newest ${TABLE_SHOWS}, with --json all of them, unless --limit is given`,
+    )
+    .option('--token <id, prefix or name>', 'only those with this token, also a deleted one')
+    .option('--connection <number>', 'only those that were to send from this number')
+    .option('--status <status>', 'only those answered so, such as 401 or 4xx')
+    .option('--limit <count>', 'at most so many')
+    .withAccount('only those of this account')
+    .withJson('an array of requests')
+    .withExamples(commandLine`log list --status 4xx`, commandLine`log list --token web-shop --limit 200`)
+    .action(async (options: ListOptions) => {
+      const wanted = {
+        connection: options.connection === undefined ? null : parseNumber(options.connection),
+        statuses: parseStatuses(options.status),
+        limit: parseLimit(options.limit),
+      }
+      await cli.withAdministration(async ({ administration }) => {
+        const accountId = (await findAccountOrAll(administration, options.account))?.id ?? null
+        const tokenIds = await findTokensOrAll(administration, accountId, options.token)
+        const filter = { ...wanted, accountId, tokenIds }
+        if (options.json) return cli.jsonList(mapped(administration.listRequests(filter), requestJson))
+        await printRequests(cli, administration, filter)
+      })
+    })
+}
+
+async function printRequests(cli: Cli, administration: Administration, filter: RequestFilter): Promise<void> {
+  if (filter.limit !== null) return printTable(cli, administration.listRequests(filter))
+  // One more than is shown tells whether something is left out.
+  const newest: RequestView[] = []
+  for await (const request of administration.listRequests({ ...filter, limit: TABLE_SHOWS + 1 })) newest.push(request)
+  await printTable(cli, newest.slice(0, TABLE_SHOWS))
+  if (newest.length > TABLE_SHOWS)
+    await cli.say(`These are the newest ${TABLE_SHOWS}. More: --limit COUNT; all of them: --json`)
+}
+
+function printTable(cli: Cli, requests: AsyncIterable<RequestView> | readonly RequestView[]): Promise<void> {
+  const now = cli.surroundings.now()
+  return cli.table({
+    columns: REQUEST_COLUMNS,
+    rows: mapped(requests, (request) => requestRow(request, now)),
+    whenEmpty: 'There is no such request. Requests without a known token are not kept.',
+  })
+}
+
+function addShow(group: NuncioCommand, cli: Cli): void {
+  group
+    .command('show')
+    .description('tell what one request asked, what it was answered, and where it came from')
+    .argument('<request id>', 'the id in the header x-request-id of the reply')
+    .withAccount('only look among those of this account')
+    .withJson('the request with its body')
+    .withExamples(commandLine`log show h9v0s33k-1`)
+    .action((requestId: string, options: CommonOptions) =>
+      cli.withAdministration(async ({ administration }) => {
+        const account = await findAccountOrAll(administration, options.account)
+        const story = await administration.findRequest(requestId, account?.id ?? null)
+        if (options.json) await cli.json(requestStoryJson(story))
+        else await cli.say(explainRequest(story, cli.surroundings.now()))
+      }),
+    )
+}

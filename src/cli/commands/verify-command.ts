@@ -1,0 +1,67 @@
+import type { Verified } from '../../operations/verify/verify-contents.ts'
+import { commandLine } from '../../core/command-line.ts'
+import type { Cli } from '../cli.ts'
+import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
+import { printable } from '../format/printable.ts'
+
+const TOLD_EVERY_MS = 1_000
+
+export function addVerifyCommand(program: NuncioCommand, cli: Cli): void {
+  program
+    .command('verify')
+    .description(
+      'look through the database, beside a running service, or through a backup, and tell what is wrong and how to mend it: damaged pages, bodies and references, messages without a place in their lane, open attempts, numbers, secrets, spooled files. It changes nothing',
+    )
+    .argument('[backup]', `the folder that ${commandLine`backup`} made; without it the database that is served`)
+    .withJson('{place, messages, tookMs, isSound, findings: [{code, isDamage, count, sentence, mend, where}]}')
+    .withExamples(commandLine`verify`, commandLine`verify /var/backups/nuncio/nuncio-2026-11-22T001205Z`)
+    .action(async (backup: string | undefined, options: CommonOptions) => {
+      const { verify, now } = cli.surroundings
+      const onProgress = tellNowAndThen(cli)
+      const verified = await verify({ settings: cli.settings(), backup: backup ?? null, onProgress, now })
+      const isSound = !verified.findings.some(({ isDamage }) => isDamage)
+      if (!isSound) cli.exitCode = 1
+      if (options.json) return cli.json(verifiedJson(verified, isSound))
+      await cli.say(inWords(verified, isSound))
+    })
+}
+
+function tellNowAndThen(cli: Cli): (progress: { readonly doing: string; readonly rows: number }) => void {
+  const { err, now } = cli.surroundings
+  let toldAt = now()
+  return ({ doing, rows }) => {
+    if (now() - toldAt < TOLD_EVERY_MS) return
+    toldAt = now()
+    err(`nuncio: ${doing}: ${rows}\n`)
+  }
+}
+
+function verifiedJson({ place, messages, tookMs, findings }: Verified, isSound: boolean) {
+  return {
+    place,
+    messages,
+    tookMs,
+    isSound,
+    findings: findings.map(({ code, isDamage, count, sentence, mend, where }) => ({
+      code,
+      isDamage,
+      count,
+      sentence,
+      mend,
+      where,
+    })),
+  }
+}
+
+function inWords({ place, messages, tookMs, findings }: Verified, isSound: boolean): string {
+  const seconds = Math.max(1, Math.round(tookMs / 1_000))
+  const lines = findings.flatMap(({ isDamage, sentence, count, mend, where }) => [
+    '',
+    `${isDamage ? 'WRONG' : 'note'}: ${sentence}${count > 1 ? ` ${count} times:` : ''}`,
+    ...where.map((one) => `  ${printable(one)}`),
+    ...(count > where.length ? [`  … and ${count - where.length} more`] : []),
+    `  What to do: ${mend}`,
+  ])
+  const verdict = isSound ? 'Nothing is wrong' : 'Something is wrong'
+  return [`${verdict} in ${place}: ${messages} messages in ${seconds} s.`, ...lines].join('\n')
+}

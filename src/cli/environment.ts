@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { buffer } from 'node:stream/consumers'
+import { styleText } from 'node:util'
+import type { Restored, RestoreRequest } from '../operations/backup/restore-request.ts'
+import type { BackupRequest, TakenBackup } from '../operations/backup/take-backup.ts'
+import type { Copied, CopyRequest } from '../operations/copy.ts'
+import type { ExamineRequest } from '../operations/doctor/examine.ts'
+import type { Finding } from '../operations/doctor/finding.ts'
+import type { AdministrationSession } from '../server/wiring/open-administration.ts'
+import type { Verified } from '../operations/verify/verify-contents.ts'
+import type { VerifyRequest } from '../operations/verify/verify-request.ts'
+import { loadSettings } from '../config/load-settings.ts'
+import type { Settings, SettingsReading } from '../config/read-settings.ts'
+import { decodeText } from '../core/decode-text.ts'
+import type { Instant } from '../core/ids.ts'
+import { Refusal } from '../core/refusals.ts'
+
+/** All that commands need from outside. */
+export interface Surroundings {
+  /** Resolves when more may be written. Rejects with `OutputClosed` when nobody reads any more. */
+  readonly out: (text: string) => Promise<void>
+  readonly err: (text: string) => void
+  readonly heading: (text: string) => string
+  /** Whether a person reads along; else perhaps a program, or a log. */
+  readonly isTerminal: boolean
+  readonly now: () => Instant
+  readonly drawBytes: (count: number) => Uint8Array
+  /** `given`: settings named on the command line, which win over all others. */
+  readonly readSettings: (given?: Readonly<Record<string, string | undefined>>) => SettingsReading
+  readonly openAdministration: (
+    settings: Settings,
+    options: { readonly create: boolean },
+  ) => Promise<AdministrationSession>
+  readonly serve: (settings: Settings) => Promise<void>
+  readonly migrate: (settings: Settings) => Promise<{ readonly from: number; readonly to: number }>
+  readonly copy: (request: CopyRequest) => Promise<Copied>
+  readonly takeBackup: (request: BackupRequest) => Promise<TakenBackup>
+  readonly restoreBackup: (request: RestoreRequest) => Promise<Restored>
+  readonly examine: (request: Omit<ExamineRequest, 'program'>) => AsyncIterable<Finding>
+  readonly verify: (request: VerifyRequest) => Promise<Verified>
+  /** All of it, for what must not stand on the command line. */
+  readonly readInput: () => Promise<string>
+  /** As text. Rejects as Node does, and with a refusal for what is no UTF-8. */
+  readonly readFile: (path: string) => Promise<string>
+  /** Asks whoever sits at the terminal; null when nobody does. */
+  readonly ask: ((asked: { readonly question: string; readonly isHidden: boolean }) => Promise<string>) | null
+  readonly fetch: (url: string, request: RequestInit) => Promise<Response>
+}
+
+/** The reader of our output has gone, such as `head` after ten lines. Nobody is left to tell. */
+export class OutputClosed extends Error {}
+
+/** `program`: the file that runs, which some commands start once more. */
+export function openSurroundings(program: string): Surroundings {
+  // Without a listener the error of a closed pipe would end the process with a stack trace.
+  process.stdout.on('error', () => {})
+  return {
+    out: (text) =>
+      new Promise((resolve, reject) => {
+        process.stdout.write(text, (error) => (error ? reject(new OutputClosed('', { cause: error })) : resolve()))
+      }),
+    err: (text) => void process.stderr.write(text),
+    heading: (text) => styleText('bold', text, { stream: process.stdout }),
+    isTerminal: process.stdout.isTTY,
+    now: () => Date.now(),
+    drawBytes: (count) => randomBytes(count),
+    readSettings: loadSettings,
+    async openAdministration(settings, options) {
+      const { openAdministration } = await import('../server/wiring/open-administration.ts')
+      return openAdministration(settings, options)
+    },
+    async serve(settings) {
+      const { serve } = await import('../server/serve.ts')
+      await serve(settings, program)
+    },
+    async migrate(settings) {
+      const { migrate } = await import('../operations/migrate.ts')
+      return migrate(settings)
+    },
+    async copy(request) {
+      const { copyInstallation } = await import('../operations/copy.ts')
+      return copyInstallation(request)
+    },
+    async takeBackup(request) {
+      const { takeBackup } = await import('../operations/backup/take-backup.ts')
+      return takeBackup(request)
+    },
+    async restoreBackup(request) {
+      const { restoreBackup } = await import('../operations/backup/restore-backup.ts')
+      return restoreBackup(request)
+    },
+    async *examine(request) {
+      const { examine } = await import('../operations/doctor/examine.ts')
+      yield* examine({ ...request, program })
+    },
+    async verify(request) {
+      const { verify } = await import('../operations/verify/verify-installation.ts')
+      return verify(request)
+    },
+    readInput: async () => textOf(await buffer(process.stdin), 'Standard input'),
+    readFile: async (path) => textOf(await readFile(path), `The file ${path}`),
+    ask: createAsking(),
+    fetch: (url, request) => fetch(url, request),
+  }
+}
+
+function textOf(bytes: Buffer, what: string): string {
+  const decoded = decodeText(bytes)
+  if ('wrong' in decoded) throw new Refusal('argument_invalid', `${what} ${decoded.wrong}`)
+  return decoded.text
+}
+
+/** Questions go to stderr, so that stdout carries nothing but answers. */
+function createAsking(): Surroundings['ask'] {
+  const { stdin, stderr } = process
+  if (!stdin.isTTY || !stderr.isTTY) return null
+  return async (asked) => {
+    const { askOnTerminal } = await import('./prompt-on-terminal.ts')
+    return askOnTerminal({ input: stdin, output: stderr }, asked)
+  }
+}

@@ -1,0 +1,26 @@
+import type { ConnectionFact } from '../../core/ports/channel-onboarding.ts'
+import type { CallbackAddress } from '../../core/ports/connection-service.ts'
+import { printable } from './printable.ts'
+import { plainTime } from './times.ts'
+
+const MARKS: Readonly<Record<ConnectionFact['tone'], string>> = { plain: '', good: '', warning: '  (!)', bad: '  (!!)' }
+
+/** What a network said of a connection, a fact in a line. */
+export function factLines(facts: readonly ConnectionFact[]): readonly string[] {
+  return lines(facts.map(({ label, value, tone }) => [label, `${value}${MARKS[tone]}`]))
+}
+
+/** Where callbacks are to go, with what keeps them from coming. */
+export function callbackLines(callback: CallbackAddress): readonly string[] {
+  const named = lines([
+    ['Callback URL', callback.url],
+    ['Verify token', 'the one you gave as verify_token'],
+    ...(callback.lastReportAt === null ? [] : [['Last report', plainTime(callback.lastReportAt)] as const]),
+  ])
+  return callback.trouble === null ? named : [...named, `  ${callback.trouble}`]
+}
+
+function lines(pairs: readonly (readonly [label: string, value: string])[]): readonly string[] {
+  const width = Math.max(...pairs.map(([label]) => label.length))
+  return pairs.map(([label, value]) => `  ${printable(label).padEnd(width)}  ${printable(value)}`)
+}

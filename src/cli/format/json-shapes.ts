@@ -1,0 +1,243 @@
+import type { Finding } from '../../operations/doctor/finding.ts'
+import type { InboxEntry } from '../../server/wiring/open-administration.ts'
+import { fillNextStep } from '../../core/render-remedy.ts'
+import { explainDealtWith } from '../../core/message/dealt-with.ts'
+import { TIMELINE_KINDS } from '../../core/message/timeline.ts'
+import type {
+  AccountView,
+  ConnectionView,
+  HeldLaneView,
+  MessageStory,
+  MessageView,
+  RequestStory,
+  RequestView,
+  TimelineEntry,
+  TokenView,
+  WorkerView,
+} from '../../core/ports/administration.ts'
+import type { ConnectionFact, TemplateView } from '../../core/ports/channel-onboarding.ts'
+import type { CallbackAddress } from '../../core/ports/connection-service.ts'
+import type { AlarmView } from '../../core/ports/console/alarms.ts'
+import type { Block } from '../../core/ports/recipients.ts'
+import type { DeliveryRow, WebhookView } from '../../core/ports/webhooks.ts'
+import { explainReason } from '../../core/reasons.ts'
+import { isoTime } from './times.ts'
+
+// What --json prints. Programs rely on it: fields may be added, never renamed or taken away.
+
+export function accountJson({ id, name, createdAt }: AccountView) {
+  return { id, name, createdAt: isoTime(createdAt) }
+}
+
+export function connectionJson(view: ConnectionView) {
+  const { id, number, account, channel, state, waiting, oldestWaitingAt, reason } = view
+  return { id, number, account, channel, state, waiting, oldestWaitingAt: isoTime(oldestWaitingAt), reason }
+}
+
+/** `number` null: its person was erased. */
+export function blockJson({ recipient, reason, since, blockedBy }: Block) {
+  return { number: recipient, reason, since: isoTime(since), by: blockedBy }
+}
+
+/** Of a connection that has a network. */
+export function networkJson({
+  facts,
+  callback,
+}: {
+  readonly facts: readonly ConnectionFact[]
+  readonly callback: CallbackAddress | null
+}) {
+  return {
+    facts: facts.map(({ label, value, tone }) => ({ label, value, tone })),
+    callback: callback && { ...callback, lastReportAt: isoTime(callback.lastReportAt) },
+  }
+}
+
+export function templateJson({ name, language, status, category, header, body, fits, why }: TemplateView) {
+  return { name, language, status, category, header, body, fits, why }
+}
+
+export function tokenJson(view: TokenView) {
+  const { id, name, prefix, events, expiresAt, lastUsedAt, deletedAt } = view
+  return {
+    id,
+    name,
+    prefix,
+    events,
+    expiresAt: isoTime(expiresAt),
+    lastUsedAt: isoTime(lastUsedAt),
+    deletedAt: isoTime(deletedAt),
+  }
+}
+
+export function alarmJson(view: AlarmView) {
+  const { id, kind, severity, of, object, name, account, since, raisedAt, cause, nextStep } = view
+  const times = { since: isoTime(since), raisedAt: isoTime(raisedAt) }
+  return { id, kind, severity, of, object, name, account, ...times, cause, nextStep }
+}
+
+export function messageJson(view: MessageView) {
+  const { id, account, connection, to, type, state, reason, attempts, acceptedAt, publishedAt } = view
+  return {
+    id,
+    account,
+    connection,
+    to,
+    type,
+    state,
+    reason,
+    attempts,
+    acceptedAt: isoTime(acceptedAt),
+    publishedAt: isoTime(publishedAt),
+  }
+}
+
+export function inboxJson(entry: InboxEntry) {
+  const { messageId, connection, to, type, text, caption, name, sizeBytes, sha256, deliveredAt } = entry
+  return { messageId, connection, to, type, text, caption, name, sizeBytes, sha256, deliveredAt: isoTime(deliveredAt) }
+}
+
+function nextStepOf(story: MessageStory): string | null {
+  const {
+    message: { reason, connection, to, id, state },
+    reasonWords,
+  } = story
+  const dealtWith = explainDealtWith(story)
+  if (dealtWith) return dealtWith.nextStep
+  if (reason === null) return null
+  const { nextStep } = explainReason(reason, state, reasonWords)
+  return fillNextStep(nextStep, { number: connection, recipient: to, messageId: id })
+}
+
+export function storyJson(story: MessageStory) {
+  const { message, laneWait, resendOf, resentAs, requestId, tokenName, position, connectionState, reasonWords } = story
+  return {
+    ...messageJson(message),
+    reasonText: message.reason && explainReason(message.reason, message.state, reasonWords).sentence,
+    reasonWords,
+    nextStep: nextStepOf(story),
+    requestId,
+    token: tokenName,
+    position,
+    laneWait: laneWait && { ...laneWait, until: isoTime(laneWait.until) },
+    reportsMissing: story.reportsMissing,
+    connectionState,
+    expiresAt: isoTime(story.expiresAt),
+    bodyDeletedAt: isoTime(story.bodyDeletedAt),
+    resendOf,
+    resentAs,
+    timeline: story.timeline.map(momentJson),
+  }
+}
+
+export function requestJson(view: RequestView) {
+  const { requestId, account, token, receivedAt, status, code, outcome, errors, messageId, state } = view
+  const { connection, to, type, remoteAddress, userAgent, tookMs, summed } = view
+  return {
+    requestId,
+    account,
+    token,
+    receivedAt: isoTime(receivedAt),
+    status,
+    code,
+    outcome,
+    errors,
+    messageId,
+    state,
+    connection,
+    to,
+    type,
+    remoteAddress,
+    userAgent,
+    tookMs,
+    summed: summed && { requests: summed.requests, since: isoTime(summed.since) },
+  }
+}
+
+export function requestStoryJson(story: RequestStory) {
+  const { endedToken, body, bodyDeletedAt } = story
+  return {
+    ...requestJson(story),
+    endedToken: endedToken && { ...endedToken, at: isoTime(endedToken.at) },
+    body,
+    bodyDeletedAt: isoTime(bodyDeletedAt),
+  }
+}
+
+export function workerJson(view: WorkerView) {
+  const { id, isAlive, host, pid, roles, version, startedAt, lastHeartbeatAt, lanes, busyLanes } = view
+  return {
+    id,
+    state: aliveOrGone(isAlive),
+    host,
+    pid,
+    roles,
+    version,
+    startedAt: isoTime(startedAt),
+    lastHeartbeatAt: isoTime(lastHeartbeatAt),
+    lanes,
+    busyLanes,
+  }
+}
+
+export function heldLaneJson({ connection, account, worker, isHolderAlive, waiting }: HeldLaneView) {
+  return { connection, account, worker, workerState: aliveOrGone(isHolderAlive), waiting }
+}
+
+export function findingJson({ check, standing, sentence, nextStep, facts }: Finding) {
+  return { check, standing, sentence, nextStep, facts }
+}
+
+export function aliveOrGone(isAlive: boolean): 'alive' | 'gone' {
+  return isAlive ? 'alive' : 'gone'
+}
+
+function momentJson({ at, kind, code, words, facts }: TimelineEntry) {
+  return {
+    at: isoTime(at),
+    kind,
+    text: momentText(kind),
+    code,
+    codeText: code && explainReason(code, facts['state'], words).sentence,
+    words,
+    facts,
+  }
+}
+
+/** A kind of a newer version reads as itself. */
+export function momentText(kind: string): string {
+  return Object.hasOwn(TIMELINE_KINDS, kind) ? TIMELINE_KINDS[kind as keyof typeof TIMELINE_KINDS] : kind
+}
+
+export function webhookJson(view: WebhookView) {
+  const { id, accountId, url, description, kinds, state, stateReason, lastDay, dropped } = view
+  return {
+    id,
+    accountId,
+    url,
+    description,
+    notices: kinds,
+    state,
+    stateReason,
+    failingSince: isoTime(view.failingSince),
+    lastDeliveredAt: isoTime(view.lastDeliveredAt),
+    lastDay,
+    dropped,
+  }
+}
+
+export function deliveryJson(row: DeliveryRow) {
+  const { position, noticeId, kind, state, tries, createdAt, nextTryAt, endedAt, lastStatus, lastCode } = row
+  return {
+    delivery: position,
+    webhookId: noticeId,
+    notice: kind,
+    state,
+    tries,
+    createdAt: isoTime(createdAt),
+    nextTryAt: isoTime(nextTryAt),
+    endedAt: isoTime(endedAt),
+    lastStatus,
+    lastCode,
+  }
+}

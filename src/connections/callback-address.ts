@@ -1,0 +1,23 @@
+import type { ConnectionView } from '../core/ports/administration.ts'
+import type { CallbackAddress } from '../core/ports/connection-service.ts'
+
+const THIS_MACHINE = /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/
+
+/** Where a network is to send its callbacks; null where it needs none. `publicUrl` without a slash at the end. */
+export function callbackAddress(
+  publicUrl: string,
+  { channel, link, lastReportAt }: Pick<ConnectionView, 'channel' | 'link' | 'lastReportAt'>,
+): CallbackAddress | null {
+  if (!link?.callbackApp) return null
+  const trouble = lastReportAt === null ? troubleOf(new URL(publicUrl)) : null
+  return { url: `${publicUrl}/channels/${channel}/${link.callbackApp}`, trouble, lastReportAt }
+}
+
+/** Only what can be known without asking anybody outside. */
+function troubleOf({ protocol, hostname }: URL): string | null {
+  const mend = 'Set NUNCIO_PUBLIC_URL to the https address under which this service is reached from outside.'
+  if (protocol !== 'https:') return `The network delivers callbacks to https only, and this address is not. ${mend}`
+  if (THIS_MACHINE.test(hostname))
+    return `This address means the machine itself, which the network cannot reach. ${mend}`
+  return null
+}

@@ -1,0 +1,22 @@
+import { WHATSAPP_CLOUD } from '../channels/whatsapp-cloud/name.ts'
+import type { Settings } from '../config/read-settings.ts'
+import type { ChannelSetUp } from '../core/ports/channel-onboarding.ts'
+import type { Clock } from '../core/ports/clock.ts'
+
+/** Makes what asks a network. Loaded only when somebody wants that: it brings a client along. */
+export type OpenSetUp = () => Promise<ChannelSetUp>
+
+/** By channel: those that have a network of their own. */
+export function createSetUps({
+  settings,
+  clock,
+}: {
+  readonly settings: Pick<Settings, 'whatsappCloudUrl'>
+  readonly clock: Clock
+}): ReadonlyMap<string, OpenSetUp> {
+  const openWhatsAppCloud = async () => {
+    const { createSetUp } = await import('../channels/whatsapp-cloud/set-up.ts')
+    return createSetUp({ baseUrl: settings.whatsappCloudUrl, clock })
+  }
+  return new Map([[WHATSAPP_CLOUD, openWhatsAppCloud]])
+}

@@ -1,0 +1,166 @@
+import type { ChannelDescription } from '../core/ports/channel-description.ts'
+import type {
+  Connecting,
+  PreparedChange,
+  PreparedConnection,
+  ReadOthers,
+  StoredConnection,
+} from '../core/ports/connection-service.ts'
+import type { Secrets } from '../core/ports/secrets.ts'
+import { Refusal } from '../core/refusals.ts'
+import { newConnectionId } from '../storage/queries/new-id.ts'
+import { callbackAddress } from './callback-address.ts'
+import type { OpenSetUp } from './channel-onboarding.ts'
+import { CHANNELS, parseChannelSettings } from '../channels/registry.ts'
+import { ConnectionNetwork } from './verify-connection.ts'
+import { TakeTurns } from './keyed-semaphore.ts'
+
+type Pairs = Readonly<Record<string, string>>
+type StoredSettings = Readonly<Record<string, unknown>>
+
+interface ConnectingParts {
+  /** By channel: those that have a network of their own. */
+  readonly setUps: ReadonlyMap<string, OpenSetUp>
+  /** Asked for only where there are secrets, so that who has none needs no key ring. */
+  readonly openSecrets: () => Promise<Secrets>
+  /** Without a slash at the end. */
+  readonly publicUrl: string
+  /** What networks have reported by themselves; left out where it is not shown. */
+  readonly readReported?: Connecting['readReported']
+  /** Replaced by tests. */
+  readonly answersWithinMs?: number
+}
+
+// A person waits for it. A network answers within a second; three times that is lost when a packet at each of
+// connecting, TLS and asking must be sent again. Longer would only keep a person waiting who must look at the line anyway.
+const ANSWERS_WITHIN_MS = 15_000
+
+// Each holds connections and memory for as long as the network takes. A person adds numbers one after the other; whoever
+// asks for more at once waits, and no other account does.
+const MOST_AT_ONCE_PER_ACCOUNT = 4
+// Two rounds of a network that does not answer. Much longer would let what is sealed at the end outlive the key that the
+// process holds for it (OLD_KEY_KEPT_MS), and who waited would act on settings as they were long ago.
+const TURN_WITHIN_MS = 2 * ANSWERS_WITHIN_MS
+
+/** What the CLI and the console use to add, change and look at connections. */
+export function createConnecting(parts: ConnectingParts): Connecting {
+  const { setUps, publicUrl, readReported } = parts
+  const turns = new TakeTurns({ mostAtOnce: MOST_AT_ONCE_PER_ACCOUNT, waitsMs: TURN_WITHIN_MS, tooLate: tooMany })
+  const networkOf = async (description: ChannelDescription): Promise<ConnectionNetwork | null> => {
+    const openSetUp = setUps.get(description.name)
+    if (!openSetUp) return null
+    const { answersWithinMs = ANSWERS_WITHIN_MS } = parts
+    const [setUp, secrets] = await Promise.all([openSetUp(), parts.openSecrets()])
+    return new ConnectionNetwork({ description, setUp, secrets, answersWithinMs })
+  }
+  return {
+    abilitiesOf: (channel) => ({ hasCallbacks: setUps.has(channel), hasTemplates: setUps.has(channel) }),
+    async prepareNew(wanted, others) {
+      const description = describe(wanted.channel)
+      const network = await networkOf(description)
+      return turns.run(wanted.accountId, () => prepareNew({ description, network }, wanted, others))
+    },
+    async prepareChange(connection, pairs, others) {
+      const description = describe(connection.channel)
+      const network = await networkOf(description)
+      return turns.run(connection.accountId, () => prepareChange({ description, network, connection }, pairs, others))
+    },
+    async check(connection) {
+      const network = await networkOf(describe(connection.channel))
+      if (!network) return []
+      const { number, channelSettings, accountId } = connection
+      return (await turns.run(accountId, () => network.prove(number, channelSettings, connection))).facts
+    },
+    readReported: async (connection, after) => (await readReported?.(connection, after)) ?? [],
+    async listTemplates(connection) {
+      const network = await networkOf(describe(connection.channel))
+      return network ? turns.run(connection.accountId, () => network.listTemplates(connection)) : []
+    },
+    callbackOf: (connection) => callbackAddress(publicUrl, connection),
+  }
+}
+
+interface Trade {
+  readonly description: ChannelDescription
+  /** Null: the channel has none, such as the sandbox. */
+  readonly network: ConnectionNetwork | null
+}
+
+async function prepareNew(
+  { description, network }: Trade,
+  { accountId, number, channel, pairs }: Parameters<Connecting['prepareNew']>[0],
+  others: ReadOthers,
+): Promise<PreparedConnection> {
+  const given = withoutEmpty(pairs)
+  requireSettings(description, given)
+  network?.secrets.refuseSealed(given)
+  const settings = parseChannelSettings(channel, given)
+  // Made here, because secrets are sealed for the id of their connection.
+  const owner = { id: newConnectionId(), accountId, channel }
+  const { id } = owner
+  if (!network) return { id, channelSettings: settings, link: null, facts: [] }
+  const { networkKey, facts, settings: proven } = await network.prove(number, settings, owner)
+  const callbackApp = await network.findApp(owner, proven, others)
+  return { id, channelSettings: network.secrets.seal(proven, owner), link: { networkKey, callbackApp }, facts }
+}
+
+async function prepareChange(
+  { description, network, connection }: Trade & { readonly connection: StoredConnection },
+  pairs: Pairs,
+  others: ReadOthers,
+): Promise<PreparedChange> {
+  const { channel, channelSettings: stored, link } = connection
+  network?.secrets.refuseSealed(pairs)
+  // Secrets among them are sealed, and pass as they are.
+  const before = description.writeSettings(stored)
+  const after = withoutEmpty({ ...before, ...pairs })
+  requireSettings(description, after)
+  const settings = parseChannelSettings(channel, after)
+  const unproven = { link, facts: null, alongside: [], notChanged: [] }
+  if (!network) return { ...unproven, channelSettings: settings }
+  const changed = description.settings.filter(({ name }) => before[name] !== after[name])
+  // Switches say how we send and are nothing that the network knows of the connection.
+  if (changed.every(({ kind }) => kind === 'switch')) {
+    const differences = differencesOf(parseChannelSettings(channel, before), settings)
+    return { ...unproven, channelSettings: { ...stored, ...differences } }
+  }
+  const { proof, callbackApp, ...neighbours } = await network.proveChange(connection, settings, others)
+  const { networkKey, facts, settings: proven } = proof
+  const untouched = Object.fromEntries(description.secretKeys.map((key) => [key, settings[key]]))
+  const channelSettings = network.secrets.seal({ ...proven, ...untouched }, connection)
+  return { channelSettings, link: { networkKey, callbackApp }, facts, ...neighbours }
+}
+
+function tooMany(): Refusal {
+  return new Refusal(
+    'network_unreachable',
+    'The network is asked about many connections of this account at this moment, so it was not asked about this one. Nothing was changed: try again in a minute.',
+  )
+}
+
+function describe(channel: string): ChannelDescription {
+  const description = CHANNELS.find(({ name }) => name === channel)
+  if (!description) throw new Refusal('channel_unknown', `There is no channel “${channel}”.`)
+  return description
+}
+
+/** An empty text leaves a setting out. */
+function withoutEmpty(pairs: Pairs): Pairs {
+  return Object.fromEntries(Object.entries(pairs).filter(([, text]) => text.trim() !== ''))
+}
+
+function requireSettings({ label, settings }: ChannelDescription, pairs: Pairs): void {
+  const missing = settings.filter(({ name, isRequired }) => isRequired && pairs[name] === undefined)
+  const [first] = missing
+  if (!first) return
+  const names = missing.map(({ name }) => name).join(', ')
+  throw new Refusal('setting_invalid', `A connection of ${label} needs ${names} as well.`, first.name)
+}
+
+function differencesOf(before: StoredSettings, after: StoredSettings): StoredSettings {
+  return Object.fromEntries(
+    Object.keys({ ...before, ...after })
+      .filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]))
+      .map((key) => [key, after[key]]),
+  )
+}

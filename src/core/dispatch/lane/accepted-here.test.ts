@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import { ANNA, addSender, BEN, type Sender } from '../../../../test/conformance/storage-world.ts'
+import {
+  ACCEPTED,
+  type DispatchWorld,
+  openDispatchWorld,
+  type TestWorker,
+} from '../../../../test/support/dispatch-world/open-dispatch-world.ts'
+import { overrideLanes } from '../../../../test/support/dispatch-world/override-lanes.ts'
+
+const OTHER = '15550100001'
+
+let world: DispatchWorld
+let sender: Sender
+let anna: TestWorker
+/** How often Anna has looked what waits. */
+let looks: number
+
+beforeEach(async () => {
+  world = await openDispatchWorld()
+  sender = await addSender(world.storage)
+  looks = 0
+  const { lanes } = world.storage
+  const counting = overrideLanes(lanes, {
+    loadRun(connectionId, limit) {
+      looks += 1
+      return lanes.loadRun(connectionId, limit)
+    },
+  })
+  anna = await world.startWorker(ANNA, { lanes: counting })
+  await world.acceptAt(anna, sender, 'first')
+  await world.pass(100)
+  return () => world.close()
+})
+
+describe('a message that was accepted in the process of its lane', () => {
+  it('is sent without a look', async () => {
+    looks = 0
+
+    const answers = [await world.acceptAt(anna, sender, 'second'), await world.acceptAt(anna, sender, 'third')]
+    await world.pass(100)
+
+    assert.deepEqual(world.told, ['anna: first', 'anna: second', 'anna: third'])
+    assert.deepEqual(answers, [true, true])
+    assert.equal(looks, 0)
+  })
+
+  it('is sent without a look after those that came while another was on its way, however many', async () => {
+    world.answer = ({ text }) => (text === 'slow' ? null : ACCEPTED)
+    await world.acceptAt(anna, sender, 'slow')
+    await world.pass(100)
+    looks = 0
+    const texts = Array.from({ length: 100 }, (_, at) => `text ${at}`)
+
+    for (const text of texts) await world.acceptAt(anna, sender, text)
+    world.callOf('slow').end(ACCEPTED)
+    for (let second = 0; second < 20 && world.told.length < 102; second += 1) await world.pass(1_000)
+
+    assert.deepEqual(
+      world.told.slice(2),
+      texts.map((text) => `anna: ${text}`),
+    )
+    // The first are known, and the rest takes a look for each stretch.
+    assert.ok(looks <= 4, `${looks} looks`)
+  })
+
+  it('G3: comes after what another process has accepted before, of which nobody told', async () => {
+    await world.accept(sender, 'second')
+    await world.acceptAt(anna, sender, 'third')
+    await world.pass(100)
+
+    assert.deepEqual(world.told, ['anna: first', 'anna: second', 'anna: third'])
+  })
+
+  it('G3: comes after it, also when both came while a call was under way', async () => {
+    world.answer = ({ text }) => (text === 'slow' ? null : ACCEPTED)
+    await world.acceptAt(anna, sender, 'slow')
+    await world.pass(100)
+    await world.accept(sender, 'second')
+    await world.acceptAt(anna, sender, 'third')
+    world.callOf('slow').end(ACCEPTED)
+    await world.pass(100)
+
+    assert.deepEqual(world.told.slice(2), ['anna: second', 'anna: third'])
+  })
+
+  it('G3: comes after it, also when the lane has to wait first', async () => {
+    const slow = await addSender(world.storage, { number: '15550001001', policy: { leastGapMs: 5_000 } })
+    await world.acceptAt(anna, slow, 'one')
+    await world.pass(100)
+    await world.accept(slow, 'two')
+    await world.acceptAt(anna, slow, 'three')
+    await world.pass(20_000)
+
+    assert.deepEqual(world.told.slice(1), ['anna: one', 'anna: two', 'anna: three'])
+  })
+
+  it('is not waited for when another comes first that may go', async () => {
+    const until = world.storage.clock.now() + 60_000
+    world.rest = (to) => (to === OTHER ? { until, reason: 'rate_limited', words: null } : null)
+    const third = await world.startWorker(BEN)
+    const bens = await world.addSenderOf(BEN, [ANNA, BEN])
+    await world.acceptAt(third, bens, 'one')
+    await world.pass(100)
+
+    await world.accept(bens, 'two')
+    await world.acceptAt(third, bens, { text: 'three', to: OTHER })
+    await world.pass(100)
+
+    assert.deepEqual(world.told.slice(1), ['ben: one', 'ben: two'])
+  })
+
+  it('is not sent when somebody has cancelled it meanwhile, nor one of a connection that was paused', async () => {
+    world.answer = () => null
+    await world.acceptAt(anna, sender, 'slow')
+    await world.pass(100)
+    await world.acceptAt(anna, sender, 'unwanted')
+    const [, unwanted] = await world.storage.lanes.loadRun(sender.connectionId, 2)
+    await world.storage.administration.cancelMessage(unwanted!.id, 'test')
+    world.answer = () => ACCEPTED
+    world.callOf('slow').end(ACCEPTED)
+    await world.pass(100)
+    await world.storage.administration.setConnectionState(sender.connectionId, 'paused', 'test')
+    await world.acceptAt(anna, sender, 'paused')
+    await world.pass(100)
+
+    assert.deepEqual(world.told, ['anna: first', 'anna: slow'])
+  })
+
+  it('is for others to send when its lane is another worker’s', async () => {
+    await world.startWorker(BEN)
+    await world.pass(10_000)
+    const bens = await world.addSenderOf(BEN, [ANNA, BEN])
+
+    const isHers = await world.acceptAt(anna, bens, 'for ben')
+    world.tell(ANNA, bens.connectionId)
+    await world.pass(100)
+
+    assert.equal(isHers, false)
+    assert.deepEqual(world.told, ['anna: first', 'ben: for ben'])
+  })
+})

@@ -1,0 +1,27 @@
+import type { QueuedMessage } from '../../message/message.ts'
+import type { BlockedRecipients } from '../../ports/blocked-recipients.ts'
+import type { LaneStorage } from './lane-store-client.ts'
+
+/** Asks for a lane whether the recipient of a message has asked to stop. */
+export class BlockLook {
+  readonly #blocked: BlockedRecipients
+  readonly #storage: LaneStorage
+
+  constructor(blocked: BlockedRecipients, storage: LaneStorage) {
+    this.#blocked = blocked
+    this.#storage = storage
+  }
+
+  /** At once where it is known, which is nearly always; else when storage answers. Null when nobody wants to know any more. */
+  ask({ accountId, recipient }: QueuedMessage): boolean | Promise<boolean | null> {
+    const known = this.#blocked.isBlocked(accountId, recipient)
+    if (typeof known === 'boolean') return known
+    let asked: Promise<boolean> | null = known
+    const ask = () => {
+      const answer = asked ?? this.#blocked.isBlocked(accountId, recipient)
+      asked = null
+      return Promise.resolve(answer)
+    }
+    return this.#storage.read(ask)
+  }
+}

@@ -1,0 +1,155 @@
+import type { Instant } from '../../ids.ts'
+import type { QueuedMessage, Sequence } from '../../message/message.ts'
+import type { Channel, Failure, NetworkRest } from '../../ports/channel.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Journal } from '../../ports/journal.ts'
+import type { ClaimedLane, Disposition, LaneMemory, LaneWait } from '../../ports/lanes.ts'
+import { decideHead, type HeadContext, type HeadDecision, heedRest } from '../rules/decide-head.ts'
+import { afterPreparing, type EndedAttempt, nextStep, type StepContext, type Unready } from '../rules/next-step.ts'
+
+interface LaneRulesParts {
+  readonly clock: Clock
+  readonly journal: Journal
+  readonly channel: Channel
+  readonly mediaFetchedSince: (sequence: Sequence) => Instant | null
+}
+
+/** Asks the rules on behalf of one lane, with all that it remembers, and keeps what they want remembered. */
+export class LaneRules {
+  readonly #parts: LaneRulesParts
+  #claimed: ClaimedLane
+  #memory: LaneMemory
+  #savedMemory: LaneMemory
+  #lastAttemptAt: Instant | null
+  #paceLot: number
+  /** What the network's pace made the lane wait for last. */
+  #networkRest: LaneWait | null = null
+
+  constructor(claimed: ClaimedLane, parts: LaneRulesParts) {
+    this.#parts = parts
+    this.#claimed = claimed
+    this.#memory = claimed.memory
+    this.#savedMemory = claimed.memory
+    this.#lastAttemptAt = claimed.lastAttemptAt
+    this.#paceLot = parts.clock.random()
+  }
+
+  get wait(): LaneWait | null {
+    return this.#memory.wait
+  }
+
+  /** When the last attempt began; null when there was none. */
+  get lastAttemptAt(): Instant | null {
+    return this.#lastAttemptAt
+  }
+
+  /** What is to be written with the next step; null when nothing has changed since the last. */
+  get unsaved(): LaneMemory | null {
+    return this.#memory === this.#savedMemory ? null : this.#memory
+  }
+
+  saved(memory: LaneMemory): void {
+    this.#savedMemory = memory
+  }
+
+  /** An attempt was committed. */
+  opened(at: Instant): void {
+    this.#lastAttemptAt = at
+    this.#paceLot = this.#parts.clock.random()
+  }
+
+  /** The lane as storage has it now. */
+  reload(claimed: ClaimedLane): void {
+    this.#claimed = claimed
+    this.#memory = claimed.memory
+    this.#savedMemory = claimed.memory
+    // A person may have confirmed the backlog. What we did since may not have been written.
+    if (claimed.lastAttemptAt !== null)
+      this.#lastAttemptAt = Math.max(claimed.lastAttemptAt, this.#lastAttemptAt ?? claimed.lastAttemptAt)
+  }
+
+  /** True when the end of what the lane waits for is known by itself, so that storage need not be asked then. */
+  get isResting(): boolean {
+    return this.#memory.wait?.reason === 'pace' || this.#isNetworkRest
+  }
+
+  decide(head: QueuedMessage, { isReady, isBlocked }: Pick<HeadContext, 'isReady' | 'isBlocked'>): HeadDecision {
+    const { clock, channel, mediaFetchedSince } = this.#parts
+    const now = clock.now()
+    const context = {
+      policy: this.#claimed.policy,
+      memory: this.#memory,
+      now,
+      lastAttemptAt: this.#lastAttemptAt,
+      paceLot: this.#paceLot,
+      channelTypes: channel.capabilities.types,
+      fetchedSince: mediaFetchedSince(head.sequence),
+      isReady,
+      isNetworkRest: this.#isNetworkRest,
+      isBlocked,
+    }
+    const decision = decideHead(head, context)
+    if (decision.do === 'open' && channel.restOf) return this.#heedRest(this.#askRest(head, now), now)
+    if (decision.do === 'wait' || decision.do === 'prepare') this.#memory = decision.memory
+    return decision
+  }
+
+  /** What becomes of a message whose attempt has ended. */
+  afterAttempt(ended: EndedAttempt): Disposition {
+    const { disposition, memory } = nextStep(ended, this.#context(ended.endedAt))
+    this.#memory = memory
+    return disposition
+  }
+
+  /** What becomes of a message that could not be got ready. */
+  afterPreparing(head: QueuedMessage, startedAt: Instant, failure: Failure): HeadDecision {
+    const now = this.#parts.clock.now()
+    const unready: Unready = { sequence: head.sequence, startedAt, endedAt: now, failure }
+    const { decision, memory } = afterPreparing(unready, this.#context(now))
+    this.#memory = memory
+    return decision
+  }
+
+  get #isNetworkRest(): boolean {
+    const { wait } = this.#memory
+    const rest = this.#networkRest
+    // By what they say, because what was looked up again is another object.
+    return wait !== null && rest !== null && wait.reason === rest.reason && wait.until === rest.until
+  }
+
+  #askRest(head: QueuedMessage, now: Instant): NetworkRest | null {
+    const { channel, journal } = this.#parts
+    const { accountId, connectionId, recipient: to, content } = head
+    if (!content) return null
+    try {
+      return (
+        channel.restOf?.({ accountId, connectionId, to, content, settings: this.#claimed.channelSettings }, now) ?? null
+      )
+    } catch (error) {
+      // Pace is a courtesy to the network, which can still say no: the lane must not stand still for a fault in it.
+      journal.record({ event: 'fault', where: `channel ${channel.name} restOf`, error })
+      return null
+    }
+  }
+
+  #heedRest(rest: NetworkRest | null, now: Instant): HeadDecision {
+    const decision = heedRest(rest, this.#memory, now)
+    if (decision.do === 'wait') {
+      this.#memory = decision.memory
+      this.#networkRest = decision.memory.wait
+    }
+    return decision
+  }
+
+  #context(now: Instant): StepContext {
+    const { clock, channel } = this.#parts
+    return {
+      policy: this.#claimed.policy,
+      memory: this.#memory,
+      now,
+      lot: clock.random(),
+      recognisesRepeat: channel.capabilities.recognisesRepeat,
+      evidenceWaitMs: channel.capabilities.evidenceWaitMs,
+    }
+  }
+}

@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { HandClock } from '../../../../test/conformance/hand-clock.ts'
+import { ANNA, BEN, stateOf, timelineOf } from '../../../../test/conformance/storage-world.ts'
+import {
+  ACCEPTED,
+  BOTH,
+  type DispatchWorld,
+  openDispatchWorld,
+} from '../../../../test/support/dispatch-world/open-dispatch-world.ts'
+import { cuttable, overrideLanes } from '../../../../test/support/dispatch-world/override-lanes.ts'
+import type { MessageId } from '../../ids.ts'
+import {
+  type ClaimedLane,
+  type Lanes,
+  type OpenAttempt,
+  type Step,
+  type StepResult,
+  StorageUnavailable,
+} from '../../ports/lanes.ts'
+import { Rest } from '../../interruptible-sleep.ts'
+import { LaneStorage } from './lane-store-client.ts'
+
+describe('a step whose answer was lost', () => {
+  it('G4 G5: is known by what is open now, so that what it opened is called, and called once', async () => {
+    const { world, sender, ids } = await openOneLane(['first', 'second', 'third'])
+    const lanes = losingAnswers(world, (step) => step.close !== null && step.open !== null)
+    await world.startWorker(ANNA, { lanes })
+
+    await world.pass(5_000)
+
+    assert.deepEqual(world.told, ['anna: first', 'anna: second', 'anna: third'])
+    const timelines = await Promise.all(ids.map((id) => timelineOf(world.storage, id)))
+    assert.deepEqual(new Set(timelines.map(String)), new Set(['accepted,attempt-begun,attempt-accepted,settled']))
+    assert.equal(world.eventsOf(ANNA, 'lane.claimed').length, 1, `${sender.connectionId} was claimed again`)
+    await world.close()
+  })
+
+  it('goes on after a step that opened nothing', async () => {
+    const { world, sender } = await openOneLane(['first'])
+    const lanes = losingAnswers(world, (step) => step.close !== null)
+    const anna = await world.startWorker(ANNA, { lanes })
+    await world.pass(1_000)
+
+    await world.accept(sender, 'second')
+    anna.dispatcher.wake(sender.connectionId)
+    await world.pass(1_000)
+
+    assert.deepEqual(world.told, ['anna: first', 'anna: second'])
+    assert.equal(world.eventsOf(ANNA, 'lane.claimed').length, 1)
+    await world.close()
+  })
+
+  it('opened nothing when the connection was paused, and the lane goes', async () => {
+    const { world, sender, ids } = await openOneLane(['first', 'second'])
+    const lanes = losingAnswers(world, (step) => step.close !== null)
+    world.answer = () => null
+    const anna = await world.startWorker(ANNA, { lanes })
+    await world.pass(100)
+    await world.storage.administration.setConnectionState(sender.connectionId, 'paused', 'test')
+
+    world.callOf('first').end(ACCEPTED)
+    await world.pass(2_000)
+
+    assert.deepEqual(await Promise.all(ids.map((id) => stateOf(world.storage, id))), ['PUBLISHED', 'QUEUED'])
+    assert.equal(anna.dispatcher.laneCount, 0)
+    assert.deepEqual(world.eventsOf(ANNA, 'fault'), [])
+    await world.close()
+  })
+
+  it('G4: has opened what is called, though the connection was paused before it was asked again', async () => {
+    const { world, sender, ids } = await openOneLane(['first', 'second'])
+    const pause = () => world.storage.administration.setConnectionState(sender.connectionId, 'paused', 'test')
+    const lanes = losingAnswers(world, (step) => step.open !== null, pause)
+    await world.startWorker(ANNA, { lanes })
+
+    await world.pass(5_000)
+
+    assert.deepEqual(world.told, ['anna: first'])
+    assert.deepEqual(await Promise.all(ids.map((id) => stateOf(world.storage, id))), ['PUBLISHED', 'QUEUED'])
+    assert.deepEqual(world.eventsOf(ANNA, 'attempt.recovered'), [])
+    await world.close()
+  })
+
+  it('G6: is not believed once another worker has the lane', async () => {
+    const { world, ids } = await openOneLane(['first', 'second'])
+    const line = { isCut: false }
+    const lanes = cuttable(
+      losingAnswers(world, (step) => {
+        line.isCut ||= step.close !== null
+        return step.close !== null
+      }),
+      line,
+    )
+    await world.startWorker(ANNA, { lanes })
+    await world.pass(100)
+    await world.startWorker(BEN)
+    await world.pass(30_000)
+    const [taken] = world.eventsOf(BEN, 'attempt.recovered')
+
+    line.isCut = false
+    await world.pass(10_000)
+
+    assert.ok(taken)
+    assert.deepEqual(world.told, ['anna: first'])
+    assert.deepEqual(await Promise.all(ids.map((id) => stateOf(world.storage, id))), ['PUBLISHED', 'UNCONFIRMED'])
+    await world.close()
+  })
+})
+
+describe('an attempt that is open though the lane was told that nothing is', () => {
+  it('is found, and stops its lane no more than that of a worker that died', async () => {
+    const { world, ids } = await openOneLane(['first', 'second'])
+    let isTold = true
+    const record = async (step: Step): Promise<StepResult> => {
+      const result = await world.storage.lanes.record(step)
+      if (!isTold || !step.open) return result
+      isTold = false
+      return { fenced: false, opened: false }
+    }
+    await world.startWorker(ANNA, { lanes: overrideLanes(world.storage.lanes, { record }) })
+
+    await world.pass(30_000)
+
+    assert.deepEqual(world.told, ['anna: second'])
+    assert.deepEqual(await Promise.all(ids.map((id) => stateOf(world.storage, id))), ['UNCONFIRMED', 'PUBLISHED'])
+    assert.equal(world.eventsOf(ANNA, 'attempt.recovered').length, 1)
+    await world.close()
+  })
+})
+
+describe('an answer that may be that to a step which was written before', () => {
+  const OPEN = { message: { sequence: 2 }, number: 1 } as unknown as OpenAttempt
+  const lost = new StorageUnavailable('the line broke', true)
+  const away = new StorageUnavailable('away', false)
+  const FENCED: StepResult = { fenced: true }
+  const NOT_OPENED: StepResult = { fenced: false, opened: false }
+
+  const cases: Readonly<Record<string, { answers: Answer[]; open: OpenAttempt | null; comesTo: StepResult }>> = {
+    'fenced, after a lost one, means opened if what the step opens is open': {
+      answers: [lost, away, FENCED],
+      open: OPEN,
+      comesTo: { fenced: false, opened: true },
+    },
+    'fenced, after a lost one, means written if nothing is open': {
+      answers: [lost, FENCED],
+      open: null,
+      comesTo: { fenced: false, opened: false },
+    },
+    'fenced stays so if something else is open': {
+      answers: [lost, FENCED],
+      open: { ...OPEN, number: 2 },
+      comesTo: FENCED,
+    },
+    'fenced stays so if no answer before was lost': { answers: [away, FENCED], open: OPEN, comesTo: FENCED },
+    'not opened, after a lost one, means opened if what the step opens is open': {
+      answers: [lost, NOT_OPENED],
+      open: OPEN,
+      comesTo: { fenced: false, opened: true },
+    },
+    'not opened, after a lost one, stays so if nothing is open': {
+      answers: [lost, NOT_OPENED],
+      open: null,
+      comesTo: NOT_OPENED,
+    },
+    'not opened stays so if no answer before was lost': {
+      answers: [away, NOT_OPENED],
+      open: OPEN,
+      comesTo: NOT_OPENED,
+    },
+  }
+
+  it.each(Object.entries(cases))('G6: %s', async (_, { answers, open, comesTo }) => {
+    assert.deepEqual(await recordOnce(answers, { open }), comesTo)
+  })
+
+  it('G6: fenced stays so if the lane is another’s', async () => {
+    assert.deepEqual(await recordOnce([lost, FENCED], null), FENCED)
+  })
+})
+
+type Answer = StorageUnavailable | StepResult
+
+async function recordOnce(answers: readonly Answer[], lane: { open: OpenAttempt | null } | null) {
+  const clock = new HandClock()
+  const left = [...answers]
+  const lanes: Pick<Lanes, 'record' | 'inspect'> = {
+    async record() {
+      const answer = left.shift()
+      if (!answer || answer instanceof Error) throw answer ?? new Error('asked too often')
+      return answer
+    },
+    inspect: () => Promise.resolve(lane as ClaimedLane | null),
+  }
+  const journal = { record: () => {} }
+  const storage = new LaneStorage({ lanes: lanes as Lanes, journal, rest: new Rest(clock), ending: () => null })
+  const recorded = storage.record({ close: {}, open: { sequence: 2, number: 1 } } as Step)
+  await clock.pass(5_000)
+  return recorded
+}
+
+async function openOneLane(texts: readonly string[]) {
+  const world = await openDispatchWorld()
+  const sender = await world.addSenderOf(ANNA, BOTH)
+  const ids: MessageId[] = []
+  for (const text of texts) ids.push(await world.accept(sender, text))
+  return { world, sender, ids }
+}
+
+/** The first step that matches is committed, and nobody learns of it. */
+function losingAnswers(
+  { storage }: DispatchWorld,
+  matches: (step: Step) => boolean,
+  meanwhile: () => Promise<unknown> = () => Promise.resolve(),
+): Lanes {
+  let isLost = false
+  return overrideLanes(storage.lanes, {
+    async record(step) {
+      const result = await storage.lanes.record(step)
+      if (isLost || !matches(step)) return result
+      isLost = true
+      await meanwhile()
+      throw new StorageUnavailable('the line broke', true)
+    },
+  })
+}

@@ -1,0 +1,77 @@
+import type { Journal } from '../../ports/journal.ts'
+import { type Lanes, type OpenAttempt, type Step, type StepResult, StorageUnavailable } from '../../ports/lanes.ts'
+import type { Rest } from '../../interruptible-sleep.ts'
+
+const STORAGE_RETRY_MS = 500
+
+interface LaneStorageParts {
+  readonly lanes: Lanes
+  readonly journal: Journal
+  readonly rest: Rest
+  readonly ending: () => LaneEnding | null
+}
+
+/**
+ * How a lane comes to an end. `hand-over`: nothing new begins, but what has happened is recorded, however long it takes.
+ * `stop`: the process ends, so it is tried once more. `gone`: it is no longer this worker's.
+ */
+export type LaneEnding = 'hand-over' | 'stop' | 'gone'
+
+/** A lane's way to storage. It asks until it is answered, and it finds out what became of a step whose answer was lost. */
+export class LaneStorage {
+  readonly #parts: LaneStorageParts
+  /** An answer was lost, so that what was asked for may have been done. A lane asks for one thing at a time. */
+  #isInDoubt = false
+
+  constructor(parts: LaneStorageParts) {
+    this.#parts = parts
+  }
+
+  /** Null when nobody wants to know any more. */
+  read<Result>(ask: () => Promise<Result>): Promise<Result | null> {
+    return this.#untilAnswered('read', ask)
+  }
+
+  /** Null when it was given up, and then nobody knows whether it was written. */
+  async record(step: Step): Promise<StepResult | null> {
+    const { lanes } = this.#parts
+    this.#isInDoubt = false
+    const result = await this.#untilAnswered('record', () => lanes.record(step))
+    if (!result || !this.#isInDoubt || !isAmbiguous(step, result)) return result
+    // The attempt that the step ends is not open any more: either the step was written the first time, or the lane is
+    // another's. Or what it was to open may not be opened any more, but was, the first time. Under the same epoch nobody but
+    // this lane opens or ends an attempt, so one look tells (G6).
+    const now = await this.#untilAnswered('record', () => lanes.inspect(step))
+    return now ? whatBecameOf(step, now.open) : result
+  }
+
+  async #untilAnswered<Result>(what: 'read' | 'record', ask: () => Promise<Result>): Promise<Result | null> {
+    const { journal, rest, ending } = this.#parts
+    while (ending() !== 'gone') {
+      try {
+        return await ask()
+      } catch (error) {
+        if (!(error instanceof StorageUnavailable)) throw error
+        journal.record({ event: 'storage.unavailable', error })
+        if (error.unknown) this.#isInDoubt = true
+        const end = ending()
+        if (end !== null && !(end === 'hand-over' && what === 'record')) return null
+        await rest.sleep(STORAGE_RETRY_MS)
+      }
+    }
+    return null
+  }
+}
+
+/** Whether this could also be the answer to a step that was written before. */
+function isAmbiguous({ open }: Step, result: StepResult): boolean {
+  return result.fenced || (open !== null && !result.opened)
+}
+
+/** What an attempt that is open now, or none, says of a step whose answer was lost. */
+function whatBecameOf({ open }: Step, found: OpenAttempt | null): StepResult {
+  if (!found) return { fenced: false, opened: false }
+  const isOwn = found.message.sequence === open?.sequence && found.number === open.number
+  // It was committed and never called: the answer that would have allowed the call did not come (G4).
+  return isOwn ? { fenced: false, opened: true } : { fenced: true }
+}

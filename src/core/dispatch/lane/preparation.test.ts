@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { ANNA, stateOf, timelineOf } from '../../../../test/conformance/storage-world.ts'
+import {
+  changeSender,
+  failed,
+  failure,
+  noting,
+  openImageLane,
+  reasonOf,
+  storyOf,
+  uploadOf,
+} from '../../../../test/support/dispatch-world/image-lane.ts'
+import { ACCEPTED, type DispatchWorld, READY } from '../../../../test/support/dispatch-world/open-dispatch-world.ts'
+import type { Step } from '../../ports/lanes.ts'
+
+const MINUTE = 60_000
+
+describe('a message that is to be got ready', () => {
+  it('G4: is so before its attempt is opened, and says meanwhile why it waits', async () => {
+    const { world, ids } = await openImageLane(['first'])
+    await world.startWorker(ANNA)
+    await world.pass(2 * MINUTE)
+    const [meanwhile, reason] = [await stateOf(world.storage, ids.first), await reasonOf(world, ids.first)]
+    const timeline = await timelineOf(world.storage, ids.first)
+
+    uploadOf(world, 'first').end(READY)
+    await world.pass(100)
+
+    assert.deepEqual([meanwhile, reason], ['QUEUED', 'media_uploading'])
+    assert.deepEqual(timeline, ['accepted', 'media-fetched'])
+    assert.deepEqual(world.told, ['anna: first'])
+    assert.equal(await stateOf(world.storage, ids.first), 'PUBLISHED')
+    await world.close()
+  })
+
+  it('says so in the commit that ends the attempt before, which opens nothing', async () => {
+    const { world, sender } = await openImageLane([])
+    const steps: Step[] = []
+    await world.accept(sender, 'text')
+    await world.acceptImage(sender, 'image')
+
+    await world.startWorker(ANNA, { lanes: noting(world, steps) })
+    await world.pass(100)
+
+    assert.deepEqual(
+      steps.map(({ close, open, memory }) => [close !== null, open !== null, memory?.wait?.reason ?? null]),
+      [
+        [false, true, null],
+        [true, false, 'media_uploading'],
+      ],
+    )
+    await world.close()
+  })
+
+  it('is looked at again before it goes: its time may be over meanwhile', async () => {
+    const { world, sender, ids } = await openImageLane(['first'])
+    await world.startWorker(ANNA)
+    await world.pass(100)
+    await changeSender(world, sender, { policy: { timeToLiveMs: 42_000 } })
+    // The sweep that finds all such messages comes every five seconds: this one is found by the lane.
+    await world.pass(41_920)
+    const before = await stateOf(world.storage, ids.first)
+
+    world.storage.clock.after(10, () => {
+      world.storage.clock.setNow(1_000)
+      uploadOf(world, 'first').end(READY)
+    })
+    await world.pass(20)
+
+    assert.equal(before, 'QUEUED')
+    assert.deepEqual(world.told, [])
+    assert.equal(await stateOf(world.storage, ids.first), 'EXPIRED')
+    await world.close()
+  })
+
+  it('is got ready once more after a pace that lasted longer than anybody knows it to be ready', async () => {
+    const { world } = await openImageLane(['first', 'second'], { leastGapMs: 2 * MINUTE })
+    world.ready = () => READY
+    world.rest = (_, now) =>
+      now % (4 * MINUTE) < 2 * MINUTE ? { until: now + 1_000, reason: 'pace', words: null } : null
+    await world.startWorker(ANNA)
+
+    await world.pass(8 * MINUTE)
+
+    assert.deepEqual(world.told, ['anna: first', 'anna: second'])
+    assert.ok(world.uploads.length > 2)
+    await world.close()
+  })
+
+  it('is got ready anew for another attempt', async () => {
+    const { world } = await openImageLane(['first'])
+    const refused = { kind: 'rejected', failure: failure('transient', 'media_not_ready') } as const
+    world.ready = () => READY
+    world.answer = ({ number }) => (number === 1 ? refused : ACCEPTED)
+    await world.startWorker(ANNA)
+
+    await world.pass(5_000)
+
+    assert.deepEqual(world.told, ['anna: first', 'anna: first #2'])
+    assert.equal(world.uploads.length, 2)
+    await world.close()
+  })
+
+  it('costs a text nothing: neither a call nor a commit', async () => {
+    const stepsOf = async (ready: DispatchWorld['ready']) => {
+      const { world, sender } = await openImageLane([])
+      world.ready = ready
+      for (const text of ['first', 'second', 'third']) await world.accept(sender, text)
+      const steps: Step[] = []
+      await world.startWorker(ANNA, { lanes: noting(world, steps) })
+      await world.pass(100)
+      const { length } = world.uploads
+      await world.close()
+      return { steps: steps.length, uploads: length }
+    }
+
+    assert.deepEqual(await stepsOf(() => READY), { steps: 4, uploads: 0 })
+    assert.deepEqual(await stepsOf(undefined), { steps: 4, uploads: 0 })
+  })
+})
+
+describe('a message that cannot be got ready', () => {
+  it('fails with the reason and the words when it never can, without an attempt, and the lane goes on', async () => {
+    const { world, ids } = await openImageLane(['first', 'second'])
+    world.ready = ({ text }) => (text === 'first' ? failed('permanent', 'content_refused') : READY)
+    await world.startWorker(ANNA)
+
+    await world.pass(1_000)
+
+    const { message, reasonWords, attempts } = await storyOf(world, ids.first)
+    assert.deepEqual(
+      [message.state, message.reason, reasonWords],
+      ['FAILED', 'content_refused', 'words of the network'],
+    )
+    assert.deepEqual([message.attempts, attempts], [0, 0])
+    assert.deepEqual(world.told, ['anna: second'])
+    assert.equal(world.eventsOf(ANNA, 'message.dropped').length, 1)
+    await world.close()
+  })
+
+  it('waits like one whose attempt was rejected when it may pass, and is not counted as an attempt', async () => {
+    const { world, ids } = await openImageLane(['first', 'second'])
+    world.ready = () => (world.uploads.length === 1 ? failed('transient', 'busy') : READY)
+    await world.startWorker(ANNA)
+    await world.pass(500)
+    const reason = await reasonOf(world, ids.first)
+
+    await world.pass(5_000)
+
+    assert.equal(reason, 'retrying')
+    assert.deepEqual(world.told, ['anna: first', 'anna: second'])
+    assert.equal((await storyOf(world, ids.first)).attempts, 1)
+    await world.close()
+  })
+
+  it('holds the whole lane when the connection is at fault, and pays nothing for it', async () => {
+    const { world, ids } = await openImageLane(['first', 'second'], { headBudgetMs: MINUTE })
+    world.ready = () => failed('connection', 'credentials_refused')
+    await world.startWorker(ANNA)
+
+    await world.pass(60 * MINUTE)
+    const reason = await reasonOf(world, ids.first)
+    world.ready = () => READY
+    await world.pass(10 * MINUTE)
+
+    assert.equal(reason, 'credentials_refused')
+    assert.deepEqual(world.told, ['anna: first', 'anna: second'])
+    await world.close()
+  })
+
+  it.each([
+    ['heeds the signal', true],
+    ['does not heed the signal', false],
+  ])('holds its lane for no longer than the head budget when its upload is stuck and %s', async (_, heeds) => {
+    const { world, ids } = await openImageLane(['first', 'second'], { headBudgetMs: 10 * MINUTE })
+    world.ready = (each) => {
+      if (each.text === 'second') return READY
+      if (heeds) each.signal.addEventListener('abort', () => each.end(failed('connection', 'network_error')))
+      return null
+    }
+    await world.startWorker(ANNA)
+
+    await world.pass(9 * MINUTE)
+    const before = await stateOf(world.storage, ids.first)
+    await world.pass(MINUTE + 10_000)
+
+    const { message, reasonWords, attempts } = await storyOf(world, ids.first)
+    assert.equal(before, 'QUEUED')
+    assert.deepEqual([message.state, message.reason, attempts], ['FAILED', 'head_budget_over', 0])
+    assert.equal(reasonWords, 'getting it ready took longer than it may')
+    assert.deepEqual(world.told, ['anna: second'])
+    await world.close()
+  })
+
+  it('is tried again when the channel throws, and that is told as a fault', async () => {
+    const { world } = await openImageLane(['first'])
+    world.ready = () => {
+      if (world.uploads.length === 1) throw new Error('a fault of the channel')
+      return READY
+    }
+    await world.startWorker(ANNA)
+
+    await world.pass(5_000)
+
+    assert.equal(world.eventsOf(ANNA, 'fault').length, 1)
+    assert.deepEqual(world.told, ['anna: first'])
+    await world.close()
+  })
+})

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { ANNA, BEN, RECIPIENT, stateOf } from '../../../../test/conformance/storage-world.ts'
+import { openImageLane, reasonOf, storyOf } from '../../../../test/support/dispatch-world/image-lane.ts'
+import { BOTH, openDispatchWorld, READY } from '../../../../test/support/dispatch-world/open-dispatch-world.ts'
+import { overrideLanes } from '../../../../test/support/dispatch-world/override-lanes.ts'
+import type { LanePolicy } from '../../connection/lane-policy.ts'
+import type { NetworkRest } from '../../ports/channel.ts'
+import type { Lanes } from '../../ports/lanes.ts'
+
+const MINUTE = 60_000
+
+describe('a message that the pace of the network lets rest', () => {
+  it('G10: waits with the reason and the words of the channel until then, without an attempt', async () => {
+    const { world, id } = await openRest()
+    const until = world.storage.clock.now() + MINUTE
+    world.rest = (_, now) => (now < until ? rest(until) : null)
+    await world.startWorker(ANNA)
+    await world.pass(50_000)
+    const { laneWait } = await world.storage.administration.explainMessage(id)
+    const before = [...world.told]
+
+    await world.pass(10_100)
+
+    assert.deepEqual(laneWait, { reason: 'rate_limited', words: 'at most 10 in a minute', until })
+    assert.deepEqual(before, [])
+    assert.deepEqual(world.told, ['anna: first'])
+    assert.equal((await storyOf(world, id)).attempts, 1)
+    await world.close()
+  })
+
+  it('goes as soon as the channel says so, whatever it said before', async () => {
+    const { world } = await openRest()
+    let isOver = false
+    world.rest = (_, now) => (isOver ? null : rest(now + 30 * MINUTE))
+    await world.startWorker(ANNA)
+    await world.pass(MINUTE)
+
+    isOver = true
+    await world.pass(15_100)
+
+    assert.deepEqual(world.told, ['anna: first'])
+    await world.close()
+  })
+
+  it('does not hold the message after it, once it is cancelled', async () => {
+    const { world, sender, id } = await openRest()
+    await world.accept(sender, 'second')
+    let isCancelled = false
+    const until = world.storage.clock.now() + 30 * MINUTE
+    world.rest = () => (isCancelled ? null : rest(until))
+    const anna = await world.startWorker(ANNA)
+    await world.pass(MINUTE)
+
+    await world.storage.administration.cancelMessage(id, 'test')
+    isCancelled = true
+    anna.dispatcher.change([sender.connectionId])
+    await world.pass(100)
+
+    assert.deepEqual(world.told, ['anna: second'])
+    await world.close()
+  })
+
+  it('is asked about with its recipient, right before each attempt', async () => {
+    const { world, sender } = await openRest()
+    await world.accept(sender, 'second')
+    const asked: string[] = []
+    world.rest = (to) => {
+      asked.push(`${to} after ${world.calls.length}`)
+      return null
+    }
+    await world.startWorker(ANNA)
+
+    await world.pass(1_000)
+
+    assert.deepEqual(asked, [`${RECIPIENT} after 0`, `${RECIPIENT} after 1`])
+    await world.close()
+  })
+
+  it('is got ready before it is asked about', async () => {
+    const { world } = await openImageLane(['first'])
+    const order: string[] = []
+    world.ready = () => {
+      order.push('ready')
+      return READY
+    }
+    world.rest = () => {
+      order.push('rest')
+      return null
+    }
+    await world.startWorker(ANNA)
+
+    await world.pass(1_000)
+
+    assert.deepEqual(order, ['ready', 'rest'])
+    await world.close()
+  })
+
+  it('is asked about only when nothing of its own holds it', async () => {
+    const { world, sender } = await openRest({ leastGapMs: 5 * MINUTE })
+    let asked = 0
+    world.rest = () => {
+      asked += 1
+      return null
+    }
+    await world.startWorker(ANNA)
+    await world.pass(100)
+    await world.accept(sender, 'second')
+
+    await world.pass(4 * MINUTE)
+
+    assert.equal(asked, 1)
+    await world.close()
+  })
+
+  it('goes when the channel fails in saying so, and that is told as a fault', async () => {
+    const { world } = await openRest()
+    world.rest = () => {
+      throw new Error('a fault of the channel')
+    }
+    await world.startWorker(ANNA)
+
+    await world.pass(100)
+
+    assert.deepEqual(world.told, ['anna: first'])
+    assert.equal(world.eventsOf(ANNA, 'fault').length, 1)
+    await world.close()
+  })
+
+  it('stops with its worker at once, and the next worker keeps to what was said', async () => {
+    const { world, id } = await openRest()
+    world.rest = (_, now) => rest(now + 30 * MINUTE)
+    const anna = await world.startWorker(ANNA)
+    await world.pass(100)
+
+    let hasStopped = false
+    void anna.dispatcher.stop(5 * MINUTE).then(() => {
+      hasStopped = true
+    })
+    await world.pass(100)
+    world.rest = () => null
+    await world.startWorker(BEN)
+    await world.pass(MINUTE)
+
+    assert.equal(hasStopped, true)
+    assert.equal(await stateOf(world.storage, id), 'QUEUED')
+    assert.equal(await reasonOf(world, id), 'rate_limited')
+    await world.pass(30 * MINUTE)
+    assert.deepEqual(world.told, ['ben: first'])
+    await world.close()
+  })
+
+  it('is waited for without a look into storage: what holds it is known', async () => {
+    const { world, sender } = await openRest()
+    await world.accept(sender, 'second')
+    const until = world.storage.clock.now() + 6_000
+    world.rest = (_, now) => (world.calls.length === 1 && now < until ? rest(until) : null)
+    let looks = 0
+    const { lanes } = world.storage
+    const inspect: Lanes['inspect'] = (lane) => {
+      looks += 1
+      return lanes.inspect(lane)
+    }
+    await world.startWorker(ANNA, { lanes: overrideLanes(lanes, { inspect }) })
+
+    await world.pass(20_000)
+
+    assert.deepEqual(world.told, ['anna: first', 'anna: second'])
+    assert.equal(looks, 0)
+    await world.close()
+  })
+})
+
+async function openRest(policy: Partial<LanePolicy> = {}) {
+  const world = await openDispatchWorld()
+  world.rest = () => null
+  const sender = await world.addSenderOf(ANNA, BOTH, policy)
+  const id = await world.accept(sender, 'first')
+  return { world, sender, id }
+}
+
+function rest(until: number): NetworkRest {
+  return { until, reason: 'rate_limited', words: 'at most 10 in a minute' }
+}

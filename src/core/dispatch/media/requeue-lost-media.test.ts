@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import type { Channel, Failure, Handover, Outcome } from '../../ports/channel.ts'
+import { noticeLostMedia } from './requeue-lost-media.ts'
+
+const MEDIA = { path: 'spool/file', sizeBytes: 1, sha256: '00', mime: 'image/png' }
+
+describe('who keeps the spool', () => {
+  it.each([
+    ['hears of an attachment that the channel did not find', rejected('media_lost'), 1],
+    ['hears of no other refusal', rejected('busy'), 0],
+    ['hears of no success', { kind: 'accepted', networkId: 'net-1' } as const, 0],
+  ])('%s', async (_, outcome, times) => {
+    let heard = 0
+    const channel = noticeLostMedia(
+      channelThat(async () => outcome),
+      () => {
+        heard += 1
+      },
+    )
+
+    const seen = await channel.send(handover(), new AbortController().signal, () => true)
+
+    assert.deepEqual([seen, heard], [outcome, times])
+  })
+
+  it('passes on what a channel throws, and is not troubled by it', async () => {
+    const fault = new Error('fault')
+    const channel = noticeLostMedia(
+      channelThat(() => Promise.reject(fault)),
+      () => assert.fail('heard of nothing'),
+    )
+
+    await assert.rejects(
+      channel.send(handover(), new AbortController().signal, () => true),
+      fault,
+    )
+  })
+
+  it('hears of an attachment that was not found when it was to be got ready', async () => {
+    let heard = 0
+    const channel = noticeLostMedia(
+      { ...channelThat(() => assert.fail()), prepare: async () => ({ kind: 'failed', failure: LOST }) },
+      () => {
+        heard += 1
+      },
+    )
+
+    const seen = await channel.prepare?.(handover(), new AbortController().signal)
+
+    assert.deepEqual([seen, heard], [{ kind: 'failed', failure: LOST }, 1])
+  })
+
+  it('passes on what the pace of the network says', () => {
+    const rest = { until: 5, reason: 'rate_limited', words: null }
+    const channel = noticeLostMedia({ ...channelThat(() => assert.fail()), restOf: () => rest }, () => {})
+
+    assert.equal(channel.restOf?.(handover(), 0), rest)
+  })
+
+  it('leaves out what the channel leaves out', () => {
+    const channel = noticeLostMedia(
+      channelThat(() => assert.fail()),
+      () => {},
+    )
+
+    assert.deepEqual(['prepare' in channel, 'restOf' in channel], [false, false])
+  })
+
+  it('gives a text the very promise of the channel', () => {
+    const sending = new Promise<Outcome>(() => {})
+    const channel = noticeLostMedia(
+      channelThat(() => sending),
+      () => {},
+    )
+
+    assert.equal(
+      channel.send({ ...handover(), media: null }, new AbortController().signal, () => true),
+      sending,
+    )
+  })
+})
+
+const LOST: Failure = {
+  class: 'transient',
+  code: 'media_lost',
+  words: null,
+  suspectsNetwork: false,
+  retryAfterMs: null,
+}
+
+function rejected(code: string): Outcome {
+  const failure = { class: 'transient', code, words: null, suspectsNetwork: false, retryAfterMs: null } as const
+  return { kind: 'rejected', failure }
+}
+
+function channelThat(send: Channel['send']): Channel {
+  return {
+    name: 'test',
+    capabilities: {
+      types: ['image'],
+      maxTextLength: null,
+      maxCaptionLength: null,
+      recognisesRepeat: false,
+      evidenceWaitMs: 0,
+      callBudgetMs: 1_000,
+    },
+    parseSettings: () => ({}),
+    start: async () => {},
+    stop: async () => {},
+    send,
+    reconcile: async () => ({ kind: 'nothing-ever' }),
+  }
+}
+
+function handover(): Handover {
+  return {
+    messageId: 'message' as Handover['messageId'],
+    accountId: 'account' as Handover['accountId'],
+    connectionId: 'connection' as Handover['connectionId'],
+    from: '15550001000',
+    to: '15551234567',
+    content: { type: 'image', name: 'a.png', url: 'https://files.example/a.png', caption: null },
+    media: MEDIA,
+    attemptNumber: 1,
+    startedAt: 0,
+    settings: {},
+  }
+}

@@ -1,0 +1,42 @@
+import type { Channel, Failure, Handover, Outcome, Prepared } from '../../ports/channel.ts'
+
+/**
+ * The same channel, but whoever keeps the spool hears of it when the channel finds an attachment gone. Such a failure is
+ * transient, so the lane tries again by itself, and by then the file is being fetched once more.
+ */
+export function noticeLostMedia(channel: Channel, onLost: () => void): Channel {
+  const hear = ({ code }: Failure) => {
+    if (code === 'media_lost') onLost()
+  }
+  const look = (outcome: Outcome) => {
+    if (outcome.kind === 'rejected') hear(outcome.failure)
+  }
+  const lookAtPrepared = (prepared: Prepared) => {
+    if (prepared.kind === 'failed') hear(prepared.failure)
+  }
+  const prepare = channel.prepare?.bind(channel)
+  const restOf = channel.restOf?.bind(channel)
+  return {
+    name: channel.name,
+    capabilities: channel.capabilities,
+    parseSettings: (given) => channel.parseSettings(given),
+    start: (events) => channel.start(events),
+    stop: () => channel.stop(),
+    reconcile: (open) => channel.reconcile(open),
+    send(handover, signal, stillHolds) {
+      const sending = channel.send(handover, signal, stillHolds)
+      // Beside the call and not around it: texts, which are most messages, pay nothing for it.
+      if (handover.media) sending.then(look, () => {})
+      return sending
+    },
+    // Left out where the channel leaves them out, because a lane looks whether they are there.
+    ...(prepare && {
+      prepare(handover: Handover, signal: AbortSignal) {
+        const preparing = prepare(handover, signal)
+        preparing.then(lookAtPrepared, () => {})
+        return preparing
+      },
+    }),
+    ...(restOf && { restOf }),
+  }
+}

@@ -1,0 +1,307 @@
+import type { AccountId, ConnectionId, Instant } from '../../ids.ts'
+import type { Sequence } from '../../message/message.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Journal } from '../../ports/journal.ts'
+import { StorageUnavailable } from '../../ports/lanes.ts'
+import { type FetchedMedia, type MediaFailure, type MediaFetcher, SpoolUnavailable } from '../../ports/media.ts'
+import type { MediaQueue, MediaToFetch } from '../../ports/media-queue.ts'
+import { FETCHES_AT_ONCE, FetchShare, findFullHosts, type HostFetch, Turns } from './scheduler.ts'
+import { SpoolKeeper } from './spool-maintenance.ts'
+
+const LOOK_EVERY_MS = 1_000
+// Many messages may arrive during one look; they share the next.
+const LOOK_AGAIN_AFTER_MS = 10
+const CANDIDATES_PER_ACCOUNT = 32
+const ACCOUNTS_AT_ONCE = 32
+/** Waits after the first, second and third try that may pass. The fourth is the last: within three minutes, or ten if the host asks for it. */
+const RETRY_DELAYS_MS = [5_000, 30_000, 120_000]
+export const MOST_DOWNLOADS = RETRY_DELAYS_MS.length + 1
+const RETRY_AFTER_MOST_MS = 150_000
+const STALL_RETRY_MS = 5_000
+
+export interface MediaStageParts {
+  readonly queue: MediaQueue
+  readonly fetcher: MediaFetcher
+  readonly clock: Clock
+  readonly journal: Journal
+  /** Spool room per account for what is fetched ahead, in bytes. Heads of lanes are fetched whatever it says. */
+  readonly quotaBytes: number
+  /** The media of a message of this connection arrived or was lost, or it failed for want of it. */
+  readonly onSettled: (connectionId: ConnectionId) => void
+  /**
+   * True when another living worker should have this lane, which nobody holds: then its media is that worker's to fetch,
+   * so that it lies where it is sent from.
+   */
+  readonly isAnothers: (connectionId: ConnectionId) => boolean
+}
+
+interface Running extends HostFetch {
+  readonly abort: AbortController
+}
+
+/**
+ * Fetches attachments soon after acceptance, because signed URLs run out while a backlog waits. In parallel, bounded
+ * per account and host, in turn between accounts; heads of lanes go first.
+ *
+ * With other workers it fetches for the lanes that this one holds or is to take; storage sees to it that nobody else is at the
+ * same file.
+ */
+export class MediaStage {
+  readonly #parts: MediaStageParts
+  readonly #keeper: SpoolKeeper
+  /** Chosen, being taken, or being fetched. */
+  readonly #running = new Map<Sequence, Running>()
+  /** Of those that are being fetched. */
+  readonly #ends = new Map<Sequence, Promise<void>>()
+  /** Heads whose file is not in the spool yet, whoever fetches it. */
+  readonly #heads = new Set<Sequence>()
+  /** When the first fetch of each head that waits, and of what is being fetched, began. */
+  readonly #beganAt = new Map<Sequence, Instant>()
+  readonly #turns = { heads: new Turns(), ahead: new Turns() }
+  /** The account that had its turn last; null begins with the first. */
+  #turn: AccountId | null = null
+  #stalledUntilMonotonic: number | null = null
+  #looking = false
+  #lookAgain = false
+  #started = false
+  #cancelLook: (() => void) | null = null
+
+  constructor(parts: MediaStageParts) {
+    this.#parts = parts
+    this.#keeper = new SpoolKeeper({ ...parts, records: parts.queue, onChanged: parts.onSettled })
+  }
+
+  /** The worker's heartbeat must hold by now, or others take its files for rubbish. */
+  async start(): Promise<void> {
+    if (this.#started) return
+    this.#started = true
+    await this.#keeper.start()
+    this.wake()
+  }
+
+  /** Ends running fetches, which are begun afresh after the next start. Harmless twice. */
+  async stop(): Promise<void> {
+    this.#started = false
+    this.#cancelLook?.()
+    for (const running of this.#running.values()) running.abort.abort()
+    await Promise.all([...this.#ends.values(), this.#keeper.stop()])
+  }
+
+  /** There may be something to fetch. Cheap. */
+  wake(): void {
+    if (!this.#started) return
+    if (this.#looking) {
+      this.#lookAgain = true
+      return
+    }
+    this.#looking = true
+    void this.#look().finally(() => {
+      this.#looking = false
+      this.#scheduleLook(this.#lookAgain ? LOOK_AGAIN_AFTER_MS : LOOK_EVERY_MS)
+      this.#lookAgain = false
+    })
+  }
+
+  /** These messages are at the head of their lanes. */
+  want(sequences: readonly Sequence[]): void {
+    for (const sequence of sequences) this.#heads.add(sequence)
+    this.wake()
+  }
+
+  /** A file that should be in the spool was not found there. */
+  lookForLost(): void {
+    this.#keeper.lookForLost()
+  }
+
+  /** How many fetches are under way. */
+  get fetchCount(): number {
+    return this.#ends.size
+  }
+
+  /**
+   * When the first fetch began of a message that is at the head of its lane; null while none has, and while the spool
+   * or what is known of it cannot be written. What began before that counts no more: no message pays for a reason of ours.
+   */
+  fetchedSince(sequence: Sequence): Instant | null {
+    return this.#stalledUntilMonotonic === null ? (this.#beganAt.get(sequence) ?? null) : null
+  }
+
+  #scheduleLook(delayMs: number): void {
+    this.#cancelLook?.()
+    if (this.#started) this.#cancelLook = this.#parts.clock.after(delayMs, () => this.wake())
+  }
+
+  async #look(): Promise<void> {
+    const { clock, journal } = this.#parts
+    if (this.#stalledUntilMonotonic !== null && clock.monotonic() < this.#stalledUntilMonotonic) return
+    try {
+      await this.#beginHeads()
+      await this.#beginDue()
+    } catch (error) {
+      journal.record({ event: 'storage.unavailable', error })
+    }
+  }
+
+  async #beginHeads(): Promise<void> {
+    const { queue, clock, onSettled } = this.#parts
+    const asked = [...this.#heads].filter((sequence) => !this.#running.has(sequence))
+    if (asked.length === 0) return
+    const { missing, present } = await queue.lookAtHeads(asked)
+    const stillMissing = new Set(missing.map((wanted) => wanted.sequence))
+    for (const sequence of asked) if (!stillMissing.has(sequence)) this.#forgetHead(sequence)
+    // Fetched by another worker, which can tell only its own lanes.
+    for (const connectionId of present) onSettled(connectionId)
+    const now = clock.now()
+    const due = missing.filter((wanted) => wanted.nextTryAt <= now)
+    await this.#begin(
+      due.toSorted((a, b) => a.sequence - b.sequence),
+      this.#turns.heads,
+    )
+  }
+
+  #forgetHead(sequence: Sequence): void {
+    this.#heads.delete(sequence)
+    this.#beganAt.delete(sequence)
+  }
+
+  async #beginDue(): Promise<void> {
+    const { queue, clock, quotaBytes, isAnothers } = this.#parts
+    let after = this.#turn
+    while (this.#started && this.#running.size < FETCHES_AT_ONCE) {
+      const { media, lookedThrough } = await queue.due({
+        now: clock.now(),
+        busy: new Set(this.#running.keys()),
+        fullHosts: findFullHosts(this.#running.values()),
+        after,
+        accountsAtOnce: ACCOUNTS_AT_ONCE,
+        perAccount: CANDIDATES_PER_ACCOUNT,
+        quotaBytes,
+      })
+      await this.#begin(
+        media.filter((wanted) => wanted.isLaneHeld || !isAnothers(wanted.connectionId)),
+        this.#turns.ahead,
+      )
+      // Who found no room is first next time.
+      const last =
+        this.#running.size < FETCHES_AT_ONCE ? null : media.findLast(({ sequence }) => this.#running.has(sequence))
+      this.#turn = last?.accountId ?? lookedThrough
+      // The accounts before come with the next look, which the end of a running fetch brings.
+      if (lookedThrough === null) return
+      after = lookedThrough
+    }
+  }
+
+  /** Begins as many of these as the bounds leave room for now. */
+  async #begin(candidates: readonly MediaToFetch[], turns: Turns): Promise<void> {
+    const chosen = this.#reserve(candidates, turns)
+    if (chosen.length === 0) return
+    try {
+      for (const taken of await this.#parts.queue.take(chosen)) {
+        const running = this.#running.get(taken.sequence)
+        if (running && this.#started) this.#run({ ...running, wanted: taken })
+      }
+    } finally {
+      // What another worker got, what is no longer wanted, and everything if storage is away.
+      for (const sequence of chosen) if (!this.#ends.has(sequence)) this.#running.delete(sequence)
+    }
+  }
+
+  #reserve(candidates: readonly MediaToFetch[], turns: Turns): readonly Sequence[] {
+    if (!this.#started) return []
+    const waiting = candidates.filter(({ sequence }) => !this.#running.has(sequence))
+    const share = new FetchShare(
+      waiting.map((wanted) => ({ wanted, host: hostOf(wanted.url) })),
+      this.#running.values(),
+      turns,
+    )
+    const chosen: Sequence[] = []
+    for (let next = share.next(); next; next = share.next()) {
+      this.#running.set(next.wanted.sequence, { ...next, abort: new AbortController() })
+      chosen.push(next.wanted.sequence)
+    }
+    return chosen
+  }
+
+  #run(running: Running): void {
+    const { sequence } = running.wanted
+    this.#running.set(sequence, running)
+    if (!this.#beganAt.has(sequence)) this.#beganAt.set(sequence, this.#parts.clock.now())
+    const end = this.#fetch(running).finally(() => {
+      this.#running.delete(sequence)
+      this.#ends.delete(sequence)
+      if (!this.#heads.has(sequence)) this.#beganAt.delete(sequence)
+      this.wake()
+    })
+    this.#ends.set(sequence, end)
+  }
+
+  async #fetch({ wanted, abort }: Running): Promise<void> {
+    const { fetcher, clock, journal } = this.#parts
+    const beganMonotonic = clock.monotonic()
+    try {
+      const spoolName = `${wanted.messageId}-${wanted.tries}`
+      const result = await fetcher.fetch({ url: wanted.url, type: wanted.type, spoolName }, abort.signal)
+      if (result.kind === 'fetched') await this.#arrived(wanted, result)
+      // A fetch that we ended ourselves says nothing about the file.
+      else if (!abort.signal.aborted) await this.#failed(wanted, result, clock.monotonic() - beganMonotonic)
+      this.#stalledUntilMonotonic = null
+    } catch (error) {
+      if (abort.signal.aborted) return
+      const isStorage = error instanceof StorageUnavailable
+      if (!isStorage && !(error instanceof SpoolUnavailable))
+        return journal.record({ event: 'fault', where: 'media', error })
+      // What could not be recorded would be fetched over and over.
+      this.#stall()
+      journal.record({ event: isStorage ? 'storage.unavailable' : 'media.stalled', error })
+    }
+  }
+
+  #stall(): void {
+    this.#stalledUntilMonotonic = this.#parts.clock.monotonic() + STALL_RETRY_MS
+    this.#beganAt.clear()
+  }
+
+  async #arrived(wanted: MediaToFetch, { file, tookMs }: FetchedMedia): Promise<void> {
+    const { queue, fetcher, clock, journal, onSettled } = this.#parts
+    let isWanted: boolean
+    try {
+      isWanted = await queue.ready(wanted.sequence, { file, tookMs, at: clock.now() })
+    } catch (error) {
+      // Fetched again later. If it may have been recorded after all, somebody counts on it.
+      if (error instanceof StorageUnavailable && !error.unknown) await fetcher.discard(file.path)
+      throw error
+    }
+    if (!isWanted) return fetcher.discard(file.path)
+    const { messageId, tries } = wanted
+    journal.record({ event: 'media.fetched', messageId, number: tries + 1, sizeBytes: file.sizeBytes, tookMs })
+    onSettled(wanted.connectionId)
+  }
+
+  async #failed(wanted: MediaToFetch, failure: MediaFailure, tookMs: number): Promise<void> {
+    const { queue, clock, journal, onSettled } = this.#parts
+    const trial = { code: failure.code, words: failure.words, at: clock.now() }
+    const delayMs = failure.mayPass ? RETRY_DELAYS_MS[wanted.tries] : undefined
+    journal.record({
+      event: 'media.failed',
+      messageId: wanted.messageId,
+      number: wanted.tries + 1,
+      code: failure.code,
+      tookMs,
+      final: delayMs === undefined,
+    })
+    if (delayMs === undefined) {
+      await queue.fail(wanted.sequence, trial)
+      return onSettled(wanted.connectionId)
+    }
+    const waitMs = Math.min(failure.retryAfterMs ?? delayMs, RETRY_AFTER_MOST_MS)
+    await queue.retry(wanted.sequence, { ...trial, nextTryAt: trial.at + waitMs })
+  }
+}
+
+function hostOf(url: string): string {
+  try {
+    return new URL(url).host
+  } catch {
+    return url
+  }
+}

@@ -1,0 +1,35 @@
+import type { LanePolicy } from '../../connection/lane-policy.ts'
+import type { Instant } from '../../ids.ts'
+import type { LaneMemory } from '../../ports/lanes.ts'
+
+export interface StandingLane {
+  readonly policy: LanePolicy
+  readonly memory: LaneMemory
+  readonly now: Instant
+  /** When the last attempt began, or a person confirmed the backlog; null when neither is known. */
+  readonly lastAttemptAt: Instant | null
+}
+
+/**
+ * Whether a person must confirm before the lane goes on: it has stood still for longer than its connection allows, and
+ * its head has waited for all that time. Pure.
+ *
+ * A lane that moves slowly but steadily never gets here: its attempts are movement, and so is a wait that is planned
+ * (pace, quiet hours, a retry, media), until it is over. Only a run of failures that are the connection's own is none,
+ * however often it was tried meanwhile.
+ */
+export function wantsConfirmation(head: { readonly acceptedAt: Instant }, lane: StandingLane): boolean {
+  const { confirmBacklogAfterMs } = lane.policy
+  if (confirmBacklogAfterMs === 0) return false
+  return lane.now - Math.max(head.acceptedAt, stoodStillSince(lane)) > confirmBacklogAfterMs
+}
+
+function stoodStillSince({ memory, now, lastAttemptAt }: StandingLane): Instant {
+  const { trouble, wait } = memory
+  if (trouble) return trouble.since
+  // Nobody knows of an attempt: then the age of the head alone decides.
+  const movedAt = lastAttemptAt ?? 0
+  // What the service slept through of a planned wait was planned; what came after it was not.
+  const plannedUntil = wait?.until ?? 0
+  return Math.min(now, Math.max(movedAt, plannedUntil))
+}

@@ -1,0 +1,184 @@
+import type { LanePolicy } from '../../connection/lane-policy.ts'
+import { endOfQuietHours } from '../../connection/quiet-hours.ts'
+import type { Instant } from '../../ids.ts'
+import type { QueuedMessage } from '../../message/message.ts'
+import type { NetworkRest } from '../../ports/channel.ts'
+import type { LaneMemory, LaneWait, Step } from '../../ports/lanes.ts'
+import { whatsAppCloudReason } from '../../reasons/whatsapp-cloud.ts'
+import type { ReasonCode } from '../../reasons.ts'
+import { RETRY_AFTER_MOST_MS } from './retry-schedule.ts'
+import { wantsConfirmation } from './confirmation.ts'
+
+export interface HeadContext {
+  readonly policy: LanePolicy
+  readonly memory: LaneMemory
+  readonly now: Instant
+  /** When the last attempt of this connection began, or a person confirmed its backlog; null when neither is known. */
+  readonly lastAttemptAt: Instant | null
+  /** In [0, 1), for the jitter of the pace. Fixed per gap, so that looking twice does not move the end. */
+  readonly paceLot: number
+  readonly channelTypes: readonly string[]
+  /**
+   * Since when this process is at the head's file; null while it has not begun to fetch it, or no media can be fetched for
+   * a reason of ours (a full disk): no message pays for that.
+   */
+  readonly fetchedSince: Instant | null
+  /** False when the channel wants to get the message ready before its attempt is opened. */
+  readonly isReady: boolean
+  /** The lane waits because the network's pace said so: who asks it again learns whether it still does. */
+  readonly isNetworkRest: boolean
+  /** The recipient is on the account's block list. */
+  readonly isBlocked: boolean
+}
+
+type DroppedState = 'EXPIRED' | 'FAILED' | 'UNCONFIRMED'
+
+export type HeadDecision =
+  | { readonly do: 'open' }
+  | { readonly do: 'wait'; readonly memory: LaneMemory }
+  /** The channel gets it ready now, for at most `budgetMs`. Nothing is opened yet. */
+  | { readonly do: 'prepare'; readonly memory: LaneMemory; readonly budgetMs: number }
+  | { readonly do: 'drop'; readonly as: DroppedState; readonly reason: string; readonly words: string | null }
+
+/** `idle`: there is no head, or nothing may be opened. */
+export type Decision = HeadDecision | { readonly do: 'idle' }
+
+const OPEN: HeadDecision = { do: 'open' }
+
+// What getting a file ready may take: as long as a line needs that carries 50 kB in a second, and then some.
+const PREPARING_MS = 3 * 60_000
+const PREPARING_BYTES_PER_MS = 50
+// What little is left of a head budget ends with a try, and this is the least that makes one.
+const PREPARING_LEAST_MS = 30_000
+
+/** Decides what the lane does with the message at its head now. Pure. */
+export function decideHead(head: QueuedMessage, context: HeadContext): HeadDecision {
+  const decision = judgeHead(head, context)
+  // What was handed over once with an unknown fate may have arrived, so nothing may be said that denies it.
+  if (decision.do !== 'drop' || !wasRepeated(head, context.memory)) return decision
+  return drop('UNCONFIRMED', 'fate_unknown', decision.words)
+}
+
+function judgeHead(head: QueuedMessage, context: HeadContext): HeadDecision {
+  const { policy, memory, now } = context
+  if (head.acceptedAt + policy.timeToLiveMs <= now) return drop('EXPIRED', 'time_to_live_over', null)
+  if (!head.content) return drop('FAILED', 'message_damaged', null)
+  if (!context.channelTypes.includes(head.content.type)) return drop('FAILED', 'type_unsupported', null)
+  if (context.isBlocked) return drop('FAILED', 'recipient_blocked', null)
+  // Before the lane tries anything: after hours offline the next try would be the first message of the backlog.
+  if (wantsConfirmation(head, context)) return waitUntil(null, 'backlog_confirmation', memory)
+  const { wait } = memory
+  if (wait && isStillOn(wait, head, context)) return { do: 'wait', memory }
+  if (head.media?.kind === 'pending') return waitForMedia(head, context)
+  const quietUntil = policy.quietHours && endOfQuietHours(policy.quietHours, now)
+  if (quietUntil !== null) return waitUntil(quietUntil, 'quiet_hours', memory)
+  const restsUntil = endOfRest(context)
+  if (restsUntil > now) return waitUntil(restsUntil, 'pace', memory)
+  return context.isReady ? OPEN : prepare(head, context)
+}
+
+/** The network's pace is asked last, when nothing else holds the message. Pure. */
+export function heedRest(rest: NetworkRest | null, memory: LaneMemory, now: Instant): HeadDecision {
+  if (!rest || rest.until <= now) return OPEN
+  const { until, reason, words } = rest
+  const { wait } = memory
+  if (wait?.reason === reason && wait.until === until && wait.words === words) return { do: 'wait', memory }
+  return { do: 'wait', memory: withWait(memory, { reason, words, until }) }
+}
+
+/** Said anew each time: writing it shows that the lane is still this worker's before anything is begun. */
+function prepare(head: QueuedMessage, { policy, memory, now }: HeadContext): HeadDecision {
+  const sizeBytes = head.media?.kind === 'ready' ? head.media.file.sizeBytes : 0
+  const leftMs = policy.headBudgetMs - (memory.head?.sequence === head.sequence ? memory.head.spentMs : 0)
+  const wantedMs = PREPARING_MS + Math.ceil(sizeBytes / PREPARING_BYTES_PER_MS)
+  const budgetMs = Math.max(PREPARING_LEAST_MS, Math.min(wantedMs, leftMs))
+  const wait = { reason: 'media_uploading', words: null, until: now + budgetMs }
+  return { do: 'prepare', memory: withWait(memory, wait), budgetMs }
+}
+
+type ToldAnew = 'quiet_hours' | 'pace' | 'backlog_confirmation'
+
+/** The same memory when it says so already, so that looking again writes nothing. */
+function waitUntil(until: Instant | null, reason: ToldAnew, memory: LaneMemory): HeadDecision {
+  const { wait } = memory
+  if (wait?.reason === reason && wait.until === until) return { do: 'wait', memory }
+  return { do: 'wait', memory: withWait(memory, { reason, words: null, until }) }
+}
+
+/** What a step writes for a decision. `isLowest` false: nobody has looked whether something waits before the head. */
+export function moveOf(head: QueuedMessage | null, decision: Decision, isLowest: boolean): Pick<Step, 'drop' | 'open'> {
+  if (head && decision.do === 'open') {
+    const { sequence, attempts } = head
+    return { drop: null, open: { sequence, number: attempts + 1, ...(!isLowest && { onlyIfLowest: true }) } }
+  }
+  if (!head || decision.do !== 'drop') return { drop: null, open: null }
+  const { as, reason, words } = decision
+  return { drop: { sequence: head.sequence, as, reason, words }, open: null }
+}
+
+const TOLD_ANEW: ReadonlySet<string> = new Set<ReasonCode>([
+  'media_pending',
+  'media_uploading',
+  'pace',
+  'quiet_hours',
+  'backlog_confirmation',
+])
+
+/** The network wants nothing more for the recipient of the message that met it; others may go. */
+const FOR_ONE_RECIPIENT: ReadonlySet<string> = new Set([whatsAppCloudReason(131_056)])
+
+/** A wait whose end is farther away than any wait we make was planned before the clock was set back: it is over. */
+function isStillOn(wait: LaneWait, head: QueuedMessage, context: HeadContext): boolean {
+  if (TOLD_ANEW.has(wait.reason) || context.isNetworkRest) return false
+  const { policy, memory, now } = context
+  // The wait for a retry is the message's own: it ends when that message is cancelled or expires.
+  if (wait.reason === 'retrying' && memory.head?.sequence !== head.sequence) return false
+  if (FOR_ONE_RECIPIENT.has(wait.reason) && memory.trouble?.lastSequence !== head.sequence) return false
+  if (wait.until === null) return true
+  const longestMs = Math.max(RETRY_AFTER_MOST_MS, policy.headBudgetMs, policy.leastGapMs + policy.gapJitterMs)
+  return wait.until > now && wait.until <= now + longestMs
+}
+
+/** A slow URL holds its lane for at most the head budget, which counts from when somebody is at it. */
+function waitForMedia(head: QueuedMessage, context: HeadContext): HeadDecision {
+  const { memory, policy, now, fetchedSince } = context
+  const words = head.media?.kind === 'pending' ? head.media.lastWords : null
+  const isCounting = memory.wait?.reason === 'media_pending' && memory.head?.sequence === head.sequence
+  const until = isCounting ? (memory.wait?.until ?? now) : now + policy.headBudgetMs
+  if (until > now) {
+    if (isCounting) return { do: 'wait', memory }
+    // A file that was lost is waited for after attempts, and what is known of these must stay known.
+    const isKnown = memory.head?.sequence === head.sequence
+    const remembered = isKnown
+      ? memory.head
+      : { sequence: head.sequence, tries: 0, spentMs: 0, resent: false, crashes: 0 }
+    return {
+      do: 'wait',
+      memory: { head: remembered, trouble: memory.trouble, wait: { reason: 'media_pending', words, until } },
+    }
+  }
+  // What was planned as its end passed in a time when nobody ran, or when others had all room. A beginning in the future
+  // was made before the clock was set back.
+  const budgetUntil = Math.min(fetchedSince ?? now, now) + policy.headBudgetMs
+  if (budgetUntil > now)
+    return { do: 'wait', memory: withWait(memory, { reason: 'media_pending', words, until: budgetUntil }) }
+  return drop('FAILED', 'head_budget_over', words)
+}
+
+function endOfRest({ policy, lastAttemptAt, paceLot, now }: HeadContext): Instant {
+  // An attempt in the future was made before the clock was set back: nobody knows how long ago that was.
+  if (policy.leastGapMs === 0 || lastAttemptAt === null || lastAttemptAt > now) return 0
+  return lastAttemptAt + policy.leastGapMs + Math.round(policy.gapJitterMs * paceLot)
+}
+
+function withWait(memory: LaneMemory, wait: LaneWait): LaneMemory {
+  return { head: memory.head, trouble: memory.trouble, wait }
+}
+
+function wasRepeated(head: QueuedMessage, { head: remembered }: LaneMemory): boolean {
+  return remembered?.sequence === head.sequence && remembered.resent
+}
+
+function drop(as: DroppedState, reason: string, words: string | null): HeadDecision {
+  return { do: 'drop', as, reason, words }
+}

@@ -1,0 +1,143 @@
+import type { ConnectionId, Instant } from '../../ids.ts'
+import type { QueuedMessage } from '../../message/message.ts'
+import type { Evidence, Handover, OpenQuestion, Outcome } from '../../ports/channel.ts'
+import type { JournalEvent } from '../../ports/journal.ts'
+import type { AttemptRecord, ClaimedLane, Disposition, LaneWait, Step } from '../../ports/lanes.ts'
+import type { HeadDecision } from './decide-head.ts'
+import type { EndedAttempt } from './next-step.ts'
+
+/** An attempt that was committed, and whose outcome is not recorded. */
+export interface Begun {
+  readonly message: QueuedMessage
+  readonly number: number
+  readonly startedAt: Instant
+  /** How often a worker died while it was open. */
+  readonly crashes: number
+  /** See `OpenAttempt`. */
+  readonly isDoubted: boolean
+}
+
+/** An attempt on its way to being recorded. */
+export interface Closing extends Begun {
+  readonly close: NonNullable<Step['close']>
+}
+
+/** The next attempt of a message. */
+export function attemptOf(message: QueuedMessage, startedAt: Instant): Begun {
+  return { message, number: message.attempts + 1, startedAt, crashes: 0, isDoubted: false }
+}
+
+export function endedWith(begun: Begun, endedAt: Instant, outcome: Outcome): EndedAttempt {
+  const { message, number, startedAt, crashes, isDoubted } = begun
+  return { sequence: message.sequence, number, startedAt, endedAt, outcome, crashes, evidenceAsked: false, isDoubted }
+}
+
+/** There was no call, so the message is the head of its lane as before. */
+export function closeUncalled(begun: Begun, now: Instant, code: 'call_interrupted' | 'recipient_blocked'): Closing {
+  const failure = { class: 'connection', code, words: null, suspectsNetwork: false, retryAfterMs: null } as const
+  const attempt = recordOf(endedWith(begun, now, { kind: 'rejected', failure }))
+  return { ...begun, close: { attempt, disposition: { do: 'keep-queued' } } }
+}
+
+/** What the channel is asked about an attempt whose fate is unknown. */
+export function question({ message, number }: Begun): OpenQuestion {
+  const { id, accountId, connectionId, recipient } = message
+  return { messageId: id, accountId, connectionId, to: recipient, attemptNumber: number }
+}
+
+/** What the channel is handed. A damaged message never gets this far: `decideHead` drops it. */
+export function handover(lane: ClaimedLane, attempt: Begun): Handover {
+  const { message } = attempt
+  if (!message.content) throw new Error(`message ${message.id} is damaged and must not be sent`)
+  return {
+    messageId: message.id,
+    accountId: message.accountId,
+    connectionId: lane.connectionId,
+    from: lane.number,
+    to: message.recipient,
+    content: message.content,
+    media: message.media?.kind === 'ready' ? message.media.file : null,
+    attemptNumber: attempt.number,
+    startedAt: attempt.startedAt,
+    settings: lane.channelSettings,
+  }
+}
+
+/**
+ * What evidence is worth. That a doubted attempt did not arrive says nothing: later ones may have, of which a database that
+ * has gone back knows nothing (G12).
+ */
+export function weigh(evidence: Evidence, { isDoubted }: Begun): Evidence {
+  return isDoubted && evidence.kind === 'not-sent' ? { kind: 'nothing-ever' } : evidence
+}
+
+/** The outcome that evidence amounts to. Without any it stays unknown. */
+export function outcomeOf(evidence: Evidence, words: string): Outcome {
+  switch (evidence.kind) {
+    case 'accepted':
+      return { kind: 'accepted', networkId: evidence.networkId }
+    case 'not-sent':
+      return {
+        kind: 'rejected',
+        failure: {
+          class: 'transient',
+          code: 'evidence_not_sent',
+          words: evidence.words,
+          suspectsNetwork: false,
+          retryAfterMs: null,
+        },
+      }
+    case 'nothing-yet':
+    case 'nothing-ever':
+      return { kind: 'unknown', words }
+  }
+}
+
+/** The attempt's row in the log. */
+export function recordOf({
+  sequence,
+  number,
+  startedAt,
+  endedAt,
+  outcome,
+  evidenceAsked,
+}: EndedAttempt): AttemptRecord {
+  const attempt = { sequence, number, startedAt, endedAt, outcome: outcome.kind }
+  switch (outcome.kind) {
+    case 'accepted':
+      return { ...attempt, code: evidenceAsked ? 'evidence_found' : null, words: null, networkId: outcome.networkId }
+    case 'rejected':
+      return { ...attempt, code: outcome.failure.code, words: outcome.failure.words, networkId: null }
+    case 'unknown':
+      return { ...attempt, code: 'fate_unknown', words: outcome.words, networkId: null }
+  }
+}
+
+export function finished(
+  lane: { readonly connectionId: ConnectionId; readonly channel: string },
+  message: QueuedMessage,
+  { attempt, disposition }: { readonly attempt: AttemptRecord; readonly disposition: Disposition },
+): JournalEvent {
+  return {
+    event: 'attempt.finished',
+    messageId: message.id,
+    connectionId: lane.connectionId,
+    channel: lane.channel,
+    number: attempt.number,
+    outcome: attempt.outcome,
+    code: attempt.code,
+    startedAt: attempt.startedAt,
+    tookMs: attempt.endedAt - attempt.startedAt,
+    waitedMs: attempt.startedAt - message.acceptedAt,
+    next: disposition.do === 'settle' ? disposition.as : 'QUEUED',
+  }
+}
+
+export function waits(connectionId: ConnectionId, { reason, until }: LaneWait): JournalEvent {
+  return { event: 'lane.waiting', connectionId, reason, until }
+}
+
+export function dropped(message: QueuedMessage, decision: Extract<HeadDecision, { do: 'drop' }>): JournalEvent {
+  const { as, reason } = decision
+  return { event: 'message.dropped', messageId: message.id, connectionId: message.connectionId, as, reason }
+}

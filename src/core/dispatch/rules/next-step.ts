@@ -1,0 +1,249 @@
+import type { LanePolicy } from '../../connection/lane-policy.ts'
+import type { Instant } from '../../ids.ts'
+import type { Sequence } from '../../message/message.ts'
+import type { Failure, Outcome } from '../../ports/channel.ts'
+import type { Disposition, HeadMemory, LaneMemory, TroubleMemory } from '../../ports/lanes.ts'
+import type { HeadDecision } from './decide-head.ts'
+import { connectionDelayMs, messageDelayMs } from './retry-schedule.ts'
+
+/** From here a run of failures that may be the network's is treated as the connection's own. */
+const TROUBLE_AFTER_MESSAGES = 3
+const TROUBLE_AFTER_MS = 30_000
+/** A message that was open when its worker died this often is not tried again. */
+const CRASHES_UNTIL_QUARANTINE = 3
+
+/** An attempt that has ended. */
+export interface EndedAttempt {
+  readonly sequence: Sequence
+  readonly number: number
+  readonly startedAt: Instant
+  readonly endedAt: Instant
+  readonly outcome: Outcome
+  /** How often a worker died while this attempt was open. */
+  readonly crashes: number
+  /** True once the channel was asked for evidence and has no more to say: it gave some, or never will. */
+  readonly evidenceAsked: boolean
+  /** See `OpenAttempt`. */
+  readonly isDoubted: boolean
+}
+
+export interface StepContext {
+  readonly policy: LanePolicy
+  readonly memory: LaneMemory
+  readonly now: Instant
+  /** In [0, 1), for the jitter of waits. */
+  readonly lot: number
+  readonly recognisesRepeat: boolean
+  /** 0: the channel never gives evidence. */
+  readonly evidenceWaitMs: number
+}
+
+type End = Omit<Extract<Disposition, { do: 'settle' }>, 'do'>
+
+interface TroubledContext extends StepContext {
+  readonly trouble: TroubleMemory
+}
+
+interface NextStep {
+  readonly disposition: Disposition
+  /** What the lane remembers from now on. The same object as before when nothing changed. */
+  readonly memory: LaneMemory
+}
+
+const NOTHING_REMEMBERED: LaneMemory = { head: null, trouble: null, wait: null }
+
+/** Decides what becomes of a message after one attempt. Pure: no clock, no storage, no channel. */
+export function nextStep(attempt: EndedAttempt, context: StepContext): NextStep {
+  const { outcome } = attempt
+  switch (outcome.kind) {
+    case 'accepted':
+      return settle(
+        { as: 'PUBLISHED', reason: duplicateMark(attempt, context) ?? evidenceMark(attempt), words: null },
+        remembersNothing(context.memory),
+      )
+    case 'rejected':
+      return afterRejection(attempt, outcome.failure, context)
+    case 'unknown':
+      return afterUnknown(attempt, outcome.words, context)
+  }
+}
+
+/** A message that could not be got ready for its attempt. */
+export interface Unready {
+  readonly sequence: Sequence
+  readonly startedAt: Instant
+  readonly endedAt: Instant
+  readonly failure: Failure
+}
+
+/**
+ * Decides what becomes of a message that could not be got ready: the same as after an attempt that was rejected, but there
+ * was none, so none ends. Pure.
+ */
+export function afterPreparing(
+  { failure, ...unready }: Unready,
+  context: StepContext,
+): { readonly decision: HeadDecision; readonly memory: LaneMemory } {
+  const outcome: Outcome = { kind: 'rejected', failure }
+  const attempt = { ...unready, number: 0, outcome, crashes: 0, evidenceAsked: false, isDoubted: false }
+  const { disposition, memory } = afterRejection(attempt, failure, context)
+  if (disposition.do !== 'settle') return { decision: { do: 'wait', memory }, memory }
+  const as = disposition.as === 'UNCONFIRMED' ? 'UNCONFIRMED' : 'FAILED'
+  return { decision: { do: 'drop', as, reason: disposition.reason ?? failure.code, words: disposition.words }, memory }
+}
+
+/** Whoever reads the log must see that the recipient may have it twice. */
+function duplicateMark(attempt: EndedAttempt, { memory, recognisesRepeat }: StepContext): string | null {
+  const isRepeat = memory.head?.sequence === attempt.sequence && memory.head.resent
+  return isRepeat && !recognisesRepeat ? 'possible_duplicate' : null
+}
+
+/** That the network took it is known by evidence, and not by the answer to the call. */
+function evidenceMark({ evidenceAsked }: EndedAttempt): string | null {
+  return evidenceAsked ? 'evidence_found' : null
+}
+
+function afterRejection(attempt: EndedAttempt, failure: Failure, context: StepContext): NextStep {
+  // Also when it was certainly not sent: a message that kills its worker must not do so for ever.
+  if (isPoison(attempt, context.memory))
+    return settle({ ...failedEnd(attempt, 'quarantined', context), reason: 'quarantined' }, forgetHead(context.memory))
+  switch (failure.class) {
+    case 'permanent':
+      return settle(failedEnd(attempt, failure.code, context), remembersNothing(context.memory))
+    case 'connection':
+      return waitForConnection(remembered(attempt, context.memory), failure, {
+        ...context,
+        trouble: countTrouble(context.memory.trouble, attempt),
+      })
+    case 'transient':
+      return afterTransient(attempt, failure, context)
+  }
+}
+
+function afterTransient(attempt: EndedAttempt, failure: Failure, context: StepContext): NextStep {
+  const { memory, policy, now, lot } = context
+  const trouble = failure.suspectsNetwork ? countTrouble(memory.trouble, attempt) : null
+  if (trouble && (trouble.messages >= TROUBLE_AFTER_MESSAGES || now - trouble.since >= TROUBLE_AFTER_MS)) {
+    return waitForConnection(remembered(attempt, memory), failure, { ...context, trouble })
+  }
+  const head = headOf(memory, attempt)
+  const spentMs = head.spentMs + timeUsed(attempt)
+  const leftMs = policy.headBudgetMs - spentMs
+  if (leftMs <= 0) return settle(failedEnd(attempt, 'head_budget_over', context), { head: null, trouble, wait: null })
+  // The last wait is cut so that the budget ends with an attempt and not in the middle of a wait.
+  const delayMs = Math.min(messageDelayMs(head.tries + 1, failure.retryAfterMs, lot), leftMs)
+  return {
+    disposition: { do: 'keep-queued' },
+    memory: {
+      head: { ...head, tries: head.tries + 1, spentMs: spentMs + delayMs },
+      trouble,
+      wait: { reason: 'retrying', words: failure.words, until: now + delayMs },
+    },
+  }
+}
+
+/** The whole lane waits. The message pays nothing for it: neither a try nor head budget. */
+function waitForConnection(head: HeadMemory | null, failure: Failure, context: TroubledContext): NextStep {
+  const { trouble } = context
+  const delayMs = connectionDelayMs(trouble.failures, failure.retryAfterMs, context.lot)
+  const reason = failure.class === 'connection' ? failure.code : 'trouble'
+  return {
+    disposition: { do: 'keep-queued' },
+    memory: {
+      head,
+      trouble,
+      wait: { reason, words: failure.words, until: context.now + delayMs },
+    },
+  }
+}
+
+function afterUnknown(attempt: EndedAttempt, words: string, context: StepContext): NextStep {
+  const { memory, policy, now } = context
+  const isQuarantined = isPoison(attempt, memory)
+  // What was open in an older state of the database may have been followed by attempts that are forgotten (G12): of how
+  // long ago, and whether once more already, nobody knows.
+  const mayRepeat = !attempt.isDoubted && !isQuarantined
+  if (mayRepeat && context.recognisesRepeat) return repeat(attempt, words, context)
+  if (context.evidenceWaitMs > 0 && !attempt.evidenceAsked) {
+    return { disposition: { do: 'await-evidence', until: now + context.evidenceWaitMs, words }, memory }
+  }
+  // The line broke after we handed the message over, so it may already be on its way. Sending again risks a duplicate,
+  // leaving it risks a loss. The connection's owner chose between the two; we must not.
+  if (mayRepeat && policy.onUnconfirmed === 'resend' && !headOf(memory, attempt).resent)
+    return repeat(attempt, words, context)
+  const reason = isQuarantined ? 'quarantined' : attempt.crashes > 0 ? 'worker_died' : 'fate_unknown'
+  return settle({ as: 'UNCONFIRMED', reason, words }, forgetHead(memory))
+}
+
+/** Hands the message over once more, although the attempt before may have arrived. */
+function repeat(attempt: EndedAttempt, words: string, context: StepContext): NextStep {
+  const head = headOf(context.memory, attempt)
+  const spentMs = head.spentMs + timeUsed(attempt)
+  const leftMs = context.policy.headBudgetMs - spentMs
+  if (leftMs <= 0)
+    return settle({ as: 'UNCONFIRMED', reason: 'fate_unknown', words: words }, forgetHead(context.memory))
+  const delayMs = Math.min(messageDelayMs(head.tries + 1, null, context.lot), leftMs)
+  return {
+    disposition: { do: 'keep-queued' },
+    memory: {
+      head: {
+        ...head,
+        tries: head.tries + 1,
+        spentMs: spentMs + delayMs,
+        resent: true,
+      },
+      trouble: context.memory.trouble,
+      wait: { reason: 'retrying', words, until: context.now + delayMs },
+    },
+  }
+}
+
+/** A refusal proves only its own attempt unsent. FAILED needs that proof for every attempt, and `resent` says that it is missing for one. */
+function failedEnd(attempt: EndedAttempt, reason: string, { memory }: StepContext): End {
+  const words = attempt.outcome.kind === 'rejected' ? attempt.outcome.failure.words : null
+  if (headOf(memory, attempt).resent) return { as: 'UNCONFIRMED', reason: 'fate_unknown', words }
+  return { as: 'FAILED', reason, words }
+}
+
+function settle(end: End, memory: LaneMemory): NextStep {
+  return { disposition: { do: 'settle', ...end }, memory }
+}
+
+/** The same object when there is nothing to forget, so that the usual case writes nothing. */
+function remembersNothing(memory: LaneMemory): LaneMemory {
+  return memory.head || memory.trouble || memory.wait ? NOTHING_REMEMBERED : memory
+}
+
+function forgetHead(memory: LaneMemory): LaneMemory {
+  return memory.head || memory.wait ? { head: null, trouble: memory.trouble, wait: null } : memory
+}
+
+/** What a wait that is not the message's own doing leaves remembered of it: only its crashes. */
+function remembered(attempt: EndedAttempt, memory: LaneMemory): HeadMemory | null {
+  return attempt.crashes > 0 ? headOf(memory, attempt) : memory.head
+}
+
+/** What is remembered of the message, with the crashes of this attempt counted in. */
+function headOf(memory: LaneMemory, { sequence, crashes }: EndedAttempt): HeadMemory {
+  if (memory.head?.sequence !== sequence) return { sequence, tries: 0, spentMs: 0, resent: false, crashes }
+  return crashes === 0 ? memory.head : { ...memory.head, crashes: memory.head.crashes + crashes }
+}
+
+function isPoison(attempt: EndedAttempt, memory: LaneMemory): boolean {
+  return attempt.crashes > 0 && headOf(memory, attempt).crashes >= CRASHES_UNTIL_QUARANTINE
+}
+
+/** What the attempt took of the head budget. How long we were dead after a crash is not the message's doing. */
+function timeUsed(attempt: EndedAttempt): number {
+  return attempt.crashes > 0 ? 0 : Math.max(0, attempt.endedAt - attempt.startedAt)
+}
+
+function countTrouble(before: TroubleMemory | null, attempt: EndedAttempt): TroubleMemory {
+  if (!before) return { failures: 1, since: attempt.endedAt, messages: 1, lastSequence: attempt.sequence }
+  return {
+    failures: before.failures + 1,
+    since: before.since,
+    messages: before.messages + (before.lastSequence === attempt.sequence ? 0 : 1),
+    lastSequence: attempt.sequence,
+  }
+}

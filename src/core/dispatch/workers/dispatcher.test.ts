@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { ANNA, accept, BEN, beat, stateOf } from '../../../../test/conformance/storage-world.ts'
+import { ACCEPTED, openTwoLanes } from '../../../../test/support/dispatch-world/open-dispatch-world.ts'
+import { overrideLanes } from '../../../../test/support/dispatch-world/override-lanes.ts'
+import type { Lanes } from '../../ports/lanes.ts'
+import { RENEW_EVERY_MS } from './lease.ts'
+
+const MINUTE = 60_000
+
+describe('a dispatcher', () => {
+  it('takes every lane while no other worker lives', async () => {
+    const { world, annas, bens } = await openTwoLanes()
+    const anna = await world.startWorker(ANNA)
+
+    const answers = [annas, bens].map(({ connectionId }) => anna.dispatcher.wake(connectionId))
+    await world.pass(100)
+
+    assert.deepEqual(answers, [true, true])
+    assert.deepEqual([...world.told].sort(), ['anna: for anna', 'anna: for ben'])
+    await world.close()
+  })
+
+  it('wakes the process for its lanes only while it has some', async () => {
+    const { world } = await openTwoLanes()
+    await world.startWorker(ANNA)
+
+    await world.pass(1_000)
+    const withLanes = world.storage.clock.timers
+    await world.pass(20_000)
+
+    assert.equal(withLanes - world.storage.clock.timers, 1)
+    await world.close()
+  })
+
+  it('takes no lane before it has started, nor once it has stopped, and says so', async () => {
+    const { world, annas } = await openTwoLanes()
+    const worker = await world.startWorker(ANNA)
+    await worker.dispatcher.stop(0)
+    await worker.dispatcher.stop(0)
+
+    assert.equal(worker.dispatcher.wake(annas.connectionId), false)
+    await world.close()
+  })
+
+  it('takes the lanes of its share, and says of a message whether it is for another worker', async () => {
+    const { world, annas, bens } = await openTwoLanes()
+    await beat(world.storage, BEN)
+    const anna = await world.startWorker(ANNA)
+    const ben = await world.startWorker(BEN)
+
+    await world.pass(100)
+    await world.accept(bens, 'more for ben')
+    const answers = [anna, ben].map(({ dispatcher }) => dispatcher.wake(bens.connectionId))
+    await world.pass(100)
+
+    assert.deepEqual([...world.told].sort(), ['anna: for anna', 'ben: for ben', 'ben: more for ben'])
+    assert.deepEqual(answers, [false, true])
+    assert.deepEqual([anna.dispatcher.wake(annas.connectionId), ben.dispatcher.wake(annas.connectionId)], [true, false])
+    await world.close()
+  })
+
+  it('starves no lane of a worker that lives and takes none, and knows who lives before its first claim', async () => {
+    const { world } = await openTwoLanes()
+    await beat(world.storage, BEN, 10 * MINUTE)
+    await world.startWorker(ANNA)
+
+    await world.pass(4_000)
+    const early = [...world.told]
+    await world.pass(4_000)
+
+    assert.deepEqual(early, ['anna: for anna'])
+    assert.deepEqual(world.told, ['anna: for anna', 'anna: for ben'])
+    await world.close()
+  })
+
+  it('looks now and then into its idle lanes, in case it was not told, and keeps none of them for that', async () => {
+    const { world, annas } = await openTwoLanes()
+    const anna = await world.startWorker(ANNA, { pollEveryMs: 2_000 })
+    await world.pass(1_000)
+    await world.accept(annas, 'second')
+
+    await world.pass(2_500)
+    const told = [...world.told]
+    const whileIdle = anna.dispatcher.laneCount
+    await world.pass(11_000)
+
+    assert.deepEqual(told.slice(2), ['anna: second'])
+    assert.deepEqual([whileIdle, anna.dispatcher.laneCount], [2, 0])
+    await world.close()
+  })
+
+  it('G6: has the lanes of a worker that crashed claimed, and its attempts reconciled, within 20 s', async () => {
+    const { world, bens } = await openTwoLanes()
+    await beat(world.storage, ANNA)
+    world.answer = () => null
+    const ben = await world.startWorker(BEN)
+    // It must not be left to the chance of a poll.
+    await world.startWorker(ANNA, { pollEveryMs: 10 * MINUTE })
+    // Right after a heartbeat, when its claim lasts longest.
+    await world.pass(RENEW_EVERY_MS)
+    ben.crash()
+    world.answer = () => ACCEPTED
+
+    await world.pass(20_000)
+
+    const [recovered] = world.eventsOf(ANNA, 'attempt.recovered')
+    assert.ok(recovered?.event === 'attempt.recovered')
+    assert.equal(recovered.connectionId, bens.connectionId)
+    await world.close()
+  })
+
+  it('G11: charges no head for the time in which nobody ran, but a file that is slow for its whole budget', async () => {
+    const { world, annas } = await openTwoLanes()
+    const anna = await world.startWorker(ANNA)
+    const id = await accept(world.storage, annas, { media: true })
+    anna.dispatcher.wake(annas.connectionId)
+    await world.pass(1_000)
+    await anna.dispatcher.stop(0)
+    await world.pass(20 * MINUTE)
+
+    await world.startWorker(BEN)
+    await world.pass(MINUTE)
+    const afterStop = await stateOf(world.storage, id)
+    world.fetchedSince = world.storage.clock.now()
+    await world.pass(14.5 * MINUTE)
+    const early = await stateOf(world.storage, id)
+    await world.pass(MINUTE)
+
+    assert.deepEqual([afterStop, early, await stateOf(world.storage, id)], ['QUEUED', 'QUEUED', 'FAILED'])
+    await world.close()
+  })
+
+  it('gives each lane back as it ends when it stops, whatever the others do', async () => {
+    const { world, annas, bens } = await openTwoLanes()
+    const anna = await world.startWorker(ANNA)
+    await world.pass(1_000)
+    world.answer = ({ worker }) => (worker === ANNA ? null : ACCEPTED)
+    await world.accept(annas, 'takes long')
+    anna.dispatcher.wake(annas.connectionId)
+    await world.pass(100)
+
+    const stopped = anna.dispatcher.stop(25_000)
+    await world.accept(bens, 'need not wait')
+    await world.startWorker(BEN)
+    await world.pass(7_000)
+    const meanwhile = world.told.at(-1)
+    world.callOf('takes long').end(ACCEPTED)
+    await world.pass(100)
+    await stopped
+
+    assert.equal(meanwhile, 'ben: need not wait')
+    assert.equal(world.eventsOf(BEN, 'attempt.recovered').length, 0)
+    await world.close()
+  })
+
+  it('asks seldom for a lane that is not to be had, however many messages come for it', async () => {
+    const { world, annas } = await openTwoLanes()
+    const { lanes } = world.storage
+    let asked = 0
+    let isFree = false
+    const claim: Lanes['claim'] = async (request) => {
+      if (isFree) return lanes.claim(request)
+      asked += 1
+      return []
+    }
+    const anna = await world.startWorker(ANNA, { pollEveryMs: 10 * MINUTE, lanes: overrideLanes(lanes, { claim }) })
+
+    const wakeFor = async (ms: number) => {
+      const before = asked
+      for (let i = 0; i < ms; i++) {
+        anna.dispatcher.wake(annas.connectionId)
+        await world.pass(1)
+      }
+      return asked - before
+    }
+    const atFirst = await wakeFor(90)
+    const later = await wakeFor(4_000)
+    isFree = true
+    await wakeFor(420)
+
+    assert.ok(atFirst >= 2 && atFirst <= 4, `asked ${atFirst} times within 90 ms`)
+    assert.ok(later >= 10 && later <= 14, `asked ${later} times within 4 s`)
+    assert.deepEqual(world.told, ['anna: for anna'])
+    await world.close()
+  })
+
+  it('asks at once for a lane that somebody has changed', async () => {
+    const { world, annas } = await openTwoLanes()
+    const { lanes } = world.storage
+    let isFree = false
+    const claim: Lanes['claim'] = async (request) => (isFree ? lanes.claim(request) : [])
+    const anna = await world.startWorker(ANNA, { pollEveryMs: 10 * MINUTE, lanes: overrideLanes(lanes, { claim }) })
+    anna.dispatcher.wake(annas.connectionId)
+    await world.pass(1)
+
+    isFree = true
+    anna.dispatcher.change([annas.connectionId])
+    await world.pass(1)
+
+    assert.deepEqual(world.told, ['anna: for anna'])
+    await world.close()
+  })
+
+  it('is not brought back to life by a heartbeat that was on its way when it stopped', async () => {
+    const { world } = await openTwoLanes()
+    const { lanes, clock } = world.storage
+    const heartbeat: Lanes['heartbeat'] = async (...given) => {
+      const isFirst = world.events.length === 0
+      if (!isFirst) await new Promise<void>((resolve) => clock.after(2_000, resolve))
+      return lanes.heartbeat(...given)
+    }
+    const anna = await world.startWorker(ANNA, { lanes: overrideLanes(lanes, { heartbeat }) })
+    await world.pass(RENEW_EVERY_MS)
+
+    const stopped = anna.dispatcher.stop(0)
+    await world.pass(3_000)
+    await stopped
+
+    assert.deepEqual(await beat(world.storage, BEN), [BEN])
+    await world.close()
+  })
+})

@@ -1,0 +1,138 @@
+import type { Instant, WorkerId } from '../../ids.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Journal } from '../../ports/journal.ts'
+import type { Lanes } from '../../ports/lanes.ts'
+
+// Short, because it is how long a crashed worker's lanes stand still. It need not outlast a send: a call that is still
+// open when the claim ends is aborted, and becomes unknown.
+export const CLAIM_LASTS_MS = 15_000
+// Renewed every fifth of it. So three renewals may get lost before a healthy worker loses its lanes, and the others learn
+// at most this long after its end that a worker is dead: 18 s after its last heartbeat, where 20 s are promised (G6).
+export const RENEW_EVERY_MS = 3_000
+const RENEW_AGAIN_AFTER_MS = 1_000
+// The holder stops this much before others may begin: for the time between its look at the clock and the wire.
+const MARGIN_MS = 3_000
+// Far above any skew between processes. A lease that ends later was written before the clock of the database was set back.
+export const LONGEST_LEASE_MS = 60_000
+
+/** Whether a worker with this heartbeat is alive. */
+export function hasValidLease(heartbeatUntil: Instant, now: Instant): boolean {
+  return heartbeatUntil > now && heartbeatUntil <= now + LONGEST_LEASE_MS
+}
+
+/** The same as a condition in SQL. The stored function `has_valid_lease` on PostgreSQL must agree with it. */
+export function validLeaseSql(now: string): string {
+  return `(heartbeat_until > ${now} and heartbeat_until - ${LONGEST_LEASE_MS} <= ${now})`
+}
+
+/**
+ * A worker's right to its lanes: one heartbeat for all of them. Before each call the worker asks `holds`, because SQL
+ * can refuse a late record but cannot stop a process that was paused from calling the network (G6).
+ */
+export class WorkerClaim {
+  readonly #onRenewed: (living: readonly WorkerId[]) => void
+  readonly #lanes: Lanes
+  readonly #clock: Clock
+  readonly #journal: Journal
+  readonly #worker: WorkerId
+  #endsMonotonic = Number.NEGATIVE_INFINITY
+  #endsByWall: Instant = Number.NEGATIVE_INFINITY
+  #term = 0
+  #living: readonly WorkerId[] = []
+  #cancelTimer: (() => void) | null = null
+  #beating: Promise<void> | null = null
+  #waiting: (() => void)[] = []
+  #stopped = true
+
+  constructor(parts: {
+    lanes: Lanes
+    clock: Clock
+    journal: Journal
+    worker: WorkerId
+    /** Called before anybody who waits for the claim goes on. */
+    onRenewed?: (living: readonly WorkerId[]) => void
+  }) {
+    this.#lanes = parts.lanes
+    this.#clock = parts.clock
+    this.#journal = parts.journal
+    this.#worker = parts.worker
+    this.#onRenewed = parts.onRenewed ?? (() => {})
+  }
+
+  async start(): Promise<void> {
+    this.#stopped = false
+    await this.#beat()
+  }
+
+  /** Resolves once no heartbeat is under way: one that is committed after the worker has retired would bring it back. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#cancelTimer?.()
+    this.#endsMonotonic = Number.NEGATIVE_INFINITY
+    this.#release()
+    await this.#beating
+  }
+
+  /**
+   * True while no other worker can have taken our lanes. Both clocks are asked: the monotonic one stands still while
+   * the machine is suspended, the machine's own wall clock can be set.
+   */
+  holds(): boolean {
+    return this.#clock.monotonic() < this.#endsMonotonic && this.#clock.wall() < this.#endsByWall
+  }
+
+  /** The workers that the last heartbeat found alive, this one among them. Empty before the first. */
+  get living(): readonly WorkerId[] {
+    return this.#living
+  }
+
+  /** Counts the stretches through which the claim has held without a gap. In a gap others may have taken our lanes. */
+  get term(): number {
+    return this.#term
+  }
+
+  /** Resolves when the claim holds (again), or when the worker stops. */
+  async held(): Promise<void> {
+    while (!this.holds() && !this.#stopped) {
+      if (!this.#beating) void this.#beat()
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    }
+  }
+
+  #beat(): Promise<void> {
+    this.#beating ??= this.#renew().finally(() => {
+      this.#beating = null
+    })
+    return this.#beating
+  }
+
+  async #renew(): Promise<void> {
+    this.#cancelTimer?.()
+    // Both read before the request, so that however long it takes, our end comes before the one in the database.
+    const monotonic = this.#clock.monotonic()
+    const wall = this.#clock.wall()
+    try {
+      this.#living = await this.#lanes.heartbeat(this.#worker, CLAIM_LASTS_MS)
+      if (this.#stopped) return
+      if (!this.holds()) this.#term += 1
+      this.#endsMonotonic = monotonic + CLAIM_LASTS_MS - MARGIN_MS
+      this.#endsByWall = wall + CLAIM_LASTS_MS - MARGIN_MS
+      this.#schedule(RENEW_EVERY_MS)
+      this.#onRenewed(this.#living)
+      this.#release()
+    } catch (error) {
+      this.#journal.record({ event: 'storage.unavailable', error })
+      this.#schedule(RENEW_AGAIN_AFTER_MS)
+    }
+  }
+
+  #schedule(delayMs: number): void {
+    if (!this.#stopped) this.#cancelTimer = this.#clock.after(delayMs, () => void this.#beat())
+  }
+
+  #release(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const resolve of waiting) resolve()
+  }
+}

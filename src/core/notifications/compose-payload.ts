@@ -1,0 +1,43 @@
+import { fillNextStep, type NextStepOf } from '../render-remedy.ts'
+import type { Instant } from '../ids.ts'
+import { explainReason, isReasonCode } from '../reasons.ts'
+import type { NoticeKind } from './notification-kinds.ts'
+
+/** A notice as storage keeps it. */
+export interface KeptNotice {
+  readonly kind: NoticeKind
+  readonly at: Instant
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** What is posted: the form that Standard Webhooks gives. `from` is the number of the message's connection. */
+export function composePayload({ kind, at, data }: KeptNotice, from: string | null): string {
+  const told = kind.startsWith('message.') ? messageData(data, from) : data
+  return JSON.stringify({ type: kind, timestamp: new Date(at).toISOString(), data: told })
+}
+
+function messageData(kept: Readonly<Record<string, unknown>>, from: string | null): Readonly<Record<string, unknown>> {
+  const { messageId, connectionId, to, type, state, reason, words, attempts, acceptedAt } = kept
+  return {
+    messageId,
+    connectionId,
+    from,
+    to,
+    type,
+    attempts,
+    acceptedAt: new Date(Number(acceptedAt)).toISOString(),
+    state,
+    reason: explain(
+      { reason, words, state },
+      { number: from ?? 'NUMBER', recipient: String(to), messageId: String(messageId) },
+    ),
+  }
+}
+
+function explain({ reason: code, words = null, state }: Readonly<Record<string, unknown>>, of: NextStepOf) {
+  if (typeof code !== 'string') return null
+  const said = typeof words === 'string' ? words : null
+  if (!isReasonCode(code)) return { code, meaning: null, nextStep: null, words: said }
+  const { sentence: meaning, nextStep } = explainReason(code, state, said)
+  return { code, meaning, nextStep: fillNextStep(nextStep, of), words: said }
+}

@@ -1,0 +1,36 @@
+import { judgeMediaUrl, type OperatorRanges, type RefusedUrl } from '../media-address/check-url.ts'
+import { Refusal } from '../refusals.ts'
+import { isNoticeKind, type NoticeKind } from './notification-kinds.ts'
+
+const FOR_DEVELOPERS =
+  'For a receiver on your own machine while you develop, the operator can set NUNCIO_WEBHOOK_ALLOWED_PRIVATE, for the service and for commands.'
+
+const CLOSED = 'It lies in a range of NUNCIO_OUTBOUND_REFUSED: only the operator can take it out of there.'
+
+/** The address in its canonical form. Refuses what could never be posted to, by the rules for media URLs. */
+export function readWebhookUrl(text: string, ranges: OperatorRanges): string {
+  const judged = judgeMediaUrl(text, ranges)
+  if (!judged.ok) {
+    const hint = hintFor(judged)
+    throw new Refusal('argument_invalid', hint === null ? judged.detail : `${judged.detail} ${hint}`, 'url')
+  }
+  return judged.url
+}
+
+/** What would help; null where the sentence itself says it. */
+function hintFor({ code, isClosed }: RefusedUrl): string | null {
+  if (isClosed) return CLOSED
+  return code === 'url_not_public' ? FOR_DEVELOPERS : null
+}
+
+/** In the order of the table, each once. */
+export function readWebhookKinds(names: readonly string[]): readonly NoticeKind[] {
+  const kinds = [...new Set(names)].map((name) => {
+    if (!isNoticeKind(name)) throw new Refusal('argument_invalid', `There is no notice “${name}”.`, 'kinds')
+    if (name === 'webhook.test')
+      throw new Refusal('argument_invalid', 'A test is sent when somebody asks for it, and to any webhook.', 'kinds')
+    return name
+  })
+  if (kinds.length === 0) throw new Refusal('argument_invalid', 'Choose at least one notice.', 'kinds')
+  return kinds
+}

@@ -1,0 +1,32 @@
+import type { AccountId, Instant, TokenId } from '../ids.ts'
+import type { NewNotice } from '../ports/notifications.ts'
+
+const DAY_MS = 86_400_000
+/** So many days ahead it is told, the largest first. */
+export const TOLD_DAYS_AHEAD: readonly number[] = [14, 7, 1]
+/** What ended longer ago is no news: nobody was there to tell it. */
+export const TOLD_AFTER_MS = 2 * DAY_MS
+
+export interface EndingToken {
+  readonly id: TokenId
+  readonly accountId: AccountId
+  readonly name: string
+  readonly prefix: string
+  readonly createdAt: Instant
+  readonly expiresAt: Instant
+}
+
+/** What is to be told now of a token that is not deleted; null when nothing is. The key makes it be told once. */
+export function tokenNotice(token: EndingToken, now: Instant): NewNotice | null {
+  const { id, accountId, name, prefix, createdAt, expiresAt } = token
+  const data = { tokenId: id, name, prefix, expiresAt: new Date(expiresAt).toISOString() }
+  if (expiresAt <= now) {
+    if (expiresAt <= now - TOLD_AFTER_MS) return null
+    return { accountId, kind: 'token.expired', at: expiresAt, key: `token.expired:${id}`, data }
+  }
+  const daysLeft = TOLD_DAYS_AHEAD.findLast((days) => expiresAt - days * DAY_MS <= now)
+  // One that was made for a week need not be told of on its first day.
+  if (daysLeft === undefined || createdAt > expiresAt - daysLeft * DAY_MS - 1) return null
+  const key = `token.expiring:${id}:${daysLeft}`
+  return { accountId, kind: 'token.expiring', at: now, key, data: { ...data, daysLeft } }
+}

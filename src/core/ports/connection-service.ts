@@ -1,0 +1,107 @@
+import type { AccountId, ConnectionId, Instant } from '../ids.ts'
+import type { ConnectionView, NetworkLink } from './administration.ts'
+import type { ConnectionFact, TemplateView } from './channel-onboarding.ts'
+
+/** A connection as it is stored, as far as asking its network takes it. */
+export interface StoredConnection {
+  readonly id: ConnectionId
+  readonly accountId: AccountId
+  /** The sender number. */
+  readonly number: string
+  readonly channel: string
+  /** Secrets sealed. */
+  readonly channelSettings: Readonly<Record<string, unknown>>
+  readonly link: NetworkLink | null
+}
+
+/** The connections of the same account that are not removed, in any order. Only asked for where they matter. */
+export type ReadOthers = () => Promise<readonly StoredConnection[]>
+
+/** What was proven and is to be stored now. */
+export interface PreparedConnection {
+  readonly id: ConnectionId
+  /** Secrets sealed for this id. */
+  readonly channelSettings: Readonly<Record<string, unknown>>
+  /** Null where the channel has no network of its own. */
+  readonly link: NetworkLink | null
+  /** What the network showed; empty where there is none. */
+  readonly facts: readonly ConnectionFact[]
+}
+
+export interface PreparedChange {
+  readonly channelSettings: Readonly<Record<string, unknown>>
+  /** Null when the connection has none. */
+  readonly link: NetworkLink | null
+  /** Null when the network was not asked, because nothing changed that matters to it. */
+  readonly facts: readonly ConnectionFact[] | null
+  /**
+   * Other connections of the account that get the same new callback secret, because they share its address and the network
+   * took it from each of them. To be stored before the changed one: if that stops in between, the change can be made again
+   * and begins anew. Each only while its settings are still those of its `connection`.
+   */
+  readonly alongside: readonly {
+    readonly connection: StoredConnection
+    readonly channelSettings: Readonly<Record<string, unknown>>
+    readonly link: NetworkLink | null
+  }[]
+  /**
+   * Numbers of those that share the address and keep their own callback secret: the network did not take the new one from
+   * them, or did not say so in time. Callbacks signed with either are taken at the address.
+   */
+  readonly notChanged: readonly string[]
+}
+
+/** Where a network is to send its callbacks about a connection. */
+export interface CallbackAddress {
+  readonly url: string
+  /**
+   * One sentence: why a network cannot reach it, and what to do. Null when nothing is known against it, and when the network
+   * has called back already, so that it can be reached whatever the settings say.
+   */
+  readonly trouble: string | null
+  /** When the network last called back, to within a minute. Null: never. */
+  readonly lastReportAt: Instant | null
+}
+
+/** What people at the CLI and the console can expect of a channel's connections. */
+export interface ChannelAbilities {
+  /** Its network must be told an address for callbacks. */
+  readonly hasCallbacks: boolean
+  /** `listTemplates` may have some. */
+  readonly hasTemplates: boolean
+}
+
+/**
+ * Everything between what a person types about a connection and what is stored of it: checks the settings, asks the network
+ * whether they work, seals secrets, and finds the address for callbacks. It stores nothing itself.
+ *
+ * All of it refuses with codes of core/refusals.ts: `setting_invalid` with the setting as its field,
+ * `connection_not_proven` and `network_unreachable` as a `ChannelSetUp` does; the last also when it takes too long.
+ */
+export interface Connecting {
+  abilitiesOf(channel: string): ChannelAbilities
+  /** `pairs` are texts as a person writes them. */
+  prepareNew(
+    wanted: {
+      readonly accountId: AccountId
+      readonly number: string
+      readonly channel: string
+      readonly pairs: Readonly<Record<string, string>>
+    },
+    others: ReadOthers,
+  ): Promise<PreparedConnection>
+  /** What is not in `pairs` stays as it is; an empty text takes a setting back. */
+  prepareChange(
+    connection: StoredConnection,
+    pairs: Readonly<Record<string, string>>,
+    others: ReadOthers,
+  ): Promise<PreparedChange>
+  /** Asks the network now. Empty for a channel without one. */
+  check(connection: StoredConnection): Promise<readonly ConnectionFact[]>
+  /** What the network has reported by itself after this moment, or ever if it is null; empty if nothing. */
+  readReported(connection: StoredConnection, after: Instant | null): Promise<readonly ConnectionFact[]>
+  /** Empty for a channel that has none. */
+  listTemplates(connection: StoredConnection): Promise<readonly TemplateView[]>
+  /** Null where the network needs none. */
+  callbackOf(connection: Pick<ConnectionView, 'channel' | 'link' | 'lastReportAt'>): CallbackAddress | null
+}

@@ -1,0 +1,27 @@
+import type { AccountId, Instant } from '../ids.ts'
+import type { NoticeKind } from '../notifications/notification-kinds.ts'
+
+/** What an account is to be told. */
+export interface NewNotice {
+  readonly accountId: AccountId
+  readonly kind: NoticeKind
+  /** When it happened. */
+  readonly at: Instant
+  /** Names what happened: the same key of an account is announced once, as long as notices are kept. */
+  readonly key: string
+  /** As in the example of its kind. No message text, no secrets: it leaves the house. */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Tells accounts what happens to what is theirs. For rare notices: those of messages are written by storage itself, in
+ * the commit that changes their state.
+ */
+export interface Notices {
+  /**
+   * Keeps those notices that a webhook of their account wants by now, all of them or none; of the others nothing is kept.
+   * Once it has resolved they survive a crash. What was announced under the same key is left as it was. Two that announce
+   * the same at once announce it once. Rejects with `StorageUnavailable`, and may then be asked again.
+   */
+  announce(notices: readonly NewNotice[]): Promise<void>
+}

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { fillNextStep } from './render-remedy.ts'
+import { ERASED } from './message/erased.ts'
+
+const OF = { number: '15550001000', recipient: '15551234567', messageId: 'message-1' }
+
+describe('a next step', () => {
+  it.each([
+    ['Resume it: nuncio connection resume NUMBER', 'Resume it: nuncio connection resume 15550001000'],
+    ['nuncio recipient unblock RECIPIENT, then retry', 'nuncio recipient unblock 15551234567, then retry'],
+    ['nuncio message resolve ID --arrived', 'nuncio message resolve message-1 --arrived'],
+    ['Look at the IDs', 'Look at the IDs'],
+  ])('can be pasted: %s', (words, expected) => {
+    assert.equal(fillNextStep(words, OF), expected)
+  })
+
+  it('names nobody who was erased, and nothing that is not known', () => {
+    assert.equal(fillNextStep('unblock RECIPIENT', { ...OF, recipient: ERASED }), 'unblock NUMBER')
+    assert.equal(fillNextStep('unblock RECIPIENT of ID', { number: '1' }), 'unblock RECIPIENT of ID')
+  })
+})

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { DEFAULT_LANE_POLICY } from '../connection/lane-policy.ts'
+import type { AccountId, ConnectionId } from '../ids.ts'
+import type { WatchedLane } from '../ports/watch.ts'
+import { followLanes } from './follow-lanes.ts'
+import { judgeLane, type LaneContext, STALLED_AFTER_MS } from './check-lane.ts'
+
+const NOW = Date.UTC(2026, 0, 15, 12)
+const MINUTE_MS = 60_000
+const CALL_MS = 30_000
+
+const LANE: WatchedLane = {
+  connectionId: 'con_1' as ConnectionId,
+  accountId: 'acc_1' as AccountId,
+  number: '15550001000',
+  channel: 'sandbox',
+  state: 'active',
+  policy: DEFAULT_LANE_POLICY,
+  reason: 'due',
+  until: null,
+  lastWait: null,
+  troubleSince: null,
+  lastAttemptAt: null,
+  holder: { isAlive: true, host: 'here', pid: 7 },
+  head: { sequence: 1, acceptedAt: NOW - 5 * MINUTE_MS },
+  open: null,
+}
+const OPEN = { sequence: 1, number: 1, startedAt: NOW - STALLED_AFTER_MS - CALL_MS }
+const YEAR_MS = 365 * 86_400_000
+
+/** As of a lane that has stood so for `stillMs`. */
+function found(lane: Partial<WatchedLane>, stillMs = 10 * MINUTE_MS, context: Partial<LaneContext> = {}): string[] {
+  const mark = { mark: 'm', since: NOW - stillMs, heldUntil: 0 }
+  return judgeLane(
+    { ...LANE, ...lane },
+    { mark, measure: null, oldestWaitingMs: 15 * MINUTE_MS, callBudgetMs: CALL_MS, now: NOW, ...context },
+  )
+    .filter(({ raises }) => raises)
+    .map(({ kind, facts }) => `${kind}${facts['why'] ? ` ${facts['why']}` : ''}`)
+}
+
+describe('what is wrong with a lane', () => {
+  it.each<[string, Partial<WatchedLane>, string[]]>([
+    ['is due and held', {}, ['lane_stalled holder_silent']],
+    ['is due and nobody’s', { holder: null }, ['lane_stalled nobody_holds']],
+    ['has lost its worker', { reason: 'worker_gone' }, ['lane_stalled worker_gone']],
+    ['has a call that is long over its time', { reason: 'sending', open: OPEN }, ['lane_stalled call_open']],
+    [
+      'asks for evidence long after the end of that',
+      { reason: 'awaiting_evidence', until: NOW - STALLED_AFTER_MS, open: OPEN },
+      ['lane_stalled evidence_over'],
+    ],
+    ['has a call within its time', { reason: 'sending', open: { ...OPEN, startedAt: NOW - CALL_MS } }, []],
+    ['asks for evidence', { reason: 'awaiting_evidence', until: NOW + 1, open: OPEN }, []],
+    ['has nothing to do', { head: null }, []],
+    ['waits for a retry', { reason: 'retrying', until: NOW + MINUTE_MS, lastWait: 'retrying' }, []],
+    ['waits for its media', { reason: 'media_pending', until: NOW + MINUTE_MS, lastWait: 'media_pending' }, []],
+    ['waits for media that nobody said it waits for', { reason: 'media_pending' }, ['lane_stalled holder_silent']],
+    ['waits for its pace', { reason: 'pace', until: NOW + MINUTE_MS, lastWait: 'pace' }, []],
+    ['is paused', { state: 'paused', reason: 'paused' }, []],
+    ['is held with all others', { reason: 'database_went_back' }, []],
+    ['has no service', { reason: 'service_stopped' }, []],
+    ['was removed', { state: 'removed', reason: 'connection_removed', open: OPEN }, []],
+    [
+      'has been away for two minutes, and is being tried',
+      {
+        reason: 'sending',
+        lastWait: 'connection_away',
+        troubleSince: NOW - 2 * MINUTE_MS,
+        open: { ...OPEN, startedAt: NOW },
+      },
+      ['connection_offline'],
+    ],
+    [
+      'has been away for less',
+      { reason: 'connection_away', lastWait: 'connection_away', troubleSince: NOW - 2 * MINUTE_MS + 1, until: NOW + 1 },
+      [],
+    ],
+    [
+      'has trouble with one message alone',
+      { reason: 'retrying', lastWait: 'retrying', troubleSince: NOW - 5 * MINUTE_MS, until: NOW + 1 },
+      [],
+    ],
+  ])('tells of one that %s', (_, lane, expected) => {
+    assert.deepEqual(found(lane), expected)
+  })
+
+  it('gives a lane three quarters of a minute', () => {
+    assert.deepEqual(
+      [found({}, STALLED_AFTER_MS - 1), found({}, STALLED_AFTER_MS)],
+      [[], ['lane_stalled holder_silent']],
+    )
+  })
+
+  it('tells of the age of a head for which nothing else is to blame, and never where it is unwanted', () => {
+    const old = { head: { sequence: 1, acceptedAt: NOW - 15 * MINUTE_MS }, reason: 'retrying', until: NOW + 1 }
+    const heldTill = (at: number) => ({ mark: { mark: 'm', since: NOW, heldUntil: at } })
+
+    assert.deepEqual(found(old), ['oldest_waiting'])
+    assert.deepEqual(found({ ...old, head: { sequence: 1, acceptedAt: NOW - 15 * MINUTE_MS + 1 } }), [])
+    assert.deepEqual(found(old, 0, { oldestWaitingMs: 0 }), [])
+    // It was quiet, paced or paused till then.
+    assert.deepEqual(found(old, 0, heldTill(NOW - 14 * MINUTE_MS)), [])
+    assert.deepEqual(found(old, 0, heldTill(NOW - 15 * MINUTE_MS)), ['oldest_waiting'])
+    // One reason is enough.
+    assert.deepEqual(found({ ...old, reason: 'due', until: null }), ['lane_stalled holder_silent'])
+  })
+
+  it('finds nothing wrong with lanes that move, whatever their rhythm', () => {
+    for (const everyMs of [100, 1_000, 14_000, 29_000]) {
+      let marks: ReturnType<typeof followLanes> = new Map()
+      for (let at = 0; at < 10 * MINUTE_MS; at += 15_000) {
+        const startedAt = NOW + at - (at % everyMs)
+        const open = { sequence: Math.floor(at / everyMs), number: 1, startedAt }
+        const lane: WatchedLane = {
+          ...LANE,
+          reason: 'sending',
+          open,
+          head: { sequence: open.sequence, acceptedAt: startedAt - MINUTE_MS },
+        }
+        const now = NOW + at
+        marks = followLanes(marks, [lane], { open: [], now })
+        const mark = marks.get(lane.connectionId)
+        assert.ok(mark)
+        const context = { mark, measure: null, oldestWaitingMs: 15 * MINUTE_MS, callBudgetMs: CALL_MS, now }
+        assert.deepEqual(judgeLane(lane, context), [])
+      }
+    }
+  })
+
+  it('does not blame a lane for a clock that was set', () => {
+    let marks = followLanes(new Map(), [LANE], { open: [], now: NOW + YEAR_MS })
+    marks = followLanes(marks, [LANE], { open: [], now: NOW })
+    const mark = marks.get(LANE.connectionId)
+
+    assert.deepEqual(mark && found({}, 0, { mark }), [])
+  })
+})

@@ -1,0 +1,129 @@
+import type { Instant } from '../ids.ts'
+import type { LaneMeasure, WatchedLane } from '../ports/watch.ts'
+import type { AlarmFacts, Finding } from './alarm.ts'
+import { ALARM_KINDS, type AlarmKind } from './alarm-kinds.ts'
+import { type LaneMark, moves } from './follow-lanes.ts'
+import { foreseeExpiry } from './predict-expiry.ts'
+
+// With a look every quarter of a minute it is told of within one.
+export const STALLED_AFTER_MS = 45_000
+const OFFLINE_AFTER_MS = 120_000
+/** An alarm about the age of a head stays until it is clearly younger than that. */
+const OLDEST_KEPT_SHARE = 0.5
+
+/** What a lane waits for that is not its connection's doing. */
+const NOT_THE_CONNECTIONS: ReadonlySet<string> = new Set([
+  'retrying',
+  'media_pending',
+  'media_uploading',
+  'pace',
+  'quiet_hours',
+])
+/** The alarms about the whole installation speak of these. */
+const OF_THE_INSTALLATION: ReadonlySet<string> = new Set(['service_stopped', 'database_went_back'])
+
+export interface LaneContext {
+  readonly mark: LaneMark
+  /** Null: it was not measured. */
+  readonly measure: LaneMeasure | null
+  /** 0: however long. */
+  readonly oldestWaitingMs: number
+  /** How long a call to its channel may take. */
+  readonly callBudgetMs: number
+  readonly now: Instant
+}
+
+/** What is wrong with one lane: at most one reason why it does not move, and what that means for what waits. Pure. */
+export function judgeLane(lane: WatchedLane, context: LaneContext): readonly Finding[] {
+  if (lane.state === 'removed') return []
+  const stalled = judgeStall(lane, context)
+  const offline = judgeConnection(lane, context)
+  const oldest = judgeOldest(lane, context)
+  const isExplained = stalled !== null || offline?.raises === true
+  const all = [
+    stalled,
+    offline,
+    oldest && isExplained ? { ...oldest, raises: false } : oldest,
+    judgeExpiry(lane, context),
+  ]
+  return all.filter((finding) => finding !== null)
+}
+
+function judgeStall(lane: WatchedLane, { mark, measure, callBudgetMs, now }: LaneContext): Finding | null {
+  if (lane.state !== 'active') return null
+  const why = whyStalled(lane)
+  if (why === null) return null
+  // Up to here it is explained.
+  const mayWaitUntil = why === 'call_open' ? (lane.open?.startedAt ?? now) + callBudgetMs : (lane.until ?? 0)
+  if (now - Math.max(mark.since, mayWaitUntil) < STALLED_AFTER_MS) return null
+  const { host = null, pid = null } = lane.holder ?? {}
+  const facts = { ...factsOf(lane, measure), why, mark: mark.mark, host, pid, openSince: lane.open?.startedAt ?? null }
+  return finding(lane, 'lane_stalled', { since: mark.since, facts })
+}
+
+/** Null: it says why it waits, or somebody else has to move first. */
+function whyStalled({ reason, until, open, holder, head }: WatchedLane): string | null {
+  if (open)
+    return reason === 'awaiting_evidence' ? 'evidence_over' : reason === 'worker_gone' ? 'worker_gone' : callOf(reason)
+  if (!head) return null
+  if (reason === 'worker_gone') return 'worker_gone'
+  const isDue = moves({ reason }) || (reason === 'media_pending' && until === null)
+  if (!isDue) return null
+  return holder ? 'holder_silent' : 'nobody_holds'
+}
+
+function callOf(reason: string): string | null {
+  return reason === 'sending' ? 'call_open' : null
+}
+
+function judgeConnection(lane: WatchedLane, { measure, now }: LaneContext): Finding | null {
+  const { troubleSince: since, lastWait, state } = lane
+  if (state !== 'active' || since === null || since > now) return null
+  if (lastWait === null || NOT_THE_CONNECTIONS.has(lastWait)) return null
+  const facts = { ...factsOf(lane, measure), reason: lastWait }
+  const raises = lane.head !== null && now - since >= OFFLINE_AFTER_MS
+  return finding(lane, 'connection_offline', { since, facts, raises })
+}
+
+function judgeOldest(lane: WatchedLane, { mark, measure, oldestWaitingMs, now }: LaneContext): Finding | null {
+  const { head, reason, state } = lane
+  if (!head || state !== 'active' || oldestWaitingMs === 0 || OF_THE_INSTALLATION.has(reason)) return null
+  const ageMs = now - Math.max(head.acceptedAt, mark.heldUntil)
+  if (ageMs < oldestWaitingMs * OLDEST_KEPT_SHARE) return null
+  const facts = factsOf(lane, measure)
+  return finding(lane, 'oldest_waiting', { since: head.acceptedAt, facts, raises: ageMs >= oldestWaitingMs })
+}
+
+function judgeExpiry(lane: WatchedLane, { measure, now }: LaneContext): Finding | null {
+  if (!measure || OF_THE_INSTALLATION.has(lane.reason)) return null
+  const expiry = foreseeExpiry(lane, measure, now)
+  if (!expiry) return null
+  const facts = {
+    ...factsOf(lane, measure),
+    count: expiry.count,
+    firstExpiresAt: expiry.firstAt,
+    timeToLiveMs: lane.policy.timeToLiveMs,
+  }
+  return finding(lane, 'messages_will_expire', { since: now, facts })
+}
+
+function factsOf(lane: WatchedLane, measure: LaneMeasure | null): AlarmFacts {
+  return {
+    number: lane.number,
+    channel: lane.channel,
+    waiting: measure?.waiting ?? null,
+    isMore: measure?.isMore ?? false,
+    oldestAt: lane.head?.acceptedAt ?? null,
+    lastAttemptAt: lane.lastAttemptAt,
+    state: lane.state,
+    reason: lane.reason,
+  }
+}
+
+function finding(
+  { accountId, connectionId }: WatchedLane,
+  kind: AlarmKind,
+  { since, facts, raises = true }: { since: Instant; facts: AlarmFacts; raises?: boolean },
+): Finding {
+  return { kind, accountId, object: connectionId, severity: ALARM_KINDS[kind].severity, since, facts, raises }
+}

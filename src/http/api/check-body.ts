@@ -1,0 +1,102 @@
+import { judgeNumber } from '../../contract/field-rules.ts'
+import { type FieldError, parseSendMessage, type SendMessageRequest } from '../../contract/send-message.ts'
+import { judgeMediaUrl, type OperatorRanges } from '../../core/media-address/check-url.ts'
+import type { MessageContent } from '../../core/message/message.ts'
+import { type Problem, problem } from '../server/problem.ts'
+import { parseStrictJson } from '../server/strict-json.ts'
+
+export type JudgedBody =
+  | {
+      readonly ok: true
+      readonly text: string
+      readonly from: string
+      readonly to: string
+      readonly content: MessageContent
+    }
+  | {
+      readonly ok: false
+      /** Null when the body is no text. */
+      readonly text: string | null
+      /** The sender number, when at least that is in order. */
+      readonly from: string | null
+      readonly problems: readonly Problem[]
+    }
+
+const URL_FIELD = 'message.media.url'
+
+/**
+ * Judges everything about a body that needs no storage. All that is wrong with its fields is reported together.
+ * Null: it was larger than may be.
+ */
+export function judgeBody(bytes: Buffer | null, mediaRanges: OperatorRanges): JudgedBody {
+  if (bytes === null) return { ok: false, text: null, from: null, problems: [problem('body_too_large')] }
+  if (bytes.length === 0) return { ok: false, text: null, from: null, problems: [problem('body_missing')] }
+  const json = parseStrictJson(bytes)
+  if (!json.ok) {
+    const { code, field, detail, text } = json
+    return { ok: false, text, from: null, problems: [problem(code, knownPart(field), detail)] }
+  }
+
+  const parsed = parseSendMessage(json.value)
+  if (!parsed.ok) return refuseFields(json, parsed.errors, mediaRanges)
+  const { from, to, message } = parsed.request
+  if (message.type === 'message') {
+    return { ok: true, text: json.text, from, to, content: { type: 'message', text: message.message } }
+  }
+  const url = judgeMediaUrl(message.media.url, mediaRanges)
+  if (!url.ok) return { ok: false, text: json.text, from, problems: [problem(url.code, URL_FIELD, url.detail)] }
+  return { ok: true, text: json.text, from, to, content: mediaContent(message, url.url) }
+}
+
+type MediaMessage = Exclude<SendMessageRequest['message'], { readonly type: 'message' }>
+
+function mediaContent({ type, media }: MediaMessage, url: string): MessageContent {
+  // Audio has no caption, and an empty one means none.
+  const caption = type === 'audio' ? null : media.caption || null
+  return { type, name: media.name, url, caption }
+}
+
+function refuseFields(
+  json: { readonly text: string; readonly value: unknown },
+  errors: readonly FieldError[],
+  mediaRanges: OperatorRanges,
+): JudgedBody {
+  // This line also proves that the codes of the contract, which cannot see the core, are refusals.
+  const problems: Problem[] = [...errors]
+  // The contract cannot judge addresses, so this one is still to be judged, if the shape got as far as to a URL.
+  const url = fieldAt(json.value, URL_FIELD)
+  if (typeof url === 'string' && !errors.some(({ field }) => field !== null && isAtOrAbove(field, URL_FIELD))) {
+    const judged = judgeMediaUrl(url, mediaRanges)
+    if (!judged.ok) problems.push(problem(judged.code, URL_FIELD, judged.detail))
+  }
+  const from = fieldAt(json.value, 'from')
+  const isNumber = typeof from === 'string' && judgeNumber(from) === null
+  return { ok: false, text: json.text, from: isNumber ? from : null, problems }
+}
+
+const IN_MESSAGE = ['type', 'message', 'media', 'media.name', 'media.url', 'media.caption']
+const FIELDS: ReadonlySet<string> = new Set(['from', 'to', 'message', ...IN_MESSAGE.map((name) => `message.${name}`)])
+
+/** Names of keys are the caller's own words, so an error names only fields that there are. */
+function knownPart(field: string | null): string | null {
+  let known = field
+  while (known !== null && !FIELDS.has(known)) {
+    const end = known.lastIndexOf('.')
+    known = end === -1 ? null : known.slice(0, end)
+  }
+  return known
+}
+
+/** Whether an error of `field` says already that there is no use in judging `target`. */
+function isAtOrAbove(field: string, target: string): boolean {
+  return field === 'message.type' || field === target || target.startsWith(`${field}.`)
+}
+
+function fieldAt(value: unknown, path: string): unknown {
+  let found = value
+  for (const step of path.split('.')) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step)) return undefined
+    found = (found as Record<string, unknown>)[step]
+  }
+  return found
+}

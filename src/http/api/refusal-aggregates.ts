@@ -1,0 +1,176 @@
+import type { TokenId } from '../../core/ids.ts'
+import type { Intake, RefusedRequest, SummedRefusals } from '../../core/ports/intake.ts'
+import type { RefusalCode } from '../../core/refusals.ts'
+import { problem } from '../server/problem.ts'
+import type { ServerState } from '../server/server-state.ts'
+
+const MINUTE_MS = 60_000
+const TRY_AGAIN_AFTER_MS = 10_000
+
+type Sum = Pick<SummedRefusals, 'accountId' | 'tokenId' | 'status' | 'code' | 'errors'> & {
+  requests: number
+  since: number
+  latest: number
+}
+
+/**
+ * Counts refused requests that are not kept one by one, or could not be, and puts one row for each token and reason into the
+ * API log when a minute of the clock is over. So what is counted by the hour is counted within its own hour.
+ *
+ *   COUNTING ── the minute is over ──▶ UNWRITTEN ── written ──▶ gone
+ *                                        │   ▲
+ *                            not written └───┘ the same row again, some seconds later
+ *
+ * - Nobody who is refused waits for any of it.
+ * - What an unwritten row counts never changes: whether a failed commit took it is unknown, and by its id it is not
+ *   written twice. Meanwhile the next one is counted, over several minutes if need be.
+ * - There are never more of either than tokens times reasons, however long storage is away, and no row waits for another.
+ * - What a killed process had counted of its minute is lost.
+ */
+export class RefusalSums {
+  readonly #server: Pick<ServerState, 'clock' | 'observer' | 'log' | 'nextRequestId'>
+  readonly #intake: Pick<Intake, 'logSummed'>
+  readonly #counting = new Map<string, Sum>()
+  #minuteUntil = 0
+  readonly #unwritten = new Map<string, SummedRefusals>()
+  #writing: Promise<unknown> | null = null
+  #cancelTimer: (() => void) | null = null
+  #isStopped = false
+
+  constructor(
+    server: Pick<ServerState, 'clock' | 'observer' | 'log' | 'nextRequestId'>,
+    intake: Pick<Intake, 'logSummed'>,
+  ) {
+    this.#server = server
+    this.#intake = intake
+  }
+
+  /** Counts a request. `reason` is what was found wrong with it first. */
+  add({ facts: { receivedAt }, accountId, tokenId, status, code }: RefusedRequest, reason: RefusalCode): void {
+    if (this.#isStopped) {
+      this.#server.observer.refusalNotLogged(1)
+      return
+    }
+    if (this.#counting.size > 0 && this.#isMinuteOver()) this.#wake()
+    const key = keyOf(tokenId, reason)
+    const sum = this.#counting.get(key)
+    if (sum) {
+      sum.requests += 1
+      sum.since = Math.min(sum.since, receivedAt)
+      sum.latest = Math.max(sum.latest, receivedAt)
+      return
+    }
+    // Without fields and details: they may differ from request to request, or be what a caller wrote.
+    const errors = JSON.stringify([problem(reason)])
+    const times = { since: receivedAt, latest: receivedAt }
+    const isFirst = this.#counting.size === 0
+    this.#counting.set(key, { accountId, tokenId, status, code, errors, requests: 1, ...times })
+    if (!isFirst) return
+    this.#beginMinute()
+    // Else whoever writes plans what comes next.
+    if (!this.#writing) this.#plan()
+  }
+
+  /** Writes what was counted, and tries once more what could not be written. Harmless twice. */
+  async stop(): Promise<void> {
+    if (this.#isStopped) return
+    this.#isStopped = true
+    this.#cancelTimer?.()
+    await this.#writing
+    this.#closeMinute()
+    if (await this.#write()) {
+      // What had to wait for its row of before.
+      this.#closeMinute()
+      await this.#write()
+    }
+    let lost = 0
+    for (const { requests } of [...this.#unwritten.values(), ...this.#counting.values()]) lost += requests
+    if (lost > 0) this.#server.observer.refusalNotLogged(lost)
+  }
+
+  #beginMinute(): void {
+    const now = this.#server.clock.now()
+    this.#minuteUntil = now - (now % MINUTE_MS) + MINUTE_MS
+  }
+
+  #isMinuteOver(): boolean {
+    const now = this.#server.clock.now()
+    // A clock that was set back must not keep it open for long.
+    return now >= this.#minuteUntil || now < this.#minuteUntil - MINUTE_MS
+  }
+
+  /** Closes the minute if it is over, and writes what there is. */
+  #wake(): void {
+    if (this.#counting.size > 0 && this.#isMinuteOver()) {
+      this.#closeMinute()
+      this.#beginMinute()
+    }
+    if (this.#writing) return
+    if (this.#unwritten.size === 0) {
+      this.#plan()
+      return
+    }
+    this.#cancelTimer?.()
+    this.#writing = this.#write().then(() => {
+      this.#writing = null
+      this.#plan()
+    })
+  }
+
+  #plan(): void {
+    if (this.#isStopped) return
+    const waits = [
+      ...(this.#unwritten.size > 0 ? [TRY_AGAIN_AFTER_MS] : []),
+      ...(this.#counting.size > 0 ? [Math.max(0, this.#minuteUntil - this.#server.clock.now())] : []),
+    ]
+    this.#cancelTimer?.()
+    if (waits.length > 0)
+      this.#cancelTimer = this.#server.clock.after(Math.min(...waits, MINUTE_MS), () => this.#wake())
+  }
+
+  #closeMinute(): void {
+    const now = this.#server.clock.now()
+    for (const [key, { latest, ...sum }] of this.#counting) {
+      if (this.#unwritten.has(key)) continue
+      const until = timeOfRow(Math.min(latest, now), now)
+      const requestId = this.#server.nextRequestId()
+      this.#unwritten.set(key, { ...sum, requestId, since: Math.min(sum.since, until), until })
+      this.#counting.delete(key)
+    }
+  }
+
+  /** True when nothing is left to be written. Never rejects. */
+  async #write(): Promise<boolean> {
+    const now = this.#server.clock.now()
+    const tries = [...this.#unwritten].map(async ([key, sum]) => {
+      const row = { ...sum, until: timeOfRow(sum.until, now) }
+      this.#unwritten.set(key, row)
+      if (await this.#isKept(row)) this.#unwritten.delete(key)
+    })
+    await Promise.all(tries)
+    return this.#unwritten.size === 0
+  }
+
+  async #isKept(sum: SummedRefusals): Promise<boolean> {
+    try {
+      return await this.#intake.logSummed(sum)
+    } catch (error) {
+      const { requestId } = sum
+      this.#server.log.error({ requestId, err: error }, 'refused requests that were summed up could not be logged')
+      return false
+    }
+  }
+}
+
+/**
+ * The end of the minute in which the last of them came: so it is of the same hour. Or now when that was long ago, because rows lie
+ * in the order of their times, and whoever looks for a time relies on it to the minute.
+ */
+function timeOfRow(latest: number, now: number): number {
+  const end = Math.min(latest - (latest % MINUTE_MS) + MINUTE_MS - 1, now)
+  return now - end < MINUTE_MS ? end : now
+}
+
+function keyOf(tokenId: TokenId, reason: RefusalCode): string {
+  return `${tokenId} ${reason}`
+}

@@ -1,0 +1,91 @@
+import type { AddressRange } from '../../core/media-address/ip-address.ts'
+import type { OperatorRanges } from '../../core/media-address/check-url.ts'
+import type { Intake } from '../../core/ports/intake.ts'
+import type { Token } from '../../core/token/token.ts'
+import type { Exchange } from '../server/request-context.ts'
+import { OverdueWatch } from '../server/deadline-queue.ts'
+import { problem } from '../server/problem.ts'
+import { isAmong } from '../server/repeated-headers.ts'
+import type { ServerState } from '../server/server-state.ts'
+import { sourceAddress } from '../server/source-address.ts'
+import { AcceptRate } from './accept-rate.ts'
+import { Authenticator } from './authenticator.ts'
+import { parseIdempotencyKey } from './check-headers.ts'
+import { RefusalBudget } from './refusal-budget.ts'
+import { RefusalSums } from './refusal-aggregates.ts'
+import { SourceRanges } from './source-ranges.ts'
+import { Submission, type SubmissionDesk } from './send-handler.ts'
+import { TokenLookUp } from './token-look-up.ts'
+
+export const SEND_PATH = '/chat/api/v1/public/message/send'
+
+interface SendEndpointInput {
+  readonly server: ServerState
+  readonly intake: Intake
+  readonly mediaRanges: OperatorRanges
+  readonly trustedProxies: readonly AddressRange[]
+  /** Messages per second, over all processes together; 0 means no limit. */
+  readonly acceptRatePerAccount: number
+  acceptingProcesses(): number
+  /** How much of what one account is refused within an hour is kept one by one; 0 means no limit. */
+  readonly refusedLogBytesPerHour: number
+  isAccepting(): boolean
+}
+
+/** The one public endpoint. Here is only who sends; everything after that is in `submission.ts`. */
+export class SendEndpoint {
+  readonly #authenticator: Authenticator
+  readonly #trustedProxies: readonly AddressRange[]
+  readonly #desk: SubmissionDesk
+
+  constructor(input: SendEndpointInput) {
+    const { server, intake, mediaRanges } = input
+    this.#authenticator = new Authenticator(intake)
+    this.#trustedProxies = input.trustedProxies
+    this.#desk = {
+      intake,
+      watch: new OverdueWatch(server.clock, server.limits.storageWaitMs),
+      rate: new AcceptRate(server.clock, {
+        perSecond: input.acceptRatePerAccount,
+        acceptingProcesses: () => input.acceptingProcesses(),
+      }),
+      budget: new RefusalBudget(server.clock, input.refusedLogBytesPerHour),
+      sums: new RefusalSums(server, intake),
+      ranges: new SourceRanges(),
+      mediaRanges,
+      isAccepting: () => input.isAccepting(),
+    }
+  }
+
+  /** To be called when nothing more is received. Resolves when what it still has to say is in the API log. */
+  stop(): Promise<void> {
+    return this.#desk.sums.stop()
+  }
+
+  receive(exchange: Exchange): void {
+    const { request, repeatedHeaders } = exchange
+    const { 'x-api-key': apiKey } = request.headers
+    // Of two tokens, nobody can say which one was meant to answer for the message.
+    const isOneToken = typeof apiKey === 'string' && !isAmong(repeatedHeaders, 'x-api-key')
+    const token = isOneToken ? this.#authenticator.findToken(apiKey) : null
+    if (token instanceof Promise) this.#submitLater(exchange, token)
+    else if (token) this.#submission(exchange, token, sourceAddress(request, this.#trustedProxies)).start()
+    else exchange.refuse([problem('unauthorized', 'x-api-key')])
+  }
+
+  /** Returns at once, and no promise: Fastify would wait for it and then go on with the request. */
+  #submitLater(exchange: Exchange, token: Promise<Token | null>): void {
+    // Asked for now, because a connection that has ended no longer knows it.
+    const remoteAddress = sourceAddress(exchange.request, this.#trustedProxies)
+    const submissionUnder = (found: Token) => this.#submission(exchange, found, remoteAddress)
+    void new TokenLookUp({ exchange, token, watch: this.#desk.watch, submissionUnder }).start()
+  }
+
+  #submission(exchange: Exchange, token: Token, remoteAddress: string): Submission {
+    const { request, repeatedHeaders } = exchange
+    const idempotencyKey = isAmong(repeatedHeaders, 'idempotency-key')
+      ? null
+      : parseIdempotencyKey(request.headers['idempotency-key'])
+    return new Submission(this.#desk, { exchange, token, remoteAddress, idempotencyKey })
+  }
+}

@@ -1,0 +1,330 @@
+import { REPLIES } from '../../contract/reply-table.ts'
+import type { OperatorRanges } from '../../core/media-address/check-url.ts'
+import type { MessageType } from '../../core/message/message.ts'
+import type { AcceptResult, Intake, RefusedRequest, RequestFacts } from '../../core/ports/intake.ts'
+import { StorageUnavailable } from '../../core/ports/lanes.ts'
+import { isUsable, type Token } from '../../core/token/token.ts'
+import type { Exchange, ExchangeOwner } from '../server/request-context.ts'
+import { MAX_BODY_BYTES } from '../server/http-limits.ts'
+import type { OverdueWatch, Waiting } from '../server/deadline-queue.ts'
+import { type Problem, problem } from '../server/problem.ts'
+import { type BodyBounds, readBody } from '../server/read-body.ts'
+import { replyOf } from '../server/refusal-replies.ts'
+import { stateOfReplay } from '../server/state-of-replay.ts'
+import type { AcceptRate } from './accept-rate.ts'
+import { awaitLookUp } from './await-look-up.ts'
+import { fingerprint } from './fingerprint.ts'
+import { type JudgedBody, judgeBody } from './check-body.ts'
+import { judgeHeaders } from './check-headers.ts'
+import type { RefusalBudget } from './refusal-budget.ts'
+import type { RefusalSums } from './refusal-aggregates.ts'
+import type { SourceRanges } from './source-ranges.ts'
+import { replySuccess } from './success-reply.ts'
+
+// However finely a body is cut into pieces, it is as good as in one.
+const BODY_BOUNDS: BodyBounds = { maxBytes: MAX_BODY_BYTES }
+
+/** What all submissions share. */
+export interface SubmissionDesk {
+  readonly intake: Intake
+  readonly watch: OverdueWatch
+  readonly rate: AcceptRate
+  readonly budget: RefusalBudget
+  readonly sums: RefusalSums
+  readonly ranges: SourceRanges
+  readonly mediaRanges: OperatorRanges
+  isAccepting(): boolean
+}
+
+interface SubmissionInput {
+  readonly exchange: Exchange
+  readonly token: Token
+  readonly remoteAddress: string
+  /** Null when none was sent, or none that can be used. */
+  readonly idempotencyKey: string | null
+}
+
+/** What stops a request that is no repeat. */
+interface Exceeded {
+  readonly exceeded: Problem
+  /** Null as long as the body is not read. */
+  readonly judged: JudgedBody | null
+}
+
+/**
+ * A request with a known token, on its way to becoming a message.
+ *
+ *   admitted ──▶ body read ──▶ judged ──▶ accepted by storage ──▶ 200
+ *      │             │            │               │
+ *      └─────────────┴────────────┴───────────────┴──▶ refused: into the API log, then answered
+ *
+ * - An account that is refused too much is no longer written to the API log one by one: it is counted, and answered at once.
+ * - What storage fails to write is counted as well, and comes into the API log once it can be written.
+ * - The order of the checks is part of the contract: 401, 403, 429, 400, 403 for the connection, 404.
+ * - Nothing of the body is read before the token, its events and the limits have been judged.
+ * - A repeat under a known idempotency key is answered before 429. Storage is asked about a key only when a limit would
+ *   refuse, because it may have to look it up; of the others it finds the repeats while it accepts.
+ * - Whatever storage does, the caller has an answer within seconds.
+ */
+export class Submission implements ExchangeOwner, Waiting {
+  readonly #desk: SubmissionDesk
+  readonly #exchange: Exchange
+  readonly #token: Token
+  readonly #facts: RequestFacts
+  readonly #idempotencyKey: string | null
+  /** The key names a message already, so that limits do not apply: the caller only asks for its answer again. */
+  #isRepeat = false
+  #hasTakenRate = false
+  #body: string | null = null
+  #isRefused = false
+  /** When storage was asked, by the monotonic clock; kept only where somebody traces. */
+  #judgedMonotonic = 0
+
+  constructor(desk: SubmissionDesk, { exchange, token, remoteAddress, idempotencyKey }: SubmissionInput) {
+    const { requestId, receivedAt, receivedMonotonic, request } = exchange
+    const userAgent = request.headers['user-agent']?.slice(0, 256) ?? null
+    this.#desk = desk
+    this.#exchange = exchange
+    this.#token = token
+    this.#idempotencyKey = idempotencyKey
+    this.#facts = { requestId, receivedAt, receivedMonotonic, remoteAddress, userAgent }
+    exchange.owner = this
+  }
+
+  start(): void {
+    const denied = this.#judgeToken() ?? (this.#desk.isAccepting() ? null : problem('shutting_down'))
+    if (denied) {
+      this.refuse([denied])
+      return
+    }
+    const exceeded = this.#judgeRate() ?? this.#judgeBacklog(null)
+    if (exceeded) this.#refuseUnlessRepeat(exceeded, null)
+    else this.#readBody()
+  }
+
+  /** Only the first refusal counts. */
+  refuse(problems: readonly Problem[]): void {
+    if (this.#isRefused) return
+    this.#isRefused = true
+    const { watch, budget, sums, intake } = this.#desk
+    const refused = this.#tellRefused(problems)
+    const sumUp = () => sums.add(refused, problems[0]?.code ?? 'internal_error')
+    if (!budget.take(refused)) {
+      sumUp()
+      this.#exchange.refuse(problems)
+      return
+    }
+    const waiting = {
+      giveUp: () => {
+        this.#exchange.server.observer.refusalNotLogged(1)
+        this.#exchange.refuse(problems)
+      },
+    }
+    const ticket = watch.begin(waiting)
+    const answer = (isLogged: boolean) => {
+      if (!watch.end(ticket, waiting)) return
+      if (!isLogged) sumUp()
+      this.#exchange.refuse(problems)
+    }
+    intake.logRefused(refused).then(answer, () => answer(false))
+  }
+
+  /** Storage has not answered in time. What it was given may still be committed. */
+  giveUp(): void {
+    this.#exchange.refuse([problem('commit_unknown')])
+  }
+
+  #judgeToken(): Problem | null {
+    if (!isUsable(this.#token, this.#facts.receivedAt)) return problem('unauthorized', 'x-api-key')
+    if (!this.#token.events.includes('messaging.send_message')) return problem('event_missing')
+    return this.#desk.ranges.allow(this.#token, this.#facts.remoteAddress) ? null : problem('source_not_allowed')
+  }
+
+  #judgeRate(): Problem | null {
+    this.#hasTakenRate = this.#desk.rate.take(this.#token.accountId)
+    return this.#hasTakenRate ? null : problem('rate_exceeded')
+  }
+
+  #judgeBacklog(from: string | null): Problem | null {
+    const full = this.#desk.intake.isBacklogFull(this.#token.accountId, from)
+    return full && problem(full)
+  }
+
+  /** `judged` is null as long as the body is not read. */
+  #refuseUnlessRepeat(exceeded: Problem, judged: JudgedBody | null): void {
+    const key = this.#idempotencyKey
+    const isRepeat = key !== null && this.#desk.intake.namesMessage(this.#token.accountId, key)
+    if (isRepeat instanceof Promise) void this.#awaitKey(isRepeat, { exceeded, judged })
+    else if (isRepeat) this.#goOnAsRepeat(judged)
+    else this.refuse([exceeded])
+  }
+
+  /** Never rejects. */
+  async #awaitKey(lookUp: Promise<boolean>, { exceeded, judged }: Exceeded): Promise<void> {
+    try {
+      const isRepeat = await awaitLookUp(this.#desk.watch, lookUp)
+      // It may have broken off meanwhile, and is being refused for that.
+      if (this.#isRefused) return
+      if (isRepeat) this.#goOnAsRepeat(judged)
+      else this.refuse([exceeded])
+    } catch (error) {
+      if (error instanceof StorageUnavailable) this.#refuseUnlogged(problem('not_accepted'))
+      else this.#exchange.fail(error)
+    }
+  }
+
+  #goOnAsRepeat(judged: JudgedBody | null): void {
+    this.#isRepeat = true
+    if (judged) this.#decide(judged)
+    else this.#readBody()
+  }
+
+  #readBody(): void {
+    readBody(this.#exchange, BODY_BOUNDS, (bytes) => this.#guard(() => this.#receive(bytes)))
+  }
+
+  #receive(bytes: Buffer | null): void {
+    // Too late: the API log is being told that it was refused.
+    if (this.#isRefused) return
+    const judged = judgeBody(bytes, this.#desk.mediaRanges)
+    this.#body = judged.text
+    const full = judged.from === null || this.#isRepeat ? null : this.#judgeBacklog(judged.from)
+    if (full) this.#refuseUnlessRepeat(full, judged)
+    else this.#decide(judged)
+  }
+
+  #decide(judged: JudgedBody): void {
+    const ofHeaders = judgeHeaders(this.#exchange)
+    if (judged.ok && ofHeaders.length === 0) this.#accept(judged)
+    else this.refuse(judged.ok || !saysHowToRead(ofHeaders) ? ofHeaders : [...ofHeaders, ...judged.problems])
+  }
+
+  #accept({ text, from, to, content }: Extract<JudgedBody, { ok: true }>): void {
+    const { intake, watch } = this.#desk
+    const key = this.#idempotencyKey
+    const ticket = watch.begin(this)
+    const { observer, clock } = this.#exchange.server
+    if (observer.accepted) this.#judgedMonotonic = clock.monotonic()
+    intake
+      .accept({
+        facts: this.#facts,
+        tokenId: this.#token.id,
+        accountId: this.#token.accountId,
+        from,
+        to,
+        content,
+        body: text,
+        idempotency: key === null ? null : { key, fingerprint: fingerprint(from, to, content) },
+      })
+      .then(
+        (result) => {
+          if (watch.end(ticket, this)) this.#guard(() => this.#answer(result, content.type))
+          // Its caller has an answer, and the API log has nothing of it.
+          else if (result.kind === 'unavailable') this.#sumUp(problem('commit_unknown'))
+        },
+        (error: unknown) => watch.end(ticket, this) && this.#exchange.fail(error),
+      )
+  }
+
+  #answer(result: AcceptResult, type: MessageType): void {
+    switch (result.kind) {
+      case 'accepted':
+        this.#answerAccepted(result, type)
+        break
+      case 'replayed': {
+        // Asking for an answer again sends no message.
+        if (this.#hasTakenRate) this.#desk.rate.giveBack(this.#token.accountId)
+        const state = stateOfReplay(result.state)
+        replySuccess(this.#exchange, 'replayed', { messageId: result.messageId, state })
+        break
+      }
+      case 'refused':
+        this.refuse([problem(result.code, fieldOf(result.code))])
+        break
+      case 'unavailable':
+        this.#refuseUnlogged(problem(result.code))
+        break
+    }
+  }
+
+  #answerAccepted({ messageId, connectionId }: Extract<AcceptResult, { kind: 'accepted' }>, type: MessageType): void {
+    const { observer, clock } = this.#exchange.server
+    const committed = observer.accepted ? clock.monotonic() : 0
+    replySuccess(this.#exchange, 'accepted', { messageId, state: 'QUEUED' })
+    if (!observer.accepted) return
+    const { requestId, receivedAt, receivedMonotonic } = this.#facts
+    observer.accepted({
+      messageId,
+      connectionId,
+      requestId,
+      type,
+      receivedAt,
+      judgedAfterMs: this.#judgedMonotonic - receivedMonotonic,
+      committedAfterMs: committed - receivedMonotonic,
+      tookMs: clock.monotonic() - receivedMonotonic,
+      traceparent: traceparentOf(this.#exchange),
+    })
+  }
+
+  /** Storage has just failed, so it is not asked to write a log row about it: it is counted, and told once it can be. */
+  #refuseUnlogged(cause: Problem): void {
+    if (this.#isRefused) return
+    this.#sumUp(cause)
+    this.#exchange.refuse([cause])
+  }
+
+  #sumUp(cause: Problem): void {
+    this.#desk.sums.add(this.#tellRefused([cause]), cause.code)
+  }
+
+  #tellRefused(problems: readonly Problem[]): RefusedRequest {
+    const code = problems[0]?.code ?? 'internal_error'
+    const { kind, status } = replyOf(code)
+    return {
+      facts: this.#facts,
+      accountId: this.#token.accountId,
+      tokenId: this.#token.id,
+      status,
+      code: REPLIES[kind].code,
+      errors: JSON.stringify(problems),
+      body: this.#body,
+    }
+  }
+
+  /** Nobody above us on the stack would answer for a fault. */
+  #guard(step: () => void): void {
+    try {
+      step()
+    } catch (error) {
+      this.#exchange.fail(error)
+    }
+  }
+}
+
+/** Of several, nobody can say which one is meant. */
+function traceparentOf({ request }: Exchange): string | null {
+  const given = request.headers['traceparent']
+  return typeof given === 'string' ? given : null
+}
+
+/** A body of another kind than announced is not read, so there is nothing to say about its fields. */
+function saysHowToRead(ofHeaders: readonly Problem[]): boolean {
+  return !ofHeaders.some(({ field }) => field === 'content-type' || field === 'content-encoding')
+}
+
+/** Where to look when storage refuses. */
+function fieldOf(code: Extract<AcceptResult, { kind: 'refused' }>['code']): string | null {
+  switch (code) {
+    case 'connection_not_found':
+    case 'connection_not_allowed':
+      return 'from'
+    case 'type_unsupported_by_channel':
+      return 'message.type'
+    case 'idempotency_key_reused':
+      return 'idempotency-key'
+    case 'unauthorized':
+      return 'x-api-key'
+    case 'event_missing':
+      return null
+  }
+}

@@ -1,0 +1,76 @@
+import { StorageUnavailable } from '../../core/ports/lanes.ts'
+import type { Token } from '../../core/token/token.ts'
+import type { Exchange, ExchangeOwner } from '../server/request-context.ts'
+import { holdSocket } from '../server/pause-socket.ts'
+import type { OverdueWatch } from '../server/deadline-queue.ts'
+import { type Problem, problem } from '../server/problem.ts'
+import { awaitLookUp } from './await-look-up.ts'
+import type { Submission } from './send-handler.ts'
+
+interface TokenLookUpInput {
+  readonly exchange: Exchange
+  readonly watch: OverdueWatch
+  readonly token: Promise<Token | null>
+  /** Makes what the request is once its token is known. */
+  submissionUnder(token: Token): Submission
+}
+
+/**
+ * A request whose token storage has to look up first.
+ *
+ *   waiting ──▶ token known ──▶ a submission
+ *      │ └────▶ no such token ──▶ 401
+ *      └──────▶ storage is away, or silent for too long ──▶ 503
+ *
+ * - Nothing of the body is read meanwhile, and nothing more is taken from the connection. Otherwise strangers could
+ *   fill our memory with pipelined requests while storage is slow.
+ * - A request that breaks off meanwhile is told so once its token is known: only then can the API log have it.
+ */
+export class TokenLookUp implements ExchangeOwner {
+  readonly #input: TokenLookUpInput
+  #brokenBy: readonly Problem[] | null = null
+
+  constructor(input: TokenLookUpInput) {
+    this.#input = input
+    input.exchange.owner = this
+  }
+
+  refuse(problems: readonly Problem[]): void {
+    this.#brokenBy ??= problems
+  }
+
+  /** Never rejects. */
+  async start(): Promise<void> {
+    const { exchange, watch, token } = this.#input
+    const letGo = holdSocket(exchange.request.socket)
+    try {
+      this.#goOn(await awaitLookUp(watch, token))
+    } catch (error) {
+      this.#fail(error)
+    } finally {
+      letGo()
+    }
+  }
+
+  #goOn(token: Token | null): void {
+    const { exchange } = this.#input
+    if (!token) {
+      exchange.refuse(this.#brokenBy ?? [problem('unauthorized', 'x-api-key')])
+      return
+    }
+    const submission = this.#input.submissionUnder(token)
+    if (this.#brokenBy) submission.refuse(this.#brokenBy)
+    else submission.start()
+  }
+
+  #fail(error: unknown): void {
+    const { exchange } = this.#input
+    if (error instanceof StorageUnavailable) {
+      exchange.refuse(this.#brokenBy ?? [problem('not_accepted')])
+      return
+    }
+    // A submission that has begun answers for its own faults; we would only take note of them.
+    if (exchange.owner === this) exchange.owner = null
+    exchange.fail(error)
+  }
+}

@@ -1,0 +1,102 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ConsoleRoute, Role } from '../../contract/console/route.ts'
+import type { AccountId } from '../../core/ids.ts'
+import { isAtLeast } from '../../core/people/role.ts'
+import type { SessionPass } from '../../core/ports/console/sessions.ts'
+import { Refusal } from '../../core/refusals.ts'
+import { exchangeOf } from '../server/request-context.ts'
+import type { ConsoleParts } from './console-parts.ts'
+import { isOfOurPages, isOnThisMachine } from './csrf.ts'
+import type { AccountVisit, PersonVisit, Visit } from './request-context.ts'
+import { sessionHashOf } from './session-cookie.ts'
+
+// Long enough to make a token and to read what it says about it, short enough that a browser left alone is not one
+// that may give rights away.
+export const STEP_UP_LASTS_MS = 5 * 60_000
+
+export type AnyVisit = Visit | PersonVisit | AccountVisit
+
+/** Decides who may ask this, before anything of the body is read. Refuses whoever may not. */
+export async function admit(
+  route: ConsoleRoute,
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  parts: ConsoleParts,
+): Promise<AnyVisit> {
+  const { headers } = request
+  if (!parts.isSecure && !parts.mayUsePlainHttp && !isOnThisMachine(headers)) throw new Refusal('console_needs_https')
+  if (!isOfOurPages(request.method, headers, parts)) throw new Refusal('cross_site_request')
+  const visit = {
+    requestId: exchangeOf(request.raw).requestId,
+    now: parts.clock.now(),
+    remoteAddress: parts.addressOf(request.raw),
+    userAgent: headers['user-agent']?.slice(0, MOST_USER_AGENT) ?? null,
+    request,
+    reply,
+  }
+  if (route.access === 'anybody') return visit
+
+  const pass = await findPass(request, parts)
+  const { personId, sessionId, provenAt, email: name } = pass
+  const actor = { name, personId, remoteAddress: visit.remoteAddress, userAgent: visit.userAgent }
+  const person = {
+    ...visit,
+    personId,
+    sessionId,
+    provenAt,
+    actor: { ...actor, right: { sessionId, membership: null } },
+  }
+  if (route.access === 'person') {
+    if (route.stepUp) requireFreshProof(person)
+    return person
+  }
+  const { accountId, role } = findMembership(route.access, request, pass)
+  if (route.stepUp) requireFreshProof(person)
+  const right = { sessionId, membership: { accountId, least: route.access } }
+  const mayGoOn = (least: Role) => hasRight({ personId, sessionId, accountId, least }, parts)
+  return { ...person, accountId, role, actor: { ...actor, right }, mayGoOn }
+}
+
+/** Also for handlers whose route is sensitive only with some inputs. */
+export function requireFreshProof({ now, provenAt }: Pick<PersonVisit, 'now' | 'provenAt'>): void {
+  if (now - provenAt > STEP_UP_LASTS_MS) throw new Refusal('step_up_required')
+}
+
+const MOST_USER_AGENT = 500
+
+async function findPass(request: FastifyRequest, parts: ConsoleParts): Promise<SessionPass> {
+  const sha256 = sessionHashOf(request, parts)
+  const pass = sha256 && (await parts.store.sessions.find(sha256))
+  if (!pass) throw new Refusal('not_signed_in')
+  return pass
+}
+
+function findMembership(
+  least: Role,
+  request: FastifyRequest,
+  pass: SessionPass,
+): Pick<AccountVisit, 'accountId' | 'role'> {
+  const { account } = request.params as { readonly account?: string }
+  const membership = pass.memberships.find(({ accountId }) => accountId === account)
+  // One answer for an account that is not there and for one of others: nobody learns which there are.
+  if (!membership) throw new Refusal('account_unknown', 'There is no such account, or you do not belong to it.')
+  if (membership.requiresSecondFactor && !pass.hasSecondFactor) throw new Refusal('second_factor_required')
+  if (!isAtLeast(membership.role, least)) throw new Refusal('role_too_low')
+  return { accountId: membership.accountId, role: membership.role }
+}
+
+interface RightToGoOn {
+  readonly personId: string
+  readonly sessionId: string
+  readonly accountId: AccountId
+  readonly least: Role
+}
+
+async function hasRight(
+  { personId, sessionId, accountId, least }: RightToGoOn,
+  { store: { sessions, people } }: ConsoleParts,
+): Promise<boolean> {
+  const [living, person] = await Promise.all([sessions.list(personId), people.findPerson(personId)])
+  const account = person?.accounts.find(({ id }) => id === accountId)
+  if (!person || !account || !living.some(({ id }) => id === sessionId)) return false
+  return isAtLeast(account.role, least) && (person.hasSecondFactor || !account.requiresSecondFactor)
+}

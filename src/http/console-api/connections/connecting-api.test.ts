@@ -1,0 +1,359 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import { ENGINES } from '../../../../test/support/administration-world/open-administration-world.ts'
+import { ConsoleWorld, type Visitor } from '../../../../test/support/console-world/console-world.ts'
+import { testSecrets } from '../../../../test/support/secrets.ts'
+import { startSimulator } from '../../../../test/support/whatsapp-cloud/simulator.ts'
+import type { SimulatedNumber, Simulator } from '../../../../test/support/whatsapp-cloud/simulator-types.ts'
+import { createSetUps } from '../../../connections/channel-onboarding.ts'
+import { createConnecting } from '../../../connections/connection-service.ts'
+import { systemClock } from '../../../server/system-clock.ts'
+import type { ConsoleRouteName } from '../../../contract/console/routes.ts'
+import type { ConsoleProblem } from '../../../contract/console/shapes.ts'
+import type { AccountId, ConnectionId } from '../../../core/ids.ts'
+import type { ConnectionFact } from '../../../core/ports/channel-onboarding.ts'
+import type { Connecting } from '../../../core/ports/connection-service.ts'
+
+const STEP_UP_LASTS_MS = 5 * 60_000
+const SECRET = {
+  access_token: 'EAAG0000000000tokenOfTheSystemUser',
+  app_secret: '0123456789abcdef0123456789abcdef',
+  verify_token: 'a-word-of-ours',
+}
+const SETTINGS = { phone_number_id: '1001', business_account_id: '2001', ...SECRET }
+const NUMBER: SimulatedNumber = {
+  phoneNumberId: '1001',
+  businessAccountId: '2001',
+  number: '15550001001',
+  accessToken: SECRET.access_token,
+  appSecret: SECRET.app_secret,
+  verifyToken: SECRET.verify_token,
+}
+
+let world: ConsoleWorld
+let simulator: Simulator
+let account: AccountId
+let anna: Visitor
+/** Runs after the network was asked about a change and before that is stored. */
+let whenPrepared: () => Promise<void>
+/** All that the console has answered. */
+let answers: string
+
+const adding = (change: object = {}, settings: Readonly<Record<string, string>> = {}) => ({
+  number: NUMBER.number,
+  channel: 'whatsapp-cloud',
+  ...change,
+  settings: { ...SETTINGS, ...settings },
+})
+
+/** Two numbers of one app of Meta's. */
+async function addTwo(): Promise<readonly [Shown, Shown]> {
+  simulator.addNumber({ ...NUMBER, phoneNumberId: '1002', number: '15550001002' })
+  const first = await ask<Shown>('addConnection', null, adding())
+  const second = adding({ number: '15550001002' }, { phone_number_id: '1002' })
+  return [first, await ask<Shown>('addConnection', null, second)]
+}
+
+async function ask<Reply>(name: ConsoleRouteName, id: string | null, body: unknown = {}): Promise<Reply> {
+  const params = { account, ...(id && { id }) }
+  const answer = await world.ask(name, { params, body, as: anna })
+  answers += answer.text
+  if (answer.status !== 200) {
+    const { error } = answer.body as ConsoleProblem
+    const refused: Refused = {
+      told: `${answer.status} ${error.code}`,
+      fields: error.fields.map(({ field }) => field),
+    }
+    throw Object.assign(new Error(error.message), refused)
+  }
+  return answer.body as Reply
+}
+
+/** What the network tells by itself, and after which moments it was asked for. */
+let told: ConnectionFact[]
+let toldAfter: (number | null)[]
+
+interface Refused {
+  readonly told: string
+  readonly fields: readonly string[]
+}
+
+interface Shown {
+  readonly id: string
+  readonly facts: readonly { label: string; value: string; tone: string }[]
+  readonly checkedAt: number | null
+  readonly callback: {
+    url: string
+    isReachable: boolean
+    trouble: string | null
+    lastReportAt: number | null
+  } | null
+  readonly channelSettings: readonly { name: string; value: string | null; isSet: boolean }[]
+  readonly alsoChanged?: readonly string[]
+  readonly notChanged?: readonly string[]
+}
+
+describe.each(ENGINES)('connections with a network in the console, on %s', (engine) => {
+  beforeEach(async () => {
+    answers = ''
+    world = new ConsoleWorld()
+    simulator = await startSimulator()
+    simulator.addNumber(NUMBER)
+    simulator.addTemplate('2001', { name: 'notice', language: 'en_US', body: 'News: {{1}} Goodbye.' })
+    const connecting = createConnecting({
+      setUps: createSetUps({ settings: { whatsappCloudUrl: simulator.url }, clock: systemClock }),
+      openSecrets: async () => testSecrets(),
+      publicUrl: 'http://nuncio.example',
+      readReported: async (_, after) => {
+        toldAfter.push(after)
+        return told
+      },
+    })
+    told = []
+    toldAfter = []
+    whenPrepared = async () => {}
+    const slow: Connecting = {
+      ...connecting,
+      async prepareChange(...wanted) {
+        const prepared = await connecting.prepareChange(...wanted)
+        await whenPrepared()
+        return prepared
+      },
+    }
+    const close = await world.openConsole(engine, { console: { connecting: slow } })
+    account = await world.account()
+    anna = await world.visitor(account, 'developer')
+    return async () => {
+      await simulator.close()
+      await close()
+    }
+  })
+
+  it('are added with secrets that never come back, not even sealed', async () => {
+    const added = await ask<Shown>('addConnection', null, adding())
+    await ask('readConnection', added.id)
+    await ask('listConnections', null)
+    await ask('checkConnection', added.id)
+    await ask('listConnectionTemplates', added.id)
+    await ask('changeChannelSettings', added.id, { settings: { link_preview: 'off' } })
+    const owner = await world.visitor(account, 'owner')
+    answers += (await world.ask('listAudit', { params: { account }, as: owner })).text
+
+    assert.deepEqual(
+      added.channelSettings.filter(({ name }) => name in SECRET).map(({ value, isSet }) => [value, isSet]),
+      [
+        [null, true],
+        [null, true],
+        [null, true],
+      ],
+    )
+    for (const secret of Object.values(SECRET)) assert.ok(!answers.includes(secret), secret)
+    assert.doesNotMatch(answers, /v1\.k/)
+    const rows = JSON.stringify([
+      await world.all('select * from connection'),
+      await world.all('select action, detail from audit'),
+    ])
+    for (const secret of Object.values(SECRET)) assert.ok(!rows.includes(secret), secret)
+    assert.match(rows, /v1\.k/)
+  })
+
+  it('show what the network says when it was asked, and where its callbacks go', async () => {
+    const { channels } = await ask<{ channels: { name: string; hasCallbacks: boolean; hasTemplates: boolean }[] }>(
+      'listChannels',
+      null,
+    )
+    const added = await ask<Shown>('addConnection', null, adding())
+    const read = await ask<Shown>('readConnection', added.id)
+    const checked = await ask<Shown>('checkConnection', added.id)
+    const { templates } = await ask<{ templates: { name: string; fits: string | null }[] }>(
+      'listConnectionTemplates',
+      added.id,
+    )
+
+    assert.deepEqual(
+      Object.fromEntries(channels.map(({ name, hasCallbacks, hasTemplates }) => [name, [hasCallbacks, hasTemplates]])),
+      { sandbox: [false, false], 'whatsapp-cloud': [true, true] },
+    )
+    assert.deepEqual(added.facts[0], { label: 'Name', value: 'Nuncio Test', tone: 'plain' })
+    assert.deepEqual([read.facts, checked.facts], [added.facts, added.facts])
+    assert.match(added.callback?.url ?? '', /^http:\/\/nuncio\.example\/channels\/whatsapp-cloud\/\w{22}$/)
+    assert.deepEqual([added.callback?.isReachable, /https only/.test(added.callback?.trouble ?? '')], [false, true])
+    assert.deepEqual(
+      templates.map(({ name, fits }) => [name, fits]),
+      [['notice', 'template_text']],
+    )
+  })
+
+  it('keep what the network said when it was last asked, and show what it has told since', async () => {
+    const { id } = await ask<Shown>('addConnection', null, adding())
+    const [quality] = (await ask<Shown>('readConnection', id)).facts.filter(({ label }) => label === 'Quality')
+    told = [{ label: 'Quality', value: 'Flagged', tone: 'warning' }]
+    world.now += 60_000
+
+    const since = await ask<Shown>('readConnection', id)
+    const asked = [...toldAfter]
+    told = []
+    const checked = await ask<Shown>('checkConnection', id)
+
+    assert.deepEqual(asked.at(-1), world.now - 60_000)
+    assert.deepEqual(
+      since.facts.filter(({ label }) => label === 'Quality'),
+      [{ label: 'Quality', value: 'Flagged', tone: 'warning' }],
+    )
+    assert.equal(since.checkedAt, world.now - 60_000)
+    assert.deepEqual(
+      checked.facts.filter(({ label }) => label === 'Quality'),
+      [quality],
+    )
+    assert.equal(checked.checkedAt, world.now)
+  })
+
+  it('tell when their network last called back, and then not that it cannot', async () => {
+    const { id } = await ask<Shown>('addConnection', null, adding())
+    await world.lane(id as ConnectionId, {})
+    await world.run('update lane set last_report_at = ? where connection_id = ?', world.now, id)
+
+    const { callback } = await ask<Shown>('readConnection', id)
+
+    assert.deepEqual([callback?.isReachable, callback?.trouble, callback?.lastReportAt], [true, null, world.now])
+  })
+
+  it('tell their address for callbacks to developers and owners, and not to viewers', async () => {
+    const { id, callback } = await ask<Shown>('addConnection', null, adding())
+    const told = async (role: 'owner' | 'developer' | 'viewer') => {
+      const as = await world.visitor(account, role)
+      const { body, text } = await world.ask('readConnection', { params: { account, id }, as })
+      return [(body as Shown).callback, text.includes('/channels/')]
+    }
+
+    assert.ok(callback)
+    assert.deepEqual(
+      [await told('owner'), await told('developer'), await told('viewer')],
+      [
+        [callback, true],
+        [callback, true],
+        [null, false],
+      ],
+    )
+  })
+
+  it('tell a form which field is wrong, and store nothing then', async () => {
+    const wrong = (settings: Readonly<Record<string, string>>) =>
+      ask('addConnection', null, adding({}, settings)).then(
+        () => null,
+        (error: unknown) => {
+          const { told, fields } = error as Refused
+          return [told, fields]
+        },
+      )
+
+    assert.deepEqual(
+      [
+        await wrong({ access_token: '' }),
+        await wrong({ phone_number_id: '+1 555' }),
+        await wrong({ access_token: 'EAAG0000000000anotherToken' }),
+        await wrong({ phone_number_id: '1002' }),
+        await wrong({ app_secret: 'ffffffffffffffffffffffffffffffff' }),
+        await wrong({ template_image: 'notice:en_US' }),
+      ],
+      [
+        ['400 setting_invalid', ['settings.access_token']],
+        ['400 setting_invalid', ['settings.phone_number_id']],
+        ['400 connection_not_proven', ['settings.access_token']],
+        ['400 connection_not_proven', ['settings.phone_number_id']],
+        ['400 connection_not_proven', ['settings.app_secret']],
+        ['400 connection_not_proven', ['settings.template_image']],
+      ],
+    )
+    await simulator.close()
+    assert.deepEqual(await wrong({}), ['503 network_unreachable', []])
+    assert.deepEqual(await world.all('select id from connection'), [])
+  })
+
+  it('want a fresh proof of who asks where credentials are given, and the sandbox does not', async () => {
+    const { id } = await ask<Shown>('addConnection', null, adding())
+    world.now += STEP_UP_LASTS_MS + 1
+    const told = (name: ConsoleRouteName, body: unknown, as = anna) =>
+      world.refusal(name, { params: { account, id }, body, as })
+
+    assert.equal(await told('addConnection', adding({ number: '15550001002' })), '403 step_up_required')
+    assert.equal(await told('changeChannelSettings', { settings: {} }), '403 step_up_required')
+    await ask('checkConnection', id)
+    await ask('addConnection', null, { number: '15550001003', channel: 'sandbox' })
+    const viewer = await world.visitor(account, 'viewer')
+    assert.equal(await told('checkConnection', {}, viewer), '403 role_too_low')
+    assert.equal(await told('listConnectionTemplates', {}, viewer), '403 role_too_low')
+  })
+
+  it('G8: that another account has are refused without a word about it', async () => {
+    await ask('addConnection', null, adding())
+    const foreign = await world.account('Others')
+    const eve = await world.visitor(foreign)
+    const answer = await world.ask('addConnection', { params: { account: foreign }, body: adding(), as: eve })
+
+    assert.deepEqual([answer.status, (answer.body as ConsoleProblem).error.code], [409, 'network_key_taken'])
+    assert.doesNotMatch(answer.text, /Acme|con_/)
+  })
+
+  it('G8: are never asked about at the network on behalf of another account', async () => {
+    const { id } = await ask<Shown>('addConnection', null, adding())
+    const foreign = await world.account('Others')
+    const eve = await world.visitor(foreign)
+    const asked = simulator.requests.length
+
+    for (const name of ['checkConnection', 'listConnectionTemplates', 'changeChannelSettings'] as const) {
+      const body = { settings: { graph_version: 'v25.0' } }
+      const told = await world.refusal(name, { params: { account: foreign, id }, body, as: eve })
+      assert.equal(told, '404 connection_unknown', name)
+    }
+    assert.equal(simulator.requests.length, asked)
+    await ask('checkConnection', id)
+    assert.ok(simulator.requests.length > asked)
+  })
+
+  it('change the app secret of all that share the address, and say so', async () => {
+    const [first, second] = await addTwo()
+    const appSecret = 'fedcba9876543210fedcba9876543210'
+    for (const id of ['1001', '1002']) simulator.changeNumber(id, { appSecret })
+
+    const changed = await ask<Shown>('changeChannelSettings', first.id, { settings: { app_secret: appSecret } })
+    const checked = await ask<Shown>('checkConnection', second.id)
+
+    assert.deepEqual([changed.alsoChanged, changed.notChanged, changed.callback], [['15550001002'], [], first.callback])
+    assert.equal(checked.facts?.[0]?.value, 'Nuncio Test')
+    const told = await world.all(`select detail from audit where action = 'connection.change'`)
+    assert.equal(told.length, 2)
+    assert.ok(!JSON.stringify(told).includes(appSecret))
+  })
+
+  it('leave the app secret of those alone that did not move with it, and say so', async () => {
+    const [first, second] = await addTwo()
+    const appSecret = 'fedcba9876543210fedcba9876543210'
+    // A token is one of an app, so whoever moves to another app has another.
+    const accessToken = 'EAAG0000000000tokenOfAnotherApp'
+    simulator.changeNumber('1001', { appSecret, accessToken })
+
+    const settings = { app_secret: appSecret, access_token: accessToken }
+    const changed = await ask<Shown>('changeChannelSettings', first.id, { settings })
+
+    assert.deepEqual([changed.alsoChanged, changed.notChanged], [[], ['15550001002']])
+    await ask('checkConnection', second.id)
+  })
+
+  it('never put a secret back that was replaced while the network was asked', async () => {
+    const { id } = await ask<Shown>('addConnection', null, adding())
+    const accessToken = 'EAAG0000000000renewedToken'
+    const change = (settings: Readonly<Record<string, string>>) => ask('changeChannelSettings', id, { settings })
+    whenPrepared = async () => {
+      whenPrepared = async () => {}
+      simulator.changeNumber('1001', { accessToken })
+      await change({ access_token: accessToken })
+    }
+
+    await assert.rejects(change({ verify_token: 'another-word' }), { told: '409 connection_changed' })
+
+    await ask('checkConnection', id)
+    await change({ verify_token: 'another-word' })
+    await ask('checkConnection', id)
+  })
+})

@@ -1,0 +1,106 @@
+import type { connectionRoutes } from '../../../contract/console/connections.ts'
+import { DEFAULT_LANE_POLICY } from '../../../core/connection/lane-policy.ts'
+import type { AccountId } from '../../../core/ids.ts'
+import type { ConnectionChange } from '../../../core/ports/administration.ts'
+import type { ChannelDescription } from '../../../core/ports/channel-description.ts'
+import type { StoredConnection } from '../../../core/ports/connection-service.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import { requireFreshProof } from '../authorize.ts'
+import type { ConsoleDeps } from '../console-deps.ts'
+import type { Handlers } from '../request-context.ts'
+import { findChannel, own, showConnection, stored } from './connection-info.ts'
+import { tellChannel } from './present-connection.ts'
+
+type ConnectingRoutes = Pick<
+  typeof connectionRoutes,
+  'listChannels' | 'addConnection' | 'changeChannelSettings' | 'checkConnection' | 'listConnectionTemplates'
+>
+
+/** What concerns the settings of a channel, and asks its network. */
+export function connectingHandlers(deps: ConsoleDeps): Handlers<ConnectingRoutes> {
+  const { store, channels, connecting } = deps
+  return {
+    async listChannels() {
+      return { channels: channels.map((channel) => tellChannel(channel, connecting.abilitiesOf(channel.name))) }
+    },
+    async addConnection({ body }, visit) {
+      const { accountId, actor } = visit
+      const { number, channel } = body
+      const description = findChannel(channels, channel)
+      if (!description) throw new Refusal('channel_unknown', undefined, 'channel')
+      // Whoever finds a browser left alone must not leave credentials of their own in it.
+      if (description.secretKeys.length > 0) requireFreshProof(visit)
+      const wanted = { accountId, number, channel, pairs: body.settings }
+      const { id, channelSettings, link, facts } = await namingFields(description, () =>
+        connecting.prepareNew(wanted, () => readOthers(deps, accountId)),
+      )
+      await store.administration.addConnection(
+        { id, accountId, number, channel, policy: DEFAULT_LANE_POLICY, channelSettings: { ...channelSettings }, link },
+        actor,
+      )
+      await store.administration.noteCheck(id, facts, actor)
+      return showConnection(deps, { accountId, id })
+    },
+    async changeChannelSettings({ params, body }, visit) {
+      const of = own(params, visit)
+      const connection = stored(await store.lanes.readLane(of), of)
+      const { channelSettings, link, facts, alongside, notChanged } = await namingFields(
+        findChannel(channels, connection.channel),
+        () => connecting.prepareChange(connection, body.settings, () => readOthers(deps, of.accountId)),
+      )
+      for (const other of alongside) {
+        const its = { accountId: of.accountId, id: other.connection.id }
+        await store.lanes.changeSettings(its, changeOf(other.connection, other), visit.actor)
+      }
+      await store.lanes.changeSettings(of, changeOf(connection, { channelSettings, link }), visit.actor)
+      if (facts) await store.administration.noteCheck(of.id, facts, visit.actor)
+      const shown = await showConnection(deps, of)
+      return { ...shown, alsoChanged: alongside.map((other) => other.connection.number), notChanged: [...notChanged] }
+    },
+    async checkConnection({ params }, visit) {
+      const of = own(params, visit)
+      const connection = stored(await store.lanes.readLane(of), of)
+      await store.administration.noteCheck(of.id, await connecting.check(connection), visit.actor)
+      return showConnection(deps, of)
+    },
+    async listConnectionTemplates({ params }, visit) {
+      const of = own(params, visit)
+      const templates = await connecting.listTemplates(stored(await store.lanes.readLane(of), of))
+      return { templates: templates.map((template) => ({ ...template })) }
+    },
+  }
+}
+
+/** The network took its time: what was changed meanwhile must not be undone by what was read before. */
+function changeOf(
+  { channelSettings: expected }: StoredConnection,
+  { channelSettings, link }: Pick<StoredConnection, 'channelSettings' | 'link'>,
+): ConnectionChange {
+  return { channelSettings, expected, ...(link && { link }) }
+}
+
+async function readOthers({ store }: ConsoleDeps, accountId: AccountId): Promise<readonly StoredConnection[]> {
+  const others: StoredConnection[] = []
+  let after: string | null = null
+  do {
+    const page = await store.lanes.listLanes({ accountId, find: null, after })
+    others.push(...page.items.map((lane) => stored(lane, { accountId })))
+    after = page.next
+  } while (after !== null)
+  return others
+}
+
+/** So that the form finds a setting by its name in the body. */
+async function namingFields<Prepared>(
+  channel: ChannelDescription | undefined,
+  prepare: () => Promise<Prepared>,
+): Promise<Prepared> {
+  try {
+    return await prepare()
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.field === null || error.code === 'channel_unknown') throw error
+    const isSetting = error.code === 'setting_invalid' || channel?.settings.some(({ name }) => name === error.field)
+    if (!isSetting) throw error
+    throw new Refusal(error.code, error.message, `settings.${error.field}`, { cause: error })
+  }
+}

@@ -1,0 +1,45 @@
+import type { ConnectionView } from '../../../contract/console/connections.ts'
+import type { ConnectionId } from '../../../core/ids.ts'
+import type { ChannelDescription } from '../../../core/ports/channel-description.ts'
+import type { StoredConnection } from '../../../core/ports/connection-service.ts'
+import type { LaneOverview, OfConnection } from '../../../core/ports/console/lanes.ts'
+import type { ConsoleDeps } from '../console-deps.ts'
+import type { AccountVisit } from '../request-context.ts'
+import { tellConnection } from './present-connection.ts'
+
+export function own(params: { readonly id: string }, { accountId }: AccountVisit): OfConnection {
+  return { accountId, id: params.id as ConnectionId }
+}
+
+export function stored(lane: LaneOverview, { accountId }: Pick<OfConnection, 'accountId'>): StoredConnection {
+  const { id, number, channel, channelSettings, link } = lane
+  return { id, accountId, number, channel, channelSettings, link }
+}
+
+export async function showConnection(deps: ConsoleDeps, of: OfConnection): Promise<ConnectionView> {
+  const { lanes } = deps.store
+  const wanted = { accountId: of.accountId, connectionId: of.id, after: null }
+  const [lane, { items, next }]: [LaneOverview, Awaited<ReturnType<typeof lanes.listUnresolved>>] = await Promise.all([
+    lanes.readLane(of),
+    lanes.listUnresolved(wanted),
+  ])
+  const check = lane.networkCheck
+  const reported = await deps.connecting.readReported(stored(lane, of), check?.at ?? null)
+  const kept = (check?.facts ?? []).filter(({ label }) => !reported.some((later) => later.label === label))
+  const callback = deps.connecting.callbackOf(lane)
+  return {
+    ...tellConnection(lane, {
+      channel: findChannel(deps.channels, lane.channel),
+      unresolved: { count: items.length, isMore: next !== null },
+    }),
+    hasTemplates: deps.connecting.abilitiesOf(lane.channel).hasTemplates,
+    facts: [...kept, ...reported].map((fact) => ({ ...fact })),
+    checkedAt: check?.at ?? null,
+    callback: callback && { ...callback, isReachable: callback.trouble === null },
+  }
+}
+
+/** Undefined: this version does not know it. */
+export function findChannel(channels: readonly ChannelDescription[], wanted: string): ChannelDescription | undefined {
+  return channels.find(({ name }) => name === wanted)
+}

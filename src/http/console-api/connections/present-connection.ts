@@ -1,0 +1,67 @@
+import type { ChannelView, ConnectionRow, ConnectionView, LaneWaitView } from '../../../contract/console/connections.ts'
+import type { ChannelDescription } from '../../../core/ports/channel-description.ts'
+import type { ChannelAbilities } from '../../../core/ports/connection-service.ts'
+import type { BoundedCount, LaneOverview, StandsStill } from '../../../core/ports/console/lanes.ts'
+import { tellReason } from '../log/present-reason.ts'
+
+export function tellChannel(
+  { name, label, description, settings }: ChannelDescription,
+  abilities: ChannelAbilities,
+): ChannelView {
+  return { name, label, description, settings: settings.map((setting) => ({ ...setting })), ...abilities }
+}
+
+export function tellRow(lane: LaneOverview): ConnectionRow {
+  const { id, number, channel, state, waiting, oldestWaitingAt, pace, standsStill } = lane
+  return {
+    id,
+    number,
+    channel,
+    state,
+    waiting,
+    oldestWaitingAt,
+    pace: { ...pace, perMessageMs: perMessageMs(lane) },
+    wait: standsStill && tellWait(standsStill),
+  }
+}
+
+export function tellConnection(
+  lane: LaneOverview,
+  {
+    channel,
+    unresolved,
+  }: {
+    /** Undefined: this version does not know it. */
+    readonly channel: ChannelDescription | undefined
+    readonly unresolved: BoundedCount
+  },
+): Omit<ConnectionView, 'hasTemplates' | 'facts' | 'checkedAt' | 'callback'> {
+  const texts = channel?.writeSettings(lane.channelSettings) ?? {}
+  const channelSettings = (channel?.settings ?? []).map((setting) => {
+    const value = texts[setting.name] ?? null
+    return { ...setting, value: setting.kind === 'secret' ? null : value, isSet: value !== null }
+  })
+  return { ...tellRow(lane), lane: lane.policy, channelSettings, createdAt: lane.createdAt, unresolved }
+}
+
+function tellWait({ reason, words, until, canBeEnded }: StandsStill): LaneWaitView {
+  const { code, meaning, nextStep, words: shown } = tellReason(reason, words)
+  return { code, sentence: meaning, nextStep, words: shown, until, canBeEnded }
+}
+
+/** As measured of late, but never faster than the lane may go. Null when nobody can tell. */
+export function perMessageMs({ policy, pace }: LaneOverview): number | null {
+  const leastMs = policy.leastGapMs + policy.gapJitterMs / 2
+  const ms = Math.max(leastMs, pace.perMessageMs ?? 0)
+  return ms > 0 ? ms : null
+}
+
+/** When the turn of a message comes; null when nobody can tell. */
+export function estimate(lane: LaneOverview, position: number, now: number): number | null {
+  const { standsStill, state } = lane
+  const eachMs = perMessageMs(lane)
+  if (eachMs === null || state === 'paused') return null
+  if (standsStill && standsStill.until === null) return null
+  const startsAt = Math.max(now, standsStill?.until ?? now)
+  return Math.round(startsAt + (position - 1) * eachMs)
+}

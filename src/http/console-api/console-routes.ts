@@ -1,0 +1,95 @@
+import { fastifyCookie } from '@fastify/cookie'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type ConsoleRoute, maxBodyBytes, RAW } from '../../contract/console/route.ts'
+import { CONSOLE_ROUTES, type ConsoleRouteName } from '../../contract/console/routes.ts'
+import { Refusal } from '../../core/refusals.ts'
+import { exchangeOf, isJsonType } from '../server/request-context.ts'
+import type { ServerState } from '../server/server-state.ts'
+import { type AnyVisit, admit } from './authorize.ts'
+import { type AnyHandler, createHandlers } from './console-handlers.ts'
+import { CONSOLE_API, type ConsoleParts } from './console-parts.ts'
+import {
+  ConsoleExchangeOwner,
+  refuseAll,
+  refuseUnknownRoute,
+  replyToThrown,
+  takeExchangeOver,
+} from './console-replies.ts'
+import { setSecurityHeaders } from './headers.ts'
+import { showTo } from './mask.ts'
+import { readInput } from './read-input.ts'
+import { addConsolePages } from './static-files.ts'
+
+const WITHOUT_BODY = new Set(['GET', 'HEAD'])
+
+/** Everything under `/console`: its own bodies, replies and headers, so that no other surface knows of them. */
+export async function addConsole(app: FastifyInstance, state: ServerState, parts: ConsoleParts): Promise<void> {
+  await app.register(fastifyCookie)
+  app.addHook('onRequest', async (request, reply) => {
+    setSecurityHeaders(reply, parts)
+    exchangeOf(request.raw).owner = new ConsoleExchangeOwner(reply)
+  })
+  app.addHook('onSend', (request, reply) => takeExchangeOver(exchangeOf(request.raw), reply))
+  app.setErrorHandler((error, _request, reply) => replyToThrown(error, reply, state))
+  await app.register(async (scope) => addApi(scope, parts), { prefix: CONSOLE_API })
+  await addConsolePages(app, parts)
+}
+
+function addApi(app: FastifyInstance, parts: ConsoleParts): void {
+  app.removeAllContentTypeParsers()
+  // Each route sets its own limit. This one is for requests to unknown routes.
+  const bodyLimit = maxBodyBytes('anybody')
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body))
+  app.setNotFoundHandler(refuseUnknownRoute)
+  const handlers = createHandlers(parts)
+  for (const [name, route] of Object.entries(CONSOLE_ROUTES)) addRoute(app, route, handlers[name as ConsoleRouteName])
+
+  function addRoute(scope: FastifyInstance, route: ConsoleRoute, handle: AnyHandler): void {
+    const visits = new WeakMap<FastifyRequest, AnyVisit>()
+    scope.route({
+      method: route.method,
+      url: route.path,
+      bodyLimit: maxBodyBytes(route.access),
+      onRequest: async (request, reply) => {
+        visits.set(request, await admit(route, { request, reply }, parts))
+        expectJson(request)
+        // Whoever holds the body back until they know that it is welcome, learns it only now.
+        exchangeOf(request.raw).askForBody()
+      },
+      handler: (request, reply) =>
+        answer({ route, handle, checksReplies: parts.checksReplies }, visits.get(request), reply),
+    })
+  }
+}
+
+interface Answering {
+  readonly route: ConsoleRoute
+  readonly handle: AnyHandler
+  readonly checksReplies: boolean
+}
+
+async function answer(
+  { route, handle, checksReplies }: Answering,
+  visit: AnyVisit | undefined,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  if (!visit) throw new Error('A request reached its handler without having been admitted')
+  const reading = readInput(route, reply.request)
+  if (!reading.ok) refuseAll(reading.problems, reply)
+  else {
+    const result = await handle(reading.input, visit)
+    if (route.reply !== RAW) {
+      if (checksReplies) route.reply.parse(result)
+      const shown = 'role' in visit ? showTo(visit.role, route.reply, result) : result
+      reply.type('application/json; charset=utf-8').send(shown)
+    }
+  }
+  return reply
+}
+
+/** Pages of other sites can send forms, and texts of a few types, without being asked whether they may. JSON they cannot. */
+function expectJson({ method, raw: { headers } }: FastifyRequest): void {
+  if (WITHOUT_BODY.has(method)) return
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+  if (hasBody && !isJsonType(headers['content-type'])) throw new Refusal('content_type_unsupported')
+}

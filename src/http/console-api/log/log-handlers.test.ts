@@ -1,0 +1,386 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import { cameWith, logRequest } from '../../../../test/support/administration-world/log-request.ts'
+import {
+  AdministrationWorld,
+  ENGINES,
+  type EngineName,
+  NOON,
+} from '../../../../test/support/administration-world/open-administration-world.ts'
+import { logRoutes } from '../../../contract/console/log.ts'
+import type { Role } from '../../../contract/console/route.ts'
+import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
+import { createApiLog } from '../../../storage/queries/api-log/api-log.ts'
+import type { AccountVisit } from '../request-context.ts'
+import { logHandlers } from './log-handlers.ts'
+
+const RECIPIENT = '15550100000'
+
+let world: AdministrationWorld
+let acme: AccountId
+let connectionId: ConnectionId
+let shop: TokenId
+let handlers: ReturnType<typeof logHandlers>
+
+async function open(engine: EngineName) {
+  world = new AdministrationWorld()
+  const close = await world.open(engine)
+  handlers = logHandlers({ store: { apiLog: createApiLog(world.store) }, publicUrl: 'https://nuncio.example' })
+  acme = await world.account()
+  connectionId = await world.connection(acme)
+  shop = await makeToken()
+  return close
+}
+
+async function makeToken(): Promise<TokenId> {
+  const token = await world.administration.createToken(
+    {
+      accountId: acme,
+      name: 'shop',
+      events: [],
+      expiresAt: NOON + 1_000,
+      connectionIds: null,
+      sourceRanges: null,
+      sha256: Buffer.from('shop'),
+      prefix: 'AbCd1234',
+    },
+    'test',
+  )
+  return token.id
+}
+
+interface Taken {
+  headers: Record<string, string>
+  text: () => Promise<string>
+}
+
+function visitAs(role: Role): AccountVisit & { taken: Taken } {
+  let stream: AsyncIterable<string | Buffer> | null = null
+  const taken: Taken = {
+    headers: {},
+    async text() {
+      let text = ''
+      for await (const part of stream ?? []) text += String(part)
+      return text
+    },
+  }
+  const reply = {
+    header(name: string, value: string) {
+      taken.headers[name] = value
+      return reply
+    },
+    send(what: AsyncIterable<string>) {
+      stream = what
+      return reply
+    },
+  }
+  const mayGoOn = async () => true
+  return {
+    personId: 'per_1',
+    accountId: acme,
+    role,
+    now: NOON,
+    actor: 'anna@example.org',
+    reply,
+    mayGoOn,
+    taken,
+  } as never
+}
+
+async function list(query: object, role: Role = 'developer') {
+  const input = { params: { account: acme }, query: logRoutes.listLog.query.parse(query), body: {} }
+  return logRoutes.listLog.reply.parse(await handlers.listLog(input, visitAs(role)))
+}
+
+async function show(id: string, role: Role = 'developer') {
+  const input = { params: { account: acme, id }, query: {}, body: {} }
+  return logRoutes.showLogEntry.reply.parse(await handlers.showLogEntry(input, visitAs(role)))
+}
+
+async function take(query: object, role: Role = 'developer') {
+  const visit = visitAs(role)
+  const input = { params: { account: acme }, query: logRoutes.exportLog.query.parse(query), body: {} }
+  await handlers.exportLog(input, visit)
+  return { headers: visit.taken.headers, text: await visit.taken.text() }
+}
+
+describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
+  it('tells a refused request with all that its caller was told', async () => {
+    const errors = [{ field: 'to', code: 'number_malformed', message: `Write ${RECIPIENT}.` }]
+    const body = JSON.stringify({
+      from: '15550001000',
+      to: '+15550100000',
+      message: { type: 'message', message: 'Hi' },
+    })
+    await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'bad', errors, body })
+
+    const { entry, request, reply, sentence, message } = await show('bad')
+
+    assert.deepEqual([entry.status, entry.name, entry.outcome], [400, 'bad_request_400', 'refused'])
+    assert.equal(sentence, `Refused, so no message was made. Write ${RECIPIENT}.`)
+    assert.equal(request?.body, body)
+    assert.deepEqual(request?.headers[1], { name: 'x-api-key', value: 'nco_AbCd1234•••' })
+    assert.deepEqual(JSON.parse(reply?.body ?? '').data, { errors })
+    assert.equal(message, null)
+  })
+
+  it('G10: tells of an entry that stands for many how many those were, and shows neither a request nor a reply', async () => {
+    const summed = { requests: 12_345, since: NOON - 30_000 }
+    await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'sum', summed })
+
+    const { entry, request, reply, sentence } = await show('sum')
+    const [listed] = (await list({ view: 'rejected' })).items
+    const csv = (await take({ format: 'csv' })).text.trimEnd().split('\r\n')
+    const ndjson = JSON.parse((await take({ format: 'ndjson' })).text)
+
+    assert.deepEqual([entry.summed, listed?.summed, ndjson.summed], [summed, summed, summed])
+    assert.deepEqual([entry.requestId, entry.tookMs, request, reply], [null, null, null, null])
+    assert.match(
+      sentence,
+      /^12,345 requests were refused like this, and not listed one by one: .* The request has no body\.$/,
+    )
+    assert.match(csv[0] ?? '', /,requests,requests_since$/)
+    assert.match(csv[1] ?? '', /,12345,2026-01-15T11:59:30\.000Z$/)
+  })
+
+  it('gives the request as curl that no shell takes for anything else, with the token left out', async () => {
+    const body = JSON.stringify({ to: `'; rm -rf / #`, text: '$(id) `id` \\' })
+    await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'bad', body })
+
+    const { request } = await show('bad')
+
+    assert.ok(request?.curl?.startsWith('curl https://nuncio.example/chat/api/v1/public/message/send \\\n'))
+    assert.ok(request?.curl?.includes('-H "x-api-key: $API_TOKEN"'))
+    assert.ok(request?.curl?.includes(`--data-raw '${body.replaceAll("'", `'\\''`)}'`))
+    assert.ok(!request?.curl?.includes('AbCd1234'))
+  })
+
+  it('G10: says of a quarantined message that it was not sent where that is proven, and finds it by these words', async () => {
+    const failed = await world.accept({ connectionId, state: 'FAILED', reason: 'quarantined' })
+    const unknown = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'quarantined' })
+
+    const [proven, unproven] = [(await show(failed.id)).message, (await show(unknown.id)).message]
+    const listed = async (text: string) => (await list({ text })).items.map(({ reason }) => reason?.meaning)
+
+    const notSent = 'Not sent: Nuncio stopped three times while handling this message.'
+    const mayHaveLeft = 'Nuncio stopped three times while handling this message, so it is not tried again.'
+    assert.deepEqual([proven?.reason?.meaning, proven?.actions], [notSent, ['retry']])
+    assert.match(proven?.reason?.nextStep ?? '', /“Retry” tries it again, which may stop Nuncio again\.$/)
+    assert.deepEqual([unproven?.reason?.meaning, unproven?.actions], [mayHaveLeft, ['resolve']])
+    assert.match(unproven?.reason?.nextStep ?? '', /choose “It arrived” or “Send again”/)
+    assert.deepEqual(await listed('Nuncio stopped three times'), [mayHaveLeft, notSent])
+  })
+
+  it('tells the life of a message in plain words, with what to do and what may be done', async () => {
+    const made = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown', type: 'image' })
+    await cameWith(world, made.sequence, shop)
+
+    const { entry, sentence, timeline, message, media, reply } = await show(made.id)
+
+    assert.deepEqual([entry.status, entry.state], [200, 'UNCONFIRMED'])
+    assert.equal(sentence, 'Nobody knows whether it arrived.')
+    assert.match(message?.reason?.meaning ?? '', /^The line broke/)
+    assert.equal(message?.reason?.nextStep, 'Ask the recipient, then choose “It arrived” or “Send again”.')
+    assert.deepEqual(message?.actions, ['resolve'])
+    assert.deepEqual(
+      timeline.map(({ title, offsetMs, tone }) => [title, offsetMs, tone]),
+      [
+        ['Accepted and stored', 0, 'good'],
+        ['Left its lane: nobody knows whether it arrived', 1_000, 'wait'],
+      ],
+    )
+    assert.equal(media?.name, 'a.png')
+    assert.equal(JSON.parse(reply?.body ?? '').data.state, 'QUEUED')
+  })
+
+  it('claims no more than is known: not that a network took what a person said had arrived', async () => {
+    const made = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    world.now += 7_200_000
+    await world.administration.resolveMessage(made.id, 'arrived', 'anna')
+
+    const { sentence } = await show(made.id)
+    await world.database.rewriteMessage(made.sequence, { state: 'DELIVERED', reason: null })
+    const delivered = await show(made.id)
+
+    assert.equal(sentence, 'A person said that it arrived.')
+    assert.equal(delivered.sentence, 'The network took it, and it was delivered.')
+  })
+
+  it('shows a repeat the answer that follows from the state in which it found its message', async () => {
+    const made = await world.accept({ connectionId, state: 'FAILED', reason: 'refused_later' })
+    const states = ['QUEUED', 'PUBLISHED', 'FAILED']
+    for (const state of states) {
+      await logRequest(world, { accountId: acme, tokenId: shop, messageId: made.id, requestId: state })
+      await world.run('update request set message_state = ? where request_id = ?', state, state)
+    }
+
+    const told: unknown[] = []
+    for (const state of states) told.push(JSON.parse((await show(state)).reply?.body ?? '').data.state)
+
+    assert.deepEqual(told, ['QUEUED', 'PUBLISHED', 'QUEUED'])
+  })
+
+  it('offers no retry of a message whose recipient was erased', async () => {
+    const made = await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
+    const before = await show(made.id)
+    await world.database.rewriteMessage(made.sequence, { recipient: 'erased' })
+
+    const { message } = await show(made.id)
+
+    assert.deepEqual([before.message?.actions, message?.actions], [['retry'], []])
+  })
+
+  it('G5: says of what waits to be sent again that the first one has left after all', async () => {
+    const old = await world.accept({ connectionId, state: 'FAILED', reason: 'network_error' })
+    const copy = await world.administration.retryMessage(old.id, 'anna')
+    const before = await show(copy.id)
+    await world.database.rewriteMessage(old.sequence, { state: 'PUBLISHED', reason: 'evidence_found' })
+
+    const { sentence } = await show(copy.id)
+    await world.administration.cancelMessage(copy.id, 'anna')
+    const after = await show(copy.id)
+
+    assert.match(sentence, /has left after all: cancel this one, or the recipient may get both\.$/)
+    for (const told of [before, after]) assert.doesNotMatch(told.sentence, /after all/)
+  })
+
+  it('says that a report contradicts what it says', async () => {
+    const made = await world.accept({ connectionId, state: 'CANCELLED', reason: 'cancelled_by_person' })
+    await world.run(
+      `insert into timeline (message_sequence, position, at, kind) values (?, 1, ?, 'receipt-contrary')`,
+      made.sequence,
+      NOON + 2_000,
+    )
+
+    const { sentence } = await show(made.id)
+
+    assert.equal(
+      sentence,
+      'It was cancelled and not sent. But a report of the network does not fit this: see the story.',
+    )
+  })
+
+  it.each([
+    ['channel', 'Made by the channel to repeat another message as a template'],
+    ['anna@example.org', 'Made by a person to repeat another message'],
+  ])('says that a repeat was made by %s, and shows a network’s cut off time beside ours', async (by, title) => {
+    const made = await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON + 250 })
+    await world.database.rewriteMessage(made.sequence, { request_id: null })
+    const moments = [
+      [1, NOON + 250, 'sent-again', JSON.stringify({ oldMessage: 'old', by })],
+      [2, NOON + 1_000, 'receipt-delivered', null],
+    ] as const
+    for (const moment of moments)
+      await world.run(
+        'insert into timeline (message_sequence, position, at, kind, facts) values (?, ?, ?, ?, ?)',
+        made.sequence,
+        ...moment,
+      )
+
+    const { sentence, timeline } = await show(made.id)
+
+    assert.ok(sentence.startsWith(`${title}. `), sentence)
+    assert.deepEqual(
+      timeline.map((moment) => [moment.title, moment.offsetMs]),
+      [
+        ['Accepted and stored', 0],
+        [title, 0],
+        ['Left its lane: the network has it', 1_000],
+        ['Delivered to the recipient’s device', 1_000],
+      ],
+    )
+    assert.deepEqual(timeline.at(-1)?.facts, [{ name: 'By the network’s clock', value: '2026-01-15 12:00:01 UTC' }])
+  })
+
+  it('tells that a report showed what the call did not, and no duration where the network’s clock goes after ours', async () => {
+    const made = await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON + 853 })
+    await world.run(
+      `insert into ${world.database.attempts} (message_sequence, number, started_at, ended_at, outcome, code) values (?, 1, ?, ?, 'accepted', 'evidence_found')`,
+      made.sequence,
+      NOON + 860,
+      NOON + 1_853,
+    )
+    await world.database.rewriteMessage(made.sequence, { state: 'READ' })
+    const moments = [
+      [1, NOON + 870, 'attempt-unknown', 'the line broke', '{"attempt":1}'],
+      [2, NOON, 'receipt-read', null, null],
+    ] as const
+    for (const moment of moments)
+      await world.run(
+        'insert into timeline (message_sequence, position, at, kind, words, facts) values (?, ?, ?, ?, ?, ?)',
+        made.sequence,
+        ...moment,
+      )
+
+    const { sentence, timeline } = await show(made.id)
+
+    assert.equal(
+      sentence,
+      'The result of the attempt was unknown, until a report 1.0 s after it was accepted showed that the network has it, and it was read.',
+    )
+    assert.deepEqual(
+      timeline.map(({ kind, offsetMs, words }) => [kind, offsetMs, words]),
+      [
+        ['accepted', 0, null],
+        ['attempt-begun', 7, null],
+        ['attempt-unknown', 17, 'the line broke'],
+        ['attempt-accepted', 1_000, null],
+        ['settled', 1_000, null],
+        ['receipt-read', 1_000, null],
+      ],
+    )
+  })
+
+  it('tells of what the network took since it reported nothing that reports are missing, and of nothing before', async () => {
+    const [before, since] = [
+      await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON - 5_000 }),
+      await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON }),
+    ]
+    const facts = { number: '15550001000', channel: 'whatsapp-cloud', count: 1, oldestAt: NOON + 1_000 }
+    await world.run(
+      `insert into alarm (account_id, kind, object, severity, facts, since, raised_at, changed_at, is_told)
+         values (?, 'reports_missing', ?, 'warning', ?, ?, ?, ?, 1)`,
+      ...[acme, connectionId, JSON.stringify(facts), NOON, NOON, NOON],
+    )
+    const missing = async (id: string) => (await show(id, 'viewer')).message?.reportsMissing
+
+    assert.equal(await missing(before.id), null)
+    assert.match((await missing(since.id))?.meaning ?? '', /^Meta has never reported anything for 15550001000, /)
+    assert.match((await missing(since.id))?.nextStep ?? '', /^Check the callback address/)
+  })
+
+  it('tells of each state what may be done', async () => {
+    const actions = async (state: string) =>
+      (await show((await world.accept({ connectionId, state, reason: 'busy' })).id)).message?.actions
+
+    assert.deepEqual(await actions('QUEUED'), ['cancel'])
+    assert.deepEqual(await actions('PUBLISHED'), [])
+    for (const state of ['FAILED', 'EXPIRED', 'CANCELLED']) assert.deepEqual(await actions(state), ['retry'])
+  })
+
+  it('writes a file with all that the filter finds, page by page, and notes who took it', async () => {
+    await world.acceptMany(2_500, connectionId)
+    await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'bad', receivedAt: NOON + 1 })
+
+    const csv = await take({ format: 'csv' })
+    const rejected = await take({ format: 'ndjson', view: 'rejected' })
+
+    const lines = csv.text.trimEnd().split('\r\n')
+    assert.equal(lines.length, 2_502)
+    assert.equal(new Set(lines).size, 2_502)
+    assert.equal(csv.headers['content-disposition'], 'attachment; filename="api-log-2026-01-15T12-00-00.csv"')
+    assert.equal(rejected.text.trimEnd().split('\n').length, 1)
+    assert.deepEqual((await world.audit()).filter((action) => action === 'log.export').length, 2)
+  })
+
+  it('notes of a recipient that a file was filtered by no more than the last two digits', async () => {
+    await take({ to: RECIPIENT })
+    await take({ text: `no account: +${RECIPIENT}` })
+
+    const audit = JSON.stringify(await world.all(`select detail from audit where action = 'log.export'`))
+    assert.match(audit, /recipient …00.*no account: recipient …00/)
+    assert.doesNotMatch(audit, /1555010/)
+  })
+})

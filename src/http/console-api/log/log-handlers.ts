@@ -1,0 +1,56 @@
+import type { LogFilterOutput, logRoutes } from '../../../contract/console/log.ts'
+import { hintOf } from '../../../core/ports/recipients.ts'
+import type { ConsoleDeps } from '../console-deps.ts'
+import type { Handlers } from '../request-context.ts'
+import { NUMBER } from '../mask.ts'
+import { OpenReplies } from '../open-replies.ts'
+import { readFilter } from './read-filter.ts'
+import { sendExport } from './send-export.ts'
+import { tellEntry } from './present-entry.ts'
+import { tellStory } from './present-timeline.ts'
+
+type Deps = Pick<ConsoleDeps, 'publicUrl'> & { readonly store: Pick<ConsoleDeps['store'], 'apiLog'> }
+
+export function logHandlers({ store: { apiLog }, publicUrl }: Deps): Handlers<typeof logRoutes> {
+  const exports = new OpenReplies('export')
+  return {
+    async listLog({ query: { cursor = null, limit, ...filter } }, { accountId, role }) {
+      const page = await apiLog.readPage(accountId, { filter: readFilter(filter, role), cursor, limit })
+      const { entries, next, lookedBackTo } = page
+      return { items: entries.map((entry) => tellEntry(entry)), next, lookedBackTo }
+    },
+
+    async showLogEntry({ params: { id } }, { accountId, role }) {
+      return tellStory(await apiLog.readEntry(accountId, id), { publicUrl, role })
+    },
+
+    async checkExport(_, visit) {
+      exports.check(visit)
+      return { done: true as const }
+    },
+
+    async exportLog({ query: { format, ...given } }, visit) {
+      const { accountId, actor, role } = visit
+      const filter = readFilter(given, role)
+      const onEnd = exports.open(visit)
+      try {
+        // Before anything leaves, so that nothing leaves unnoticed.
+        await apiLog.noteExport(accountId, { format, filter: JSON.stringify(hideNumbers(given)) }, actor)
+        sendExport({ apiLog, onEnd }, { filter, format }, visit)
+      } catch (error) {
+        onEnd()
+        throw error
+      }
+      return undefined as never
+    },
+  }
+}
+
+/** The audit log keeps at most the last two digits of a recipient: nothing in it is ever erased. */
+function hideNumbers({ to, text, ...filter }: LogFilterOutput) {
+  return {
+    ...filter,
+    ...(to === undefined ? {} : { to: hintOf(to) }),
+    ...(text === undefined ? {} : { text: text.replace(NUMBER, hintOf) }),
+  }
+}

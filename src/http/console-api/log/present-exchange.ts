@@ -1,0 +1,63 @@
+import type { LogDetail } from '../../../contract/console/log.ts'
+import { refusalBody, type SuccessState, successBody } from '../../../contract/replies.ts'
+import { REPLIES, type RefusalReplyKind } from '../../../contract/reply-table.ts'
+import { shellWord } from '../../../core/command-line.ts'
+import type { LogStory } from '../../../core/ports/console/api-log.ts'
+import { stateOfReplay } from '../../server/state-of-replay.ts'
+
+const SEND_PATH = '/chat/api/v1/public/message/send'
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** The request as it came, as far as it is kept. Null: a person made the message, so there was none; or there were many. */
+export function tellRequest({ entry, body }: LogStory, publicUrl: string): LogDetail['request'] {
+  if (entry.outcome === 'copied' || entry.summed) return null
+  const url = publicUrl + SEND_PATH
+  const { token, remoteAddress, userAgent } = entry
+  return {
+    method: 'POST',
+    url,
+    headers: [
+      { name: 'content-type', value: 'application/json' },
+      // Of a token only its beginning is kept.
+      { name: 'x-api-key', value: token ? `nco_${token.prefix}•••` : 'nco_•••' },
+      ...(userAgent === null ? [] : [{ name: 'user-agent', value: userAgent }]),
+    ],
+    body,
+    remoteAddress,
+    userAgent,
+    curl: curlOf(url, body),
+  }
+}
+
+function curlOf(url: string, body: string | null): string {
+  const lines = [`curl ${shellWord(url)}`, `  -H "x-api-key: $API_TOKEN"`, `  -H 'content-type: application/json'`]
+  if (body !== null) lines.push(`  --data-raw ${shellWord(body)}`)
+  else lines.push('  -X POST')
+  return lines.join(' \\\n')
+}
+
+/** The reply as it was sent: its bytes follow from what is kept. */
+export function tellReply(story: LogStory): LogDetail['reply'] {
+  const { status, code, messageId, requestId } = story.entry
+  if (status === null || code === null || requestId === null) return null
+  const headers = [
+    { name: 'content-type', value: JSON_TYPE },
+    ...(messageId === null ? [] : [{ name: 'x-message-id', value: messageId }]),
+    { name: 'x-request-id', value: requestId },
+  ]
+  return { status, headers, body: JSON.stringify(replyBody(story, code)) }
+}
+
+function replyBody(story: LogStory, code: string): unknown {
+  const { errors } = story.entry
+  const kind = (Object.keys(REPLIES) as (keyof typeof REPLIES)[]).find((name) => REPLIES[name].code === code)
+  if (kind === 'success') return successBody(stateThen(story))
+  // A code of a newer version.
+  if (kind === undefined) return { success: false, code, data: { errors } }
+  return refusalBody(kind satisfies RefusalReplyKind, errors)
+}
+
+/** A repeat is answered by the state of its message; every other request that is accepted makes a message that is queued. */
+function stateThen({ entry }: LogStory): SuccessState {
+  return entry.stateThen === null ? 'QUEUED' : stateOfReplay(entry.stateThen)
+}

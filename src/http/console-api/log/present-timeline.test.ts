@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import { logRequest } from '../../../../test/support/administration-world/log-request.ts'
+import {
+  AdministrationWorld,
+  ENGINES,
+  type EngineName,
+  NOON,
+} from '../../../../test/support/administration-world/open-administration-world.ts'
+import { type LogDetail, logDetail } from '../../../contract/console/log.ts'
+import type { Role } from '../../../contract/console/route.ts'
+import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
+import { createApiLog } from '../../../storage/queries/api-log/api-log.ts'
+import { showTo } from '../mask.ts'
+import { tellStory } from './present-timeline.ts'
+
+let world: AdministrationWorld
+let acme: AccountId
+let connectionId: ConnectionId
+let shop: TokenId
+
+async function open(engine: EngineName) {
+  world = new AdministrationWorld()
+  const close = await world.open(engine)
+  acme = await world.account()
+  connectionId = await world.connection(acme)
+  const token = { accountId: acme, name: 'shop', events: [], expiresAt: NOON + 1_000, prefix: 'AbCd1234' }
+  const bindings = { connectionIds: null, sourceRanges: null, sha256: Buffer.from('shop') }
+  shop = (await world.administration.createToken({ ...token, ...bindings }, 'test')).id
+  return close
+}
+
+async function show(id: string, role: Role = 'developer'): Promise<LogDetail> {
+  const story = await createApiLog(world.store).readEntry(acme, id)
+  return showTo(role, logDetail, tellStory(story, { publicUrl: 'https://nuncio.example', role }))
+}
+
+describe.each(ENGINES)('what is told of one entry of the log, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
+  it('G10: says who ended the token of a refused request and when, and of one that came before nothing', async () => {
+    const refused = { accountId: acme, tokenId: shop, status: 401, code: 'HC-2' }
+    const expired = { ...refused, requestId: 'expired', receivedAt: NOON + 1_000 }
+    await logRequest(world, { ...refused, requestId: 'before', receivedAt: NOON - 1 })
+    await logRequest(world, expired)
+    const ofExpired = (await show('expired')).sentence
+    await world.administration.deleteToken(shop, acme, 'anna@example.org')
+    await logRequest(world, { ...refused, requestId: 'deleted', receivedAt: NOON + 1 })
+    await logRequest(world, {
+      ...refused,
+      requestId: 'sum',
+      receivedAt: NOON + 1,
+      summed: { requests: 7, since: NOON },
+    })
+
+    const [ofBefore, ofDeleted] = [(await show('before')).sentence, (await show('deleted', 'viewer')).sentence]
+    const ofSum = (await show('sum')).sentence
+
+    assert.equal(
+      ofExpired,
+      'Refused, so no message was made. The token “shop” expired on 15 Jan 2026, 12:00:01 UTC. Create a new one, and give it to the caller.',
+    )
+    const deleted =
+      'The token “shop” was deleted by anna@example.org on 15 Jan 2026, 12:00:00 UTC. Give the caller a valid token.'
+    assert.equal(ofDeleted, `Refused, so no message was made. ${deleted}`)
+    assert.ok(ofSum.endsWith(deleted), ofSum)
+    assert.equal(ofBefore, 'Refused, so no message was made. The request has no body.')
+  })
+
+  it('G10: tells first that a message was sent again, by whom and what became of that one, and offers no retry', async () => {
+    const old = await world.accept({ connectionId, state: 'FAILED', reason: 'whatsapp_131047' })
+    const before = (await show(old.id)).message
+    const { id } = await world.administration.retryMessage(old.id, 'anna@example.org')
+
+    const [{ message, entry }, copy] = [await show(old.id), await show(id)]
+
+    assert.deepEqual([before?.done, before?.actions], [null, ['retry']])
+    assert.equal(message?.done, 'anna@example.org sent it again. That message waits to be sent.')
+    assert.deepEqual([message?.reason?.nextStep, message?.resentAs], ['You need not do anything here.', id])
+    assert.deepEqual([message?.actions, entry.resentBy], [[], 'anna@example.org'])
+    assert.deepEqual([copy.entry.madeBy, copy.entry.resentBy], ['anna@example.org', null])
+  })
+
+  it('G10: offers to retry what was cancelled with its connection once its number was added again', async () => {
+    const old = await world.accept({ connectionId })
+    await world.administration.removeConnection(connectionId, true, 'anna@example.org')
+    const removed = (await show(old.id)).message
+    await world.connection(acme)
+
+    const { message } = await show(old.id)
+
+    assert.deepEqual([removed?.actions, message?.actions], [[], ['retry']])
+    assert.match(removed?.reason?.nextStep ?? '', /^Its number 15550001000 was removed\. Add it again/)
+    assert.equal(message?.reason?.nextStep, 'Retry it if it is still wanted.')
+  })
+
+  it('says that Nuncio stopped during an attempt', async () => {
+    const made = await world.accept({ connectionId, state: 'PUBLISHED' })
+    await world.run(
+      `insert into timeline (message_sequence, position, at, kind, facts) values (?, 1, ?, 'recovered', '{"attempt":1}')`,
+      made.sequence,
+      NOON + 2_000,
+    )
+
+    const { sentence } = await show(made.id)
+
+    assert.ok(
+      sentence.endsWith(' Nuncio stopped during attempt 1, and asked the channel afterwards what became of it.'),
+      sentence,
+    )
+  })
+})

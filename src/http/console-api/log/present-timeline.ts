@@ -1,0 +1,182 @@
+import type { LogDetail } from '../../../contract/console/log.ts'
+import type { Role } from '../../../contract/console/route.ts'
+import { explainDealtWith } from '../../../core/message/dealt-with.ts'
+import { ERASED } from '../../../core/message/erased.ts'
+import { repeatText } from '../../../core/message/timeline.ts'
+import type { LogStory } from '../../../core/ports/console/api-log.ts'
+import { explainEndedToken } from '../../../core/token/token.ts'
+import { tellEntry } from './present-entry.ts'
+import { tellReply, tellRequest } from './present-exchange.ts'
+import { tellTimeline } from './present-timeline-entry.ts'
+import { tellReason } from './present-reason.ts'
+
+interface How {
+  readonly publicUrl: string
+  readonly role: Role
+}
+
+/** All that is known of one entry, as the console shows it. */
+export function tellStory(story: LogStory, { publicUrl, role }: How): LogDetail {
+  const { message, media } = story
+  return {
+    entry: tellEntry(story.entry),
+    isMasked: role === 'viewer',
+    sentence: tellSentence(story),
+    bodyDeletedAt: story.bodyDeletedAt,
+    request: tellRequest(story, publicUrl),
+    reply: tellReply(story),
+    message: tellMessage(story, role),
+    timeline: message ? tellTimeline(message.timeline, message.message.acceptedAt) : [],
+    media,
+  }
+}
+
+function tellMessage(story: LogStory, role: Role): LogDetail['message'] {
+  const { message: told, connection } = story
+  if (!told || !connection) return null
+  const { message, reasonWords, laneWait } = told
+  const dealtWith = explainDealtWith(told)
+  const reason = message.reason === null ? null : tellReason(message.reason, reasonWords, message.state)
+  const lane = laneWait && laneWait.reason !== message.reason ? laneWait : null
+  return {
+    id: message.id,
+    state: message.state,
+    acceptedAt: message.acceptedAt,
+    reason: reason && { ...reason, nextStep: dealtWith?.nextStep ?? reason.nextStep },
+    done: dealtWith?.done ?? null,
+    lane: lane && { ...tellReason(lane.reason, lane.words), until: lane.until },
+    reportsMissing: told.reportsMissing && {
+      meaning: told.reportsMissing.cause,
+      nextStep: told.reportsMissing.nextStep,
+    },
+    position: told.position,
+    expiresAt: told.expiresAt,
+    connection,
+    resendOf: told.resendOf,
+    resentAs: told.resentAs,
+    actions: role === 'viewer' ? [] : actionsOf(story),
+  }
+}
+
+function actionsOf({ message, isUnresolved, bodyDeletedAt }: LogStory): ('cancel' | 'retry' | 'resolve')[] {
+  const { state } = message?.message ?? {}
+  if (state === 'QUEUED') return ['cancel']
+  if (isUnresolved) return ['resolve']
+  const isOver = state === 'FAILED' || state === 'EXPIRED' || state === 'CANCELLED'
+  // Without its content, or a recipient, there is nothing to send again.
+  const isWhole =
+    bodyDeletedAt === null &&
+    message?.message.to !== ERASED &&
+    (message?.connectionState !== 'removed' || message.hasSuccessor)
+  return isOver && message?.resentAs === null && isWhole ? ['retry'] : []
+}
+
+function tellSentence(story: LogStory): string {
+  const { entry, message } = story
+  if (entry.outcome === 'refused') return refusedSentence(story)
+  const became = message ? stateSentence(message) : 'Its message is gone: it was kept for as long as the account wants.'
+  if (entry.outcome === 'repeated') {
+    return `Asked for again under the same idempotency key, so nothing was queued twice. ${became}`
+  }
+  if (entry.outcome !== 'copied') return became
+  const warning = message?.repeatsWhatLeft
+    ? ' The message that it repeats has left after all: cancel this one, or the recipient may get both.'
+    : ''
+  return `${copiedText(story)}. ${became}${warning}`
+}
+
+function copiedText({ message }: LogStory): string {
+  const texts = message?.timeline.map(repeatText) ?? []
+  return texts.find((text) => text !== null) ?? 'Made to repeat another message'
+}
+
+function refusedSentence({ entry, endedToken }: LogStory): string {
+  const [first, ...others] = entry.errors
+  const wrong = endedToken ? explainEndedToken(endedToken) : (first?.message ?? '')
+  if (entry.summed) return `${summedText(entry.status, entry.summed)} ${wrong}`.trim()
+  const more = others.length === 0 ? '' : ` And ${others.length} more.`
+  return `Refused, so no message was made. ${wrong}${more}`.trim()
+}
+
+function summedText(status: number | null, { requests }: NonNullable<LogStory['entry']['summed']>): string {
+  const which = requests === 1 ? '1 request was' : `${requests.toLocaleString('en')} requests were`
+  const why =
+    status === 503
+      ? 'nothing could be written at that time'
+      : 'the account was refused more within an hour than is kept'
+  return `${which} refused like this, and not listed one by one: ${why}. What was wrong first:`
+}
+
+/** Why it stands so, is said beside it. */
+function stateSentence(story: NonNullable<LogStory['message']>): string {
+  const isContradicted = story.timeline.some(({ kind }) => kind === 'receipt-contrary')
+  return `${becameSentence(story)}${stoppedText(story.timeline)}${isContradicted ? ' But a report of the network does not fit this: see the story.' : ''}`
+}
+
+function becameSentence({ message, timeline, position }: NonNullable<LogStory['message']>): string {
+  const taken = takenText(message, timeline)
+  switch (message.state) {
+    case 'QUEUED':
+      return position !== null && position > 1 ? `It waits at position ${position} of its lane.` : 'It waits.'
+    case 'SENDING':
+      if (message.reason === 'storage_unavailable')
+        return 'It was being handed over. What became of it can be stored only when there is room again.'
+      return message.reason === 'service_stopped' || message.reason === 'worker_gone'
+        ? 'Not known yet: Nuncio stopped while it was being sent.'
+        : 'It is being handed over right now.'
+    case 'PUBLISHED':
+      return message.reason === 'says_arrived' ? 'A person said that it arrived.' : `${taken}.`
+    case 'DELIVERED':
+      return `${taken}, and it was delivered${momentOf(timeline, 'receipt-delivered')}.`
+    case 'READ':
+      return `${taken}, and it was read${momentOf(timeline, 'receipt-read')}.`
+    case 'FAILED':
+      return 'It did not arrive.'
+    case 'UNCONFIRMED':
+      return 'Nobody knows whether it arrived.'
+    case 'EXPIRED':
+      return 'It was not sent in time.'
+    case 'CANCELLED':
+      return 'It was cancelled and not sent.'
+  }
+}
+
+function stoppedText(timeline: Told['timeline']): string {
+  const attempts = timeline.flatMap(({ kind, facts }) => (kind === 'recovered' ? [String(facts['attempt'])] : []))
+  if (attempts.length === 0) return ''
+  return ` Nuncio stopped during attempt ${attempts.join(', ')}, and asked the channel afterwards what became of it.`
+}
+
+type Told = NonNullable<LogStory['message']>
+
+function takenText(message: Told['message'], timeline: Told['timeline']): string {
+  const after = takenAfter(message, timeline)
+  const isByEvidence = timeline.some(({ kind, code }) => kind === 'attempt-accepted' && code === 'evidence_found')
+  return isByEvidence
+    ? `The result of the attempt was unknown, until a report${after} showed that the network has it`
+    : `The network took it${after}`
+}
+
+/** Nothing when all that is known of that time is when a person said that it had arrived. */
+function takenAfter({ acceptedAt, publishedAt }: Told['message'], timeline: Told['timeline']): string {
+  const isPersonsWord = timeline.some(({ code, at }) => code === 'says_arrived' && at === publishedAt)
+  return publishedAt === null || isPersonsWord ? '' : afterText(publishedAt - acceptedAt)
+}
+
+function momentOf(timeline: Told['timeline'], kind: string): string {
+  const moment = timeline.find((entry) => entry.kind === kind)
+  const [accepted] = timeline
+  if (!moment || !accepted) return ''
+  return afterText(Number(moment.facts['networkTime'] ?? moment.at) < accepted.at ? -1 : moment.at - accepted.at)
+}
+
+/** Nothing where a clock says that it was before: the network’s goes after ours, or ours was set back. */
+function afterText(ms: number): string {
+  return ms < 0 ? '' : ` ${spanText(ms)} after it was accepted`
+}
+
+function spanText(ms: number): string {
+  if (ms < 1_000) return `${ms} ms`
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`
+  return ms < 3_600_000 ? `${(ms / 60_000).toFixed(1)} min` : `${(ms / 3_600_000).toFixed(1)} h`
+}

@@ -1,0 +1,50 @@
+import { Readable } from 'node:stream'
+import { logEntry } from '../../../contract/console/log.ts'
+import type { LogFilter } from '../../../core/ports/console/api-log.ts'
+import type { ConsoleStore } from '../../../core/ports/console/console-store.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import type { AccountVisit } from '../request-context.ts'
+import { showTo } from '../mask.ts'
+import { EXPORT_FORMATS } from './print-export.ts'
+import { tellEntry } from './present-entry.ts'
+
+// Some 40 KB, so that nothing else waits for long while a page is read or printed. Larger ones are no faster.
+const ROWS_AT_ONCE = 100
+const BUFFERED_BYTES = 65_536
+
+interface ExportParts {
+  readonly apiLog: ConsoleStore['apiLog']
+  /** Called once when the export has ended, however it did. */
+  readonly onEnd: () => void
+}
+
+/** Streams all that a filter finds, page by page, as fast as the reader takes it and while the person may read it. */
+export function sendExport(
+  { apiLog, onEnd }: ExportParts,
+  wanted: { readonly filter: LogFilter; readonly format: keyof typeof EXPORT_FORMATS },
+  { accountId, role, now, reply, mayGoOn }: AccountVisit,
+): void {
+  const { type, head, print } = EXPORT_FORMATS[wanted.format]
+  const lines = Readable.from(readLines(), { objectMode: false, highWaterMark: BUFFERED_BYTES })
+  lines.once('close', onEnd)
+  const name = `api-log-${new Date(now).toISOString().slice(0, 19).replaceAll(':', '-')}.${wanted.format}`
+  void reply
+    .header('content-type', type)
+    .header('content-disposition', `attachment; filename="${name}"`)
+    .header('cache-control', 'no-store')
+    .header('x-content-type-options', 'nosniff')
+    .send(lines)
+
+  async function* readLines(): AsyncGenerator<string> {
+    if (head !== '') yield head
+    let cursor: string | null = null
+    do {
+      // The file breaks off, so that nobody takes the part for the whole.
+      if (!(await mayGoOn(role))) throw new Refusal('role_too_low')
+      const page = await apiLog.readPage(accountId, { filter: wanted.filter, cursor, limit: ROWS_AT_ONCE })
+      const text = page.entries.map((entry) => print(showTo(role, logEntry, tellEntry(entry)))).join('')
+      if (text !== '') yield text
+      cursor = page.next
+    } while (cursor !== null)
+  }
+}

@@ -1,0 +1,62 @@
+import type { overviewRoutes } from '../../../contract/console/overview.ts'
+import type { ConnectionId } from '../../../core/ids.ts'
+import type { ConsoleDeps } from '../console-deps.ts'
+import type { Handlers } from '../request-context.ts'
+import { tellReason } from '../log/present-reason.ts'
+
+export function overviewHandlers({
+  store: { overview, administration },
+  keeps,
+}: Pick<ConsoleDeps, 'store' | 'keeps'>): Handlers<typeof overviewRoutes> {
+  return {
+    async readOverview({ query: { range, connection, zone, offset } }, { accountId }) {
+      const connectionId = (connection as ConnectionId | undefined) ?? null
+      const place = { timeZone: zone ?? null, offsetMinutes: offset }
+      const seen = await overview.readOverview({ accountId, range, connectionId, ...place })
+      return {
+        ...seen,
+        bars: [...seen.bars],
+        lanes: seen.lanes.map((lane) => ({ ...lane, ...inWords(lane.reason, lane.words) })),
+        endingTokens: [...seen.endingTokens],
+        attention: {
+          ...seen.attention,
+          groups: seen.attention.groups.map((group) => {
+            const { meaning, whatToDo } = inWords(group.reason, null, group.state)
+            return { ...group, meaning, whatToDo }
+          }),
+        },
+      }
+    },
+    async noteMessageSeen(_, { accountId, actor }) {
+      await overview.noteMessageSeen(accountId, actor)
+      return { done: true as const }
+    },
+    async readRetention(_, { accountId }) {
+      const kept = await overview.readRetention(accountId)
+      const { beginsAt, waitsFor, last } = await administration.readSweep()
+      const waits = beginsAt > kept.now
+      return {
+        ...kept,
+        installation: keeps,
+        own: await administration.readOwnTimes(accountId),
+        waitsUntil: waits ? beginsAt : null,
+        waitsFor: waits ? waitsFor : null,
+        lastSweptAt: last?.endedAt ?? null,
+      }
+    },
+    changeRetention: ({ body }, { accountId, actor }) =>
+      administration.setOwnTimes({ accountId, own: body, installation: keeps }, actor),
+  }
+}
+
+interface InWords {
+  readonly meaning: string | null
+  readonly whatToDo: string | null
+  readonly words: string | null
+}
+
+function inWords(reason: string | null, words: string | null, state: string | null = null): InWords {
+  if (reason === null) return { meaning: null, whatToDo: null, words }
+  const { meaning, nextStep, words: shown } = tellReason(reason, words, state)
+  return { meaning, whatToDo: nextStep, words: shown }
+}

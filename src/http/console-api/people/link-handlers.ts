@@ -1,0 +1,64 @@
+import type { peopleRoutes } from '../../../contract/console/people.ts'
+import { checkPassword } from '../../../core/people/password-rules.ts'
+import type { LinkView } from '../../../core/ports/console/people.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import type { Handlers } from '../request-context.ts'
+import { type PeopleParts, secretHash, visitorOf } from './people-parts.ts'
+import { startSession } from './start-session.ts'
+
+const DONE = { done: true } as const
+
+type LinkHandlers = Pick<
+  Handlers<typeof peopleRoutes>,
+  'readLink' | 'setUp' | 'acceptInvitation' | 'joinAccount' | 'resetPassword'
+>
+
+/** How people come in. The secret of a link has 256 bits, so guessing at it needs no slowing down. */
+export function linkHandlers(parts: PeopleParts): LinkHandlers {
+  const { people } = parts.store
+  return {
+    async readLink({ body: { kind, link } }) {
+      const { email, account, role, expiresAt } = await findLink(parts, kind, link)
+      return { email, account, role, expiresAt }
+    },
+    async setUp({ body: { link, name, email, password } }, visit) {
+      await findLink(parts, 'set-up', link)
+      checkPassword(password, { email, name, hasSecondFactor: false })
+      const passwordHash = await parts.hasher.hash(password)
+      const by = visitorOf(visit, { email, personId: null })
+      const personId = await people.setUp(secretHash(link), { email, name, passwordHash }, by)
+      await startSession(parts, visit, { personId, proof: 'link', isKept: false })
+      return DONE
+    },
+    async acceptInvitation({ body: { link, name, password } }, visit) {
+      const { email } = await findLink(parts, 'invitation', link)
+      if (email === null) throw new Refusal('link_dead')
+      checkPassword(password, { email, name, hasSecondFactor: false })
+      const passwordHash = await parts.hasher.hash(password)
+      const by = visitorOf(visit, { email, personId: null })
+      const personId = await people.acceptInvitation(secretHash(link), { name, passwordHash }, by)
+      await startSession(parts, visit, { personId, proof: 'link', isKept: false })
+      return DONE
+    },
+    async joinAccount({ body: { link } }, visit) {
+      return { account: await people.joinAccount(secretHash(link), visit.personId, visit.actor) }
+    },
+    async resetPassword({ body: { link, password } }, visit) {
+      const { personId: known } = await findLink(parts, 'reset-password', link)
+      const person = known === null ? null : await people.findPerson(known)
+      if (!person) throw new Refusal('link_dead')
+      checkPassword(password, person)
+      const passwordHash = await parts.hasher.hash(password)
+      // It stands in for the password only: they sign in with it, and with their second factor if they have one.
+      await people.resetPassword(secretHash(link), passwordHash, visitorOf(visit, { ...person, personId: person.id }))
+      return DONE
+    },
+  }
+}
+
+/** Looked for before anything is computed for whoever has none. */
+async function findLink({ store }: PeopleParts, kind: LinkView['kind'], link: string): Promise<LinkView> {
+  const found = await store.people.findLink(secretHash(link), kind)
+  if (!found) throw new Refusal('link_dead')
+  return found
+}

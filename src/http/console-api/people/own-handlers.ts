@@ -1,0 +1,133 @@
+import type { peopleRoutes } from '../../../contract/console/people.ts'
+import { checkPassword } from '../../../core/people/password-rules.ts'
+import type { FactorChange } from '../../../core/ports/console/people.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import type { Handlers, PersonVisit } from '../request-context.ts'
+import { askForNewPasskey, readNewPasskey } from './passkeys.ts'
+import { countTry, type PeopleParts } from './people-parts.ts'
+import { createRecoveryCodes, recoveryCodeHash } from './recovery-codes.ts'
+import { openTotp, sealTotp } from './sealed-totp.ts'
+import { base32, findTotpStep, TOTP_SECRET_BYTES, totpUri } from './totp.ts'
+
+const DONE = { done: true } as const
+
+type OwnHandlers = Pick<
+  Handlers<typeof peopleRoutes>,
+  | 'changeOwnName'
+  | 'changePassword'
+  | 'readFactors'
+  | 'beginTotp'
+  | 'confirmTotp'
+  | 'removeTotp'
+  | 'replaceRecoveryCodes'
+  | 'askNewPasskey'
+  | 'addPasskey'
+  | 'renamePasskey'
+  | 'removePasskey'
+>
+
+/** A person's own name, password and second factors. */
+export function ownHandlers(parts: PeopleParts): OwnHandlers {
+  const { people } = parts.store
+  return {
+    async changeOwnName({ body: { name } }, visit) {
+      await people.changeName(visit.personId, name, visit.actor)
+      return DONE
+    },
+    async changePassword({ body: { password } }, visit) {
+      checkPassword(password, await findSelf(parts, visit))
+      const hash = await parts.hasher.hash(password)
+      await people.setPassword(visit.personId, { hash, keep: visit.sessionId }, visit.actor)
+      return DONE
+    },
+    async readFactors(_, visit) {
+      const { totpSince, passkeys, recoveryCodesLeft } = await people.readFactors(visit.personId)
+      return { totpSince, passkeys: [...passkeys], recoveryCodesLeft }
+    },
+    async replaceRecoveryCodes(_, visit) {
+      const { totpSince, passkeys } = await people.readFactors(visit.personId)
+      if (totpSince === null && passkeys.length === 0) throw new Refusal('second_factor_missing')
+      return { recoveryCodes: await makeRecoveryCodes(parts, visit) }
+    },
+    ...totpHandlers(parts),
+    ...passkeyHandlers(parts),
+  }
+}
+
+function totpHandlers(parts: PeopleParts): Pick<OwnHandlers, 'beginTotp' | 'confirmTotp' | 'removeTotp'> {
+  const { people, sessions } = parts.store
+  return {
+    async beginTotp(_, visit) {
+      const { email } = await findSelf(parts, visit)
+      const secret = parts.randomBytes(TOTP_SECRET_BYTES)
+      await people.beginTotp(visit.personId, sealTotp(parts.secrets, visit.personId, secret))
+      return { secret: base32(secret), uri: totpUri(secret, email) }
+    },
+    async confirmTotp({ body: { code } }, visit) {
+      const key = `code:${visit.personId}`
+      await countTry(parts, [{ key, rule: 'code' }])
+      const kept = await people.readTotp(visit.personId, 'begun')
+      if (!kept) throw new Refusal('ticket_dead')
+      const secret = openTotp(parts.secrets, visit.personId, kept)
+      const step = findTotpStep(secret, code.replace(/[\s-]/g, ''), parts.clock.now())
+      if (step === null) throw new Refusal('code_wrong', undefined, 'code')
+      if (!(await people.confirmTotp(changeBy(visit), step))) throw new Refusal('ticket_dead')
+      await sessions.forgiveTry({ reset: [key], returned: [] })
+      return { recoveryCodes: await makeFirstRecoveryCodes(parts, visit) }
+    },
+    async removeTotp(_, visit) {
+      if (!(await people.removeTotp(changeBy(visit)))) throw new Refusal('second_factor_missing', NO_TOTP)
+      return DONE
+    },
+  }
+}
+
+const NO_TOTP = 'You have no app for codes: there is nothing to remove.'
+
+function passkeyHandlers(
+  parts: PeopleParts,
+): Pick<OwnHandlers, 'askNewPasskey' | 'addPasskey' | 'renamePasskey' | 'removePasskey'> {
+  const { people } = parts.store
+  return {
+    async askNewPasskey(_, visit) {
+      const { id: personId, email, name } = await findSelf(parts, visit)
+      return askForNewPasskey(parts, { personId, email, name })
+    },
+    async addPasskey({ body: { ticket, answer, name } }, visit) {
+      const passkey = await readNewPasskey(parts, { ticket, answer, name, personId: visit.personId })
+      await people.addPasskey(changeBy(visit), passkey)
+      return { recoveryCodes: await makeFirstRecoveryCodes(parts, visit) }
+    },
+    async renamePasskey({ params: { id }, body: { name } }, visit) {
+      if (!(await people.renamePasskey(visit.personId, { id, name }, visit.actor))) throw new Refusal('passkey_unknown')
+      return DONE
+    },
+    async removePasskey({ params: { id } }, visit) {
+      if (!(await people.removePasskey(changeBy(visit), id))) throw new Refusal('passkey_unknown')
+      return DONE
+    },
+  }
+}
+
+/** Whoever holds another session may be the reason for the change: all but this one end. */
+function changeBy({ personId, sessionId, actor }: PersonVisit): FactorChange {
+  return { personId, keep: sessionId, by: actor }
+}
+
+async function findSelf({ store }: PeopleParts, { personId }: PersonVisit) {
+  const person = await store.people.findPerson(personId)
+  if (!person) throw new Refusal('not_signed_in')
+  return person
+}
+
+/** Null when there are some left: those that somebody has put away must go on working. */
+async function makeFirstRecoveryCodes(parts: PeopleParts, visit: PersonVisit): Promise<string[] | null> {
+  const { recoveryCodesLeft } = await parts.store.people.readFactors(visit.personId)
+  return recoveryCodesLeft > 0 ? null : makeRecoveryCodes(parts, visit)
+}
+
+async function makeRecoveryCodes(parts: PeopleParts, visit: PersonVisit): Promise<string[]> {
+  const codes = createRecoveryCodes(parts.randomBytes)
+  await parts.store.people.replaceRecoveryCodes(visit.personId, codes.map(recoveryCodeHash), visit.actor)
+  return [...codes]
+}

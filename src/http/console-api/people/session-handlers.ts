@@ -1,0 +1,122 @@
+import type { sessionRoutes } from '../../../contract/console/session.ts'
+import { commandPrefix } from '../../../core/command-line.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import { STEP_UP_LASTS_MS } from '../authorize.ts'
+import type { Handlers, PersonVisit } from '../request-context.ts'
+import { giveSessionCookie, sessionHashOf, takeSessionCookie } from '../session-cookie.ts'
+import { answerPasskey, askForPasskey } from './passkeys.ts'
+import { countTry, type PeopleParts, visitorOf } from './people-parts.ts'
+import { signInHandlers } from './sign-in.ts'
+import { spendCode } from './consume-code.ts'
+
+const DONE = { done: true } as const
+
+type OwnSessionHandlers = Omit<Handlers<typeof sessionRoutes>, keyof ReturnType<typeof signInHandlers>>
+
+export function sessionHandlers(parts: PeopleParts): Handlers<typeof sessionRoutes> {
+  return { ...signInHandlers(parts), ...ownSessionHandlers(parts) }
+}
+
+/** What is done is noted first: the note is refused when this session has ended meanwhile. */
+function ownSessionHandlers(parts: PeopleParts): OwnSessionHandlers {
+  const { sessions, audit } = parts.store
+  return {
+    async signOut(_, visit) {
+      await audit.note({ action: 'sign-out', personId: visit.personId }, visit.actor)
+      await sessions.end(visit.personId, visit.sessionId)
+      takeSessionCookie(visit.reply, parts)
+      return DONE
+    },
+    async readStorage() {
+      return { trouble: parts.findStorageTrouble() }
+    },
+    async readCommandPrefix() {
+      return { prefix: commandPrefix() }
+    },
+    async sessionState(_, { request }) {
+      const sha256 = sessionHashOf(request, parts)
+      return { isSignedIn: sha256 !== null && (await sessions.find(sha256)) !== null }
+    },
+    whoAmI: (_, visit) => whoAmI(parts, visit),
+    stepUp: ({ body }, visit) => stepUp(parts, body, visit),
+    askPasskeyStepUp: (_, visit) => askForPasskey(parts, 'passkey-step-up', visit.personId),
+    async stepUpByPasskey({ body: { ticket, answer } }, visit) {
+      const { personId } = visit
+      await answerPasskey(parts, { ticket, kind: 'passkey-step-up', answer, personId })
+      await prove(parts, visit)
+      return DONE
+    },
+    async listSessions(_, visit) {
+      const all = await sessions.list(visit.personId)
+      return { items: all.map((session) => ({ ...session, isThis: session.id === visit.sessionId })) }
+    },
+    async endSession({ params: { id } }, visit) {
+      const all = await sessions.list(visit.personId)
+      if (!all.some((session) => session.id === id)) throw new Refusal('session_unknown')
+      await audit.note({ action: 'session.end', personId: visit.personId, detail: { session: id } }, visit.actor)
+      await sessions.end(visit.personId, id)
+      return DONE
+    },
+    async endOtherSessions(_, visit) {
+      const ended = (await sessions.list(visit.personId)).length - 1
+      await audit.note({ action: 'session.end-others', personId: visit.personId, detail: { ended } }, visit.actor)
+      return { ended: await sessions.endAll(visit.personId, visit.sessionId) }
+    },
+  }
+}
+
+async function whoAmI(parts: PeopleParts, visit: PersonVisit) {
+  const sha256 = sessionHashOf(visit.request, parts)
+  const pass = sha256 && (await parts.store.sessions.find(sha256))
+  const person = await parts.store.people.findPerson(visit.personId)
+  if (!pass || !person) throw new Refusal('not_signed_in')
+  const { id, email, name, hasSecondFactor } = person
+  return {
+    person: { id, email, name },
+    accounts: person.accounts.map((account) => ({
+      ...account,
+      isOpen: hasSecondFactor || !account.requiresSecondFactor,
+    })),
+    hasSecondFactor,
+    provenUntil: pass.provenAt + STEP_UP_LASTS_MS,
+  }
+}
+
+async function stepUp(
+  parts: PeopleParts,
+  given: { readonly password: string } | { readonly code: string },
+  visit: PersonVisit,
+) {
+  const { people, sessions, audit } = parts.store
+  const { personId } = visit
+  const credentials = await people.findCredentialsOf(personId)
+  if (!credentials) throw new Refusal('not_signed_in')
+  const isCode = 'code' in given
+  // Codes count together with those at sign-in: there are only a million of them.
+  const key = isCode ? `code:${personId}` : `step-up:${personId}`
+  await countTry(parts, [{ key, rule: isCode ? 'code' : 'account' }])
+  const by = visitorOf(visit, { email: credentials.email, personId })
+  const isRight = isCode
+    ? (await spendCode(parts, { personId, code: given.code, by })) !== null
+    : await parts.hasher.isRight(given.password, credentials.passwordHash)
+  if (!isRight) {
+    await audit.note({ action: 'step-up.failed', personId }, by)
+    throw isCode ? new Refusal('code_wrong', undefined, 'code') : new Refusal('proof_wrong', WRONG_PASSWORD, 'password')
+  }
+  await sessions.forgiveTry({ reset: [key], returned: [] })
+  await prove(parts, visit)
+  return DONE
+}
+
+const WRONG_PASSWORD = 'This is not your password. Try again.'
+
+/** Under a new id: whoever had seen the old one must not have more rights now. */
+async function prove(parts: PeopleParts, visit: PersonVisit): Promise<void> {
+  const { sessions, audit } = parts.store
+  const session = (await sessions.list(visit.personId)).find(({ id }) => id === visit.sessionId)
+  if (!session) throw new Refusal('not_signed_in')
+  const restSeconds = Math.floor((session.endsAt - visit.now) / 1_000)
+  const sha256 = giveSessionCookie(visit.reply, parts, session.isKept ? restSeconds : null)
+  if (!(await sessions.prove(visit.sessionId, sha256))) throw new Refusal('not_signed_in')
+  await audit.note({ action: 'step-up', personId: visit.personId }, visit.actor)
+}

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto'
+import type { sessionRoutes } from '../../../contract/console/session.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import { networkOf } from '../../server/source-address.ts'
+import type { Handlers, Visit } from '../request-context.ts'
+import { answerPasskey, askForPasskey } from './passkeys.ts'
+import { countTry, createSecret, type PeopleParts, secretHash, visitorOf } from './people-parts.ts'
+import { spendCode } from './consume-code.ts'
+import { findKnownDevice, startSession } from './start-session.ts'
+
+/** Long enough to fetch the phone from the other room. */
+const SECOND_STEP_LASTS_MS = 5 * 60_000
+
+/** What is remembered between the two steps of signing in. */
+interface Halfway {
+  readonly isKept: boolean
+  readonly email: string
+  /** Counters to be forgiven when it ends well. */
+  readonly reset: readonly string[]
+  readonly returned: readonly string[]
+}
+
+type SignInHandlers = Pick<
+  Handlers<typeof sessionRoutes>,
+  'signIn' | 'finishSignIn' | 'askPasskeySignIn' | 'signInByPasskey'
+>
+
+export function signInHandlers(parts: PeopleParts): SignInHandlers {
+  const { sessions } = parts.store
+  return {
+    signIn: ({ body }, visit) => signIn(parts, body, visit),
+    finishSignIn: ({ body }, visit) => finishSignIn(parts, body, visit),
+    async askPasskeySignIn(_, visit) {
+      await countTry(parts, [{ key: `question:${networkOf(visit.remoteAddress)}`, rule: 'minute' }])
+      return askForPasskey(parts, 'passkey-sign-in', null)
+    },
+    async signInByPasskey({ body: { ticket, answer, keep } }, visit) {
+      // A passkey cannot be guessed: only the work is bounded.
+      const minute = `passkey:${networkOf(visit.remoteAddress)}`
+      await countTry(parts, [{ key: minute, rule: 'minute' }])
+      const personId = await answerPasskey(parts, { ticket, kind: 'passkey-sign-in', answer, personId: null })
+      const returned = [minute, `question:${networkOf(visit.remoteAddress)}`]
+      await sessions.forgiveTry({ reset: [], returned })
+      await startSession(parts, visit, { personId, proof: 'passkey', isKept: keep })
+      return { step: 'done' }
+    },
+  }
+}
+
+async function signIn(
+  parts: PeopleParts,
+  { email, password, keep }: { readonly email: string; readonly password: string; readonly keep: boolean },
+  visit: Visit,
+) {
+  const { people, sessions, audit } = parts.store
+  const found = await people.findCredentials(email)
+  const counters = await countersOf(parts, visit, { email, personId: found?.personId ?? null })
+  await countTry(parts, counters.tries)
+  // The same work for who does not exist, so that neither the words nor the time tell who does.
+  const isRight = await parts.hasher.isRight(password, found?.passwordHash ?? null)
+  if (!found || !isRight) {
+    // What was typed instead of an e-mail may be a password.
+    const by = visitorOf(visit, found ?? { email: 'somebody unknown', personId: null })
+    await audit.note({ action: 'sign-in.failed', personId: by.personId }, by)
+    throw new Refusal('sign_in_failed')
+  }
+  await renewHash(parts, password, found)
+  const { personId } = found
+  if (!found.hasTotp && !found.hasPasskey) {
+    await sessions.forgiveTry(counters)
+    await startSession(parts, visit, { personId, proof: 'password', isKept: keep })
+    return { step: 'done' } as const
+  }
+  const { secret, sha256 } = createSecret(parts)
+  const halfway: Halfway = { isKept: keep, email: found.email, reset: counters.reset, returned: counters.returned }
+  const expiresAt = parts.clock.now() + SECOND_STEP_LASTS_MS
+  await sessions.addTicket({ sha256, kind: 'second-factor', personId, content: JSON.stringify(halfway), expiresAt })
+  const methods: ('totp' | 'passkey' | 'recovery-code')[] = ['recovery-code']
+  if (found.hasPasskey) methods.unshift('passkey')
+  if (found.hasTotp) methods.unshift('totp')
+  return { step: 'second-factor', ticket: secret, methods } as const
+}
+
+/** A browser that the person has used before counts by itself: others' guesses, also from the same address, must not keep its person out. */
+async function countersOf(
+  parts: PeopleParts,
+  visit: Visit,
+  { email, personId }: { readonly email: string; readonly personId: string | null },
+) {
+  const network = networkOf(visit.remoteAddress)
+  const device = personId === null ? null : await findKnownDevice(parts, visit, personId)
+  const key = personId ?? createHash('sha256').update(email.trim().normalize('NFC').toLowerCase()).digest('hex')
+  if (device !== null) {
+    const own = { key: `device:${key}:${device}`, rule: 'device' } as const
+    return { tries: [own], reset: [own.key], returned: [] }
+  }
+  const own = { key: `account:${key}`, rule: 'account' } as const
+  const [address, minute] = [`address:${network}`, `minute:${network}`]
+  const tries = [own, { key: address, rule: 'address' }, { key: minute, rule: 'minute' }] as const
+  return { tries, reset: [own.key], returned: [address, minute] }
+}
+
+/** Parameters grow with the years; the password itself is only here now. */
+async function renewHash(
+  { hasher, store }: PeopleParts,
+  password: string,
+  { personId, passwordHash }: { readonly personId: string; readonly passwordHash: string | null },
+): Promise<void> {
+  if (passwordHash === null || !hasher.isOutdated(passwordHash)) return
+  await store.people.rehashPassword(personId, passwordHash, await hasher.hash(password))
+}
+
+async function finishSignIn(
+  parts: PeopleParts,
+  { ticket, code }: { readonly ticket: string; readonly code: string },
+  visit: Visit,
+) {
+  const { sessions, audit } = parts.store
+  const sha256 = secretHash(ticket)
+  const found = await sessions.findTicket(sha256, 'second-factor', false)
+  if (!found || found.personId === null) throw new Refusal('ticket_dead')
+  const { personId } = found
+  const { isKept, email, reset, returned } = JSON.parse(found.content) as Halfway
+  const codes = `code:${personId}`
+  await countTry(parts, [{ key: codes, rule: 'code' }])
+  const by = visitorOf(visit, { email, personId })
+  const proof = await spendCode(parts, { personId, code, by })
+  if (!proof) {
+    await audit.note({ action: 'sign-in.code-wrong', personId }, by)
+    throw new Refusal('code_wrong', undefined, 'code')
+  }
+  if (!(await sessions.findTicket(sha256, 'second-factor', true))) throw new Refusal('ticket_dead')
+  await sessions.forgiveTry({ reset: [...reset, codes], returned })
+  await startSession(parts, visit, { personId, proof, isKept })
+  return { step: 'done' } as const
+}

@@ -1,0 +1,51 @@
+import type { Proof } from '../../../core/ports/console/sessions.ts'
+import type { Visit } from '../request-context.ts'
+import { giveSessionCookie, readConsoleCookie, sessionHashOf, setConsoleCookie } from '../session-cookie.ts'
+import { createSecret, type PeopleParts, secretHash } from './people-parts.ts'
+
+const DAY_SECONDS = 86_400
+/** As long as a session that is kept lives at most. A cookie without an end goes with the browser. */
+const KEPT_SECONDS = 30 * DAY_SECONDS
+const DEVICE_SECONDS = 400 * DAY_SECONDS
+const DEVICE = 'device'
+
+export interface Start {
+  readonly personId: string
+  readonly proof: Proof
+  readonly isKept: boolean
+}
+
+/** Signs the person in, under a new id whatever the browser brought along; that session ends. */
+export async function startSession(parts: PeopleParts, visit: Visit, start: Start): Promise<void> {
+  const { sessions } = parts.store
+  const { request, reply, remoteAddress, userAgent } = visit
+  await endBroughtSession(parts, visit)
+  const sha256 = giveSessionCookie(reply, parts, start.isKept ? KEPT_SECONDS : null)
+  await sessions.begin({ ...start, sha256, remoteAddress, userAgent })
+  const known = readConsoleCookie(request, parts, DEVICE)
+  const device = known !== null && isSecret(known) ? { secret: known, sha256: secretHash(known) } : createSecret(parts)
+  setConsoleCookie(reply, parts, { name: DEVICE, value: device.secret, maxAgeSeconds: DEVICE_SECONDS })
+  await sessions.rememberDevice(start.personId, device.sha256)
+}
+
+async function endBroughtSession({ store, ...parts }: PeopleParts, { request }: Visit): Promise<void> {
+  const sha256 = sessionHashOf(request, parts)
+  const brought = sha256 && (await store.sessions.find(sha256))
+  if (brought) await store.sessions.end(brought.personId, brought.sessionId)
+}
+
+/** The hash of this browser's cookie, when the person has signed in with it before. */
+export async function findKnownDevice(
+  parts: PeopleParts,
+  { request }: Visit,
+  personId: string,
+): Promise<string | null> {
+  const cookie = readConsoleCookie(request, parts, DEVICE)
+  if (cookie === null || !isSecret(cookie)) return null
+  const sha256 = secretHash(cookie)
+  return (await parts.store.sessions.knowsDevice(personId, sha256)) ? sha256.toString('hex') : null
+}
+
+function isSecret(text: string): boolean {
+  return /^[\w-]{43}$/.test(text)
+}

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import {
+  AdministrationWorld,
+  ENGINES,
+} from '../../../../test/support/administration-world/open-administration-world.ts'
+import { sandboxRoutes } from '../../../contract/console/sandbox.ts'
+import type { AccountId, ConnectionId } from '../../../core/ids.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import { createInboxViews } from '../../../storage/queries/inbox/inbox.ts'
+import type { ConsoleDeps } from '../console-deps.ts'
+import type { AccountVisit } from '../request-context.ts'
+import { sandboxHandlers } from './sandbox-handlers.ts'
+
+const ANNA = '15550100101'
+const COMMAND = { recipient: '15550100001', happens: 'refused for ever', ends: 'FAILED' }
+
+let world: AdministrationWorld
+let account: AccountId
+let connection: ConnectionId
+let handlers: ReturnType<typeof sandboxHandlers>
+let visit: AccountVisit
+
+describe.each(ENGINES)('the routes of the sandbox inbox, on %s', (engine) => {
+  beforeEach(async () => {
+    world = new AdministrationWorld()
+    const close = await world.open(engine)
+    account = await world.account()
+    connection = await world.connection(account)
+    const sandbox = { commands: [COMMAND], openCopy: async () => null }
+    handlers = sandboxHandlers({ store: { inbox: createInboxViews(world.store) }, sandbox } as unknown as ConsoleDeps)
+    visit = { accountId: account } as AccountVisit
+    return close
+  })
+
+  it('answer in the shapes of their contract', async () => {
+    const { id } = await world.accept({ connectionId: connection, state: 'PUBLISHED' })
+    await deliver(`${id}#1`, { type: 'message', text: 'Hello' })
+    await deliver('kept-no-more#1', { type: 'image', text: null, name: 'a.png' })
+    const [of, ask] = [
+      { account, connection },
+      { query: {}, body: {} },
+    ]
+
+    const sandboxes = await handlers.listSandboxes({ params: { account }, ...ask }, visit)
+    const chats = await handlers.listChats({ params: of, ...ask }, visit)
+    const thread = await handlers.readThread({ params: { ...of, to: ANNA }, ...ask }, visit)
+    const story = await handlers.explainDelivery({ params: { ...of, key: `${id}#1` }, ...ask }, visit)
+
+    assert.deepEqual(sandboxRoutes.listSandboxes.reply.parse(sandboxes), sandboxes)
+    assert.deepEqual(sandboxRoutes.listChats.reply.parse(chats), chats)
+    assert.deepEqual(sandboxRoutes.readThread.reply.parse(thread), thread)
+    assert.deepEqual(sandboxRoutes.explainDelivery.reply.parse(story), story)
+    assert.deepEqual(sandboxes.commands, [COMMAND])
+  })
+
+  it('page by the cursor that they give', async () => {
+    for (let i = 1; i <= 51; i++) await deliver(`message-${i}#1`, { type: 'message', text: `${i}` })
+    const params = { account, connection, to: ANNA }
+
+    const newest = await handlers.readThread({ params, query: {}, body: {} }, visit)
+    const query = sandboxRoutes.readThread.query.parse({ before: newest.next })
+    const oldest = await handlers.readThread({ params, query, body: {} }, visit)
+
+    assert.deepEqual([newest.items.at(0)?.text, newest.items.at(-1)?.text], ['2', '51'])
+    assert.deepEqual([oldest.items.map(({ text }) => text), oldest.next], [['1'], null])
+  })
+
+  it('refuse what is of another account as what never was', async () => {
+    await deliver('m1#1', { type: 'message', text: 'secret' })
+    const stranger = { accountId: await world.account('Other') } as AccountVisit
+    const ask = { query: {}, body: {} }
+    const refusals = (id: string) => [
+      handlers.listChats({ params: { account, connection: id }, ...ask }, stranger),
+      handlers.readThread({ params: { account, connection: id, to: ANNA }, ...ask }, stranger),
+      handlers.explainDelivery({ params: { account, connection: id, key: 'm1#1' }, ...ask }, stranger),
+      handlers.readSandboxMedia({ params: { account, connection: id, message: 'm1' }, ...ask }, stranger),
+    ]
+
+    const foreign = await Promise.all(refusals(connection).map(codeOf))
+    const unknown = await Promise.all(refusals('con_unknown').map(codeOf))
+
+    assert.deepEqual(foreign, ['connection_unknown', 'connection_unknown', 'delivery_unknown', 'delivery_unknown'])
+    assert.deepEqual(unknown, foreign)
+  })
+})
+
+function codeOf(refused: Promise<unknown>): Promise<unknown> {
+  return refused.then(
+    () => 'answered',
+    (error: unknown) => (error instanceof Refusal ? error.code : error),
+  )
+}
+
+async function deliver(key: string, record: Readonly<Record<string, unknown>>): Promise<void> {
+  const plain = { to: ANNA, caption: null, name: null, sizeBytes: null, sha256: null, mime: null, path: null }
+  await world.run(
+    `insert into channel_memory (kind, connection_id, key, value, at) values ('sandbox.inbox', ?, ?, ?, 1)`,
+    connection,
+    key,
+    JSON.stringify({ ...plain, ...record }),
+  )
+}

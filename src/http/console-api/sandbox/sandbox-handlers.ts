@@ -1,0 +1,71 @@
+import type { sandboxRoutes } from '../../../contract/console/sandbox.ts'
+import type { ConnectionId, MessageId } from '../../../core/ids.ts'
+import type { OwnConnection } from '../../../core/ports/console/inbox.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import type { ConsoleDeps } from '../console-deps.ts'
+import type { AccountVisit, Handlers } from '../request-context.ts'
+import { OpenReplies } from '../open-replies.ts'
+import { sendCopy } from './send-copy.ts'
+
+const CHATS_PER_PAGE = 50
+const DELIVERIES_PER_PAGE = 50
+
+export function sandboxHandlers({ store, sandbox }: ConsoleDeps): Handlers<typeof sandboxRoutes> {
+  const previews = new OpenReplies('preview')
+  return {
+    async listSandboxes(_, visit) {
+      const connections = await store.inbox.listSandboxes(visit.accountId)
+      return { connections: [...connections], commands: [...sandbox.commands] }
+    },
+    async listChats({ params, query }, visit) {
+      const page = await store.inbox.listChats(own(params, visit), { ...from(query), limit: CHATS_PER_PAGE })
+      if (!page) throw unknownConnection()
+      return { ...page, items: [...page.items], next: cursor(page.next) }
+    },
+    async readThread({ params, query }, visit) {
+      const wanted = { ...from(query), limit: DELIVERIES_PER_PAGE }
+      const page = await store.inbox.readThread(own(params, visit), params.to, wanted)
+      if (!page) throw unknownConnection()
+      return { items: [...page.items], next: cursor(page.next) }
+    },
+    async explainDelivery({ params }, visit) {
+      const story = await store.inbox.explainDelivery(own(params, visit), params.key)
+      if (!story) throw new Refusal('delivery_unknown')
+      return story
+    },
+    async readSandboxMedia({ params }, visit): Promise<never> {
+      const messageId = params.message as MessageId
+      // First whose it is, and only then the disk: an id of another account is as good as none.
+      const media = await store.inbox.findMedia(own(params, visit), messageId)
+      if (!media) throw new Refusal('delivery_unknown')
+      const letGo = previews.open(visit)
+      try {
+        const copy = await sandbox.openCopy(messageId)
+        if (!copy) throw new Refusal('copy_gone')
+        visit.reply.raw.once('close', letGo)
+        await sendCopy(copy, media.name, visit)
+      } catch (error) {
+        letGo()
+        throw error
+      }
+      // The reply is the file itself.
+      return undefined as never
+    },
+  }
+}
+
+function own(params: { readonly connection: string }, { accountId }: AccountVisit): OwnConnection {
+  return { accountId, connectionId: params.connection as ConnectionId }
+}
+
+function from({ before }: { readonly before?: string | undefined }): { readonly before: number | null } {
+  return { before: before === undefined ? null : Number(before) }
+}
+
+function cursor(next: number | null): string | null {
+  return next === null ? null : String(next)
+}
+
+function unknownConnection(): Refusal {
+  return new Refusal('connection_unknown', 'There is no such sandbox connection in this account.')
+}

@@ -1,0 +1,120 @@
+import { PassThrough } from 'node:stream'
+import { CHANGED, SIGNED_OUT, type streamRoutes } from '../../../contract/console/stream.ts'
+import type { ConsoleParts } from '../console-parts.ts'
+import type { AccountVisit, Handlers } from '../request-context.ts'
+import { OpenReplies } from '../open-replies.ts'
+import { ChangeWatch } from './change-watch.ts'
+
+// Shorter than proxies wait for the next byte (60 s), and so how late a session that has ended is noticed.
+const BEAT_EVERY_MS = 15_000
+// How long a browser waits before it opens a stream anew that was cut off.
+const RETRY_AFTER_MS = 2000
+
+export function streamHandlers(parts: ConsoleParts): Handlers<typeof streamRoutes> {
+  const streams = new OpenReplies('stream')
+  const watch = new ChangeWatch({
+    changes: parts.store.changes,
+    clock: parts.clock,
+    onTrouble: (err) => parts.log.error({ requestId: '', err }, 'The console cannot see whether anything has changed'),
+  })
+  return {
+    async watchAccount(_input, visit): Promise<never> {
+      const letGo = streams.open(visit)
+      const stream = new EventStream(visit, parts)
+      const ignore = watch.listen(visit.accountId, () => stream.tell(CHANGED))
+      stream.onceEnded(() => {
+        ignore()
+        letGo()
+      })
+      stream.open()
+      // The reply is the stream itself.
+      return undefined as never
+    },
+  }
+}
+
+/**
+ * One open stream of server-sent events. Events carry no content: whoever gets one asks for what is on the screen, and is
+ * given what they may see. So nothing is lost when a stream breaks, and `Last-Event-ID` need not be looked at.
+ */
+class EventStream {
+  readonly #visit: AccountVisit
+  readonly #parts: ConsoleParts
+  readonly #body = new PassThrough()
+  #stopBeat = () => {}
+  #untold = false
+
+  constructor(visit: AccountVisit, parts: ConsoleParts) {
+    this.#visit = visit
+    this.#parts = parts
+  }
+
+  onceEnded(call: () => void): void {
+    this.#body.once('close', call)
+  }
+
+  open(): void {
+    const { reply, request } = this.#visit
+    const { socket } = request.raw
+    const end = () => this.#end()
+    this.#parts.closing.addEventListener('abort', end, { once: true })
+    // Nobody reads any more what is still in it. The front door lets callers end their side and wait for the reply all
+    // the same, so that end must be looked for: a browser that does so has closed the page.
+    const drop = () => void this.#body.destroy()
+    reply.raw.once('close', drop)
+    socket.once('end', drop)
+    this.#body.once('close', () => {
+      this.#stopBeat()
+      this.#parts.closing.removeEventListener('abort', end)
+      socket.off('end', drop)
+    })
+    // A proxy that gathers what it passes on would hold events back.
+    reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no')
+    this.#body.write(`retry: ${RETRY_AFTER_MS}\n\n`)
+    this.#beatLater()
+    void reply.send(this.#body)
+    if (this.#parts.closing.aborted) end()
+  }
+
+  tell(event: string): void {
+    if (this.#body.writableEnded) return
+    // A reader that is slower than the events misses some: one that comes later says as much.
+    if (this.#body.writableNeedDrain) {
+      if (this.#untold) return
+      this.#untold = true
+      this.#body.once('drain', () => {
+        this.#untold = false
+        this.tell(event)
+      })
+      return
+    }
+    this.#body.write(`event: ${event}\ndata:\n\n`)
+  }
+
+  #beatLater(): void {
+    this.#stopBeat = this.#parts.clock.after(BEAT_EVERY_MS, () => void this.#beat())
+  }
+
+  async #beat(): Promise<void> {
+    if (!(await this.#mayGoOn())) {
+      this.tell(SIGNED_OUT)
+      this.#end()
+    }
+    if (this.#body.writableEnded || this.#body.destroyed) return
+    if (!this.#body.writableNeedDrain) this.#body.write(': beat\n\n')
+    this.#beatLater()
+  }
+
+  async #mayGoOn(): Promise<boolean> {
+    try {
+      return await this.#visit.mayGoOn('viewer')
+    } catch {
+      // The database cannot be asked. What is told says nothing, and whoever asks for more is judged anew.
+      return true
+    }
+  }
+
+  #end(): void {
+    if (!this.#body.writableEnded) this.#body.end()
+  }
+}

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { beforeEach, describe, it } from 'vitest'
+import { AdministrationWorld, NOON } from '../../../../test/support/administration-world/open-administration-world.ts'
+import { newTokenForm } from '../../../contract/console/tokens.ts'
+import type { AccountId } from '../../../core/ids.ts'
+import { isWellFormedToken } from '../../../core/token/token-format.ts'
+import { createTokenViews } from '../../../storage/queries/tokens/token-views.ts'
+import type { AccountVisit } from '../request-context.ts'
+import { tokensHandlers } from './tokens-handlers.ts'
+
+const DAY = 86_400_000
+const FORM = {
+  name: 'shop',
+  expiration: '90d',
+  expiresAt: null,
+  events: ['messaging.send_message'],
+  connectionIds: null,
+  sourceRanges: null,
+} as const
+
+let world: AdministrationWorld
+let handlers: ReturnType<typeof tokensHandlers>
+let acme: AccountId
+
+async function open() {
+  world = new AdministrationWorld()
+  const close = await world.open('SQLite')
+  const store = { tokens: createTokenViews(world.store), administration: world.administration }
+  handlers = tokensHandlers({ store, publicUrl: 'https://nuncio.example', randomBytes } as never)
+  acme = await world.account()
+  return close
+}
+
+function visit(accountId = acme): AccountVisit {
+  return { accountId, now: world.now, actor: 'anna', role: 'developer' } as unknown as AccountVisit
+}
+
+function create(more: object = {}) {
+  return handlers.createToken({ params: { account: acme }, query: {}, body: { ...FORM, ...more } as never }, visit())
+}
+
+function at(id: string) {
+  return { params: { account: acme, id }, query: {} }
+}
+
+describe('the console’s tokens', () => {
+  beforeEach(open)
+
+  it('are shown once, when they are made', async () => {
+    const { token, details } = await create()
+    const [row] = await world.all('select * from token')
+    const read = await handlers.readToken({ ...at(details.id), body: {} }, visit())
+
+    assert.ok(isWellFormedToken(token))
+    assert.equal(details.prefix, token.slice(4, 12))
+    assert.equal(details.expiresAt, NOON + 90 * DAY)
+    assert.ok(!JSON.stringify([row, read]).includes(token))
+  })
+
+  it('end when the form says', async () => {
+    const ends: number[] = []
+    for (const expiration of ['7d', '30d', '60d', '90d', '1y'] as const)
+      ends.push((await create({ name: expiration, expiration })).details.expiresAt)
+    const dated = await create({ name: 'dated', expiration: 'date', expiresAt: NOON + 700 * DAY })
+
+    assert.deepEqual(
+      ends.map((end) => (end - NOON) / DAY),
+      [7, 30, 60, 90, 365],
+    )
+    assert.equal(dated.details.expiresAt, NOON + 700 * DAY)
+  })
+
+  it.each([
+    [{ expiration: 'date' }, 'expiry_invalid', 'expiresAt'],
+    [{ expiration: 'date', expiresAt: NOON }, 'expiry_invalid', 'expiresAt'],
+    [{ expiration: 'date', expiresAt: NOON + 733 * DAY }, 'expiry_invalid', 'expiresAt'],
+    [{ events: ['messaging.fly'] }, 'event_unknown', 'events'],
+    [{ sourceRanges: ['office'] }, 'argument_invalid', 'sourceRanges'],
+    [{ sourceRanges: ['10.0.0.1/8'] }, 'argument_invalid', 'sourceRanges'],
+    [{ connectionIds: ['con_unknown'] }, 'connection_unknown', 'connectionIds'],
+  ])('are refused at the field that is wrong: %j', async (more, code, field) => {
+    await assert.rejects(create(more), { code, field })
+    assert.deepEqual(await world.all('select id from token'), [])
+  })
+
+  it('keep addresses with their prefix', async () => {
+    const { details } = await create({ sourceRanges: ['203.0.113.7', '10.0.0.0/8', '2001:db8::1', '10.0.0.0/8'] })
+
+    assert.deepEqual(details.sourceRanges, ['203.0.113.7/32', '10.0.0.0/8', '2001:db8::1/128'])
+  })
+
+  it('are deleted at once, but only by who types their name', async () => {
+    const { details } = await create()
+    const remove = (name: string) => handlers.deleteToken({ ...at(details.id), body: { name } }, visit())
+
+    await assert.rejects(remove('shopp'), { code: 'token_name_differs', field: 'name' })
+    await remove('shop')
+
+    assert.deepEqual((await world.audit()).slice(-1), ['token.delete'])
+    const { items } = await handlers.listTokens({ ...at(''), query: { tab: 'deleted' }, body: {} }, visit())
+    assert.deepEqual(
+      items.map(({ id, deletedAt }) => [id, deletedAt]),
+      [[details.id, NOON]],
+    )
+  })
+
+  it('of another account are as good as none, for every act', async () => {
+    const { details } = await create()
+    const foreign = visit(await world.account('Rival'))
+    const rotation = { expiration: '90d', expiresAt: null, oldEndsAt: null } as const
+
+    for (const act of [
+      () => handlers.readToken({ ...at(details.id), body: {} }, foreign),
+      () => handlers.describeTokenUse({ ...at(details.id), body: {} }, foreign),
+      () => handlers.renameToken({ ...at(details.id), body: { name: 'mine' } }, foreign),
+      () => handlers.rotateToken({ ...at(details.id), body: rotation }, foreign),
+      () => handlers.deleteToken({ ...at(details.id), body: { name: 'shop' } }, foreign),
+    ])
+      await assert.rejects(act, { code: 'token_unknown', message: 'There is no such token.' })
+  })
+
+  it('are replaced by one that is shown once, too', async () => {
+    const { details } = await create()
+
+    const successor = await handlers.rotateToken(
+      { ...at(details.id), body: { expiration: '30d', expiresAt: null, oldEndsAt: NOON + DAY } },
+      visit(),
+    )
+    const old = await handlers.readToken({ ...at(details.id), body: {} }, visit())
+
+    assert.ok(isWellFormedToken(successor.token))
+    assert.deepEqual([successor.details.name, successor.details.expiresAt], ['shop', NOON + 30 * DAY])
+    assert.deepEqual([old.name, old.expiresAt], ['shop (old)', NOON + DAY])
+  })
+
+  it('offers events by group, and the address to send to', async () => {
+    const form = await handlers.describeTokenForm({ ...at(''), body: {} }, visit())
+
+    assert.deepEqual([form.events[0]?.group, form.events[0]?.name], ['Messaging', 'Send Message'])
+    assert.equal(form.endpoint, 'https://nuncio.example/chat/api/v1/public/message/send')
+  })
+})
+
+describe('the form for a token', () => {
+  it.each([
+    [{ name: ' ' }, 'name'],
+    [{ name: 'x'.repeat(61) }, 'name'],
+    [{ name: 'two\nlines' }, 'name'],
+    [{ connectionIds: [] }, 'connectionIds'],
+    [{ sourceRanges: [] }, 'sourceRanges'],
+    [{ expiration: 'never' }, 'expiration'],
+  ])('says where it is wrong: %j', (more, field) => {
+    const { error } = newTokenForm.safeParse({ ...FORM, ...more })
+
+    assert.deepEqual(
+      error?.issues.map(({ path }) => path[0]),
+      [field],
+    )
+  })
+})

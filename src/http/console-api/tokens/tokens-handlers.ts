@@ -1,0 +1,132 @@
+import type { TokenDeedsReply, tokenRoutes } from '../../../contract/console/tokens.ts'
+import type { ConnectionId, Instant, TokenId } from '../../../core/ids.ts'
+import type { TokenDeeds } from '../../../core/ports/console/tokens.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import { expirationAt } from '../../../core/token/expiration.ts'
+import { TOKEN_EVENT_NAMES, TOKEN_EVENTS } from '../../../core/token/token.ts'
+import type { ConsoleDeps } from '../console-deps.ts'
+import type { Handlers } from '../request-context.ts'
+import { drawToken } from './generate-token.ts'
+import { readEvents, readSourceRanges } from './read-token-form.ts'
+
+const SEND_PATH = '/chat/api/v1/public/message/send'
+const DAY_MS = 86_400_000
+const DEEDS_FOR_MS = 30 * DAY_MS
+
+type Deps = Pick<ConsoleDeps, 'store' | 'publicUrl' | 'randomBytes'>
+type TokenHandlers = Handlers<typeof tokenRoutes>
+
+export function tokensHandlers(deps: Deps): TokenHandlers {
+  return { ...viewing(deps), ...changing(deps) }
+}
+
+function viewing({
+  store: { tokens },
+  publicUrl,
+}: Deps): Pick<TokenHandlers, 'listTokens' | 'countTokenUse' | 'describeTokenForm' | 'readToken' | 'describeTokenUse'> {
+  return {
+    async listTokens({ query: { tab, after = null } }, { accountId }) {
+      return mutable(await tokens.listTokenRows(accountId, { tab, after }))
+    },
+    async countTokenUse({ query: { token } }, { accountId, now }) {
+      const since = now - DAY_MS
+      const use = await tokens.countTokenUse(accountId, { tokenId: (token as TokenId) ?? null, since })
+      return mutable({ since, ...use })
+    },
+    async describeTokenForm(_, { accountId }) {
+      const connections = await tokens.listTokenConnections(accountId)
+      return mutable({ events: TOKEN_EVENT_NAMES.map(describeEvent), connections, endpoint: publicUrl + SEND_PATH })
+    },
+    async readToken({ params: { id } }, { accountId }) {
+      return mutable(await tokens.readToken(accountId, id as TokenId))
+    },
+    async describeTokenUse({ params: { id } }, { accountId, now }) {
+      const since = now - DEEDS_FOR_MS
+      return sumUp(await tokens.describeTokenUse(accountId, id as TokenId, since), since)
+    },
+  }
+}
+
+function changing({
+  store: { tokens, administration },
+  randomBytes,
+}: Deps): Pick<TokenHandlers, 'createToken' | 'renameToken' | 'rotateToken' | 'deleteToken'> {
+  return {
+    async createToken({ body }, { accountId, actor, now }) {
+      const { token, ...kept } = drawToken(randomBytes)
+      const wanted = {
+        accountId,
+        name: body.name,
+        expiresAt: expirationAt(body.expiration, body.expiresAt, now),
+        events: readEvents(body.events),
+        connectionIds: body.connectionIds && [...new Set(body.connectionIds as ConnectionId[])],
+        sourceRanges: body.sourceRanges && readSourceRanges(body.sourceRanges),
+        ...kept,
+      }
+      return mutable({ token, details: await tokens.createBoundToken(wanted, actor) })
+    },
+    async renameToken({ params, body }, { accountId, actor }) {
+      return mutable(await tokens.renameToken(accountId, { id: params.id as TokenId, name: body.name }, actor))
+    },
+    async rotateToken({ params, body }, { accountId, actor, now }) {
+      const { token, ...kept } = drawToken(randomBytes)
+      const rotation = {
+        id: params.id as TokenId,
+        oldEndsAt: body.oldEndsAt,
+        expiresAt: expirationAt(body.expiration, body.expiresAt, now),
+        ...kept,
+      }
+      return mutable({ token, details: await tokens.rotateToken(accountId, rotation, actor) })
+    },
+    async deleteToken({ params, body }, { accountId, actor }) {
+      // By its id alone: deleting also knows names and prefixes, which here nobody means.
+      const { id, name } = await tokens.readToken(accountId, params.id as TokenId)
+      if (body.name.trim() !== name) throw new Refusal('token_name_differs', undefined, 'name')
+      await administration.deleteToken(id, accountId, actor)
+      return { done: true }
+    },
+  }
+}
+
+function describeEvent(event: keyof typeof TOKEN_EVENTS) {
+  const [group = '', name = ''] = TOKEN_EVENTS[event].split(' > ')
+  return { event, group, name, about: ABOUT[event], endpoint: `POST ${SEND_PATH}` }
+}
+
+const ABOUT: Readonly<Record<keyof typeof TOKEN_EVENTS, string>> = {
+  'messaging.send_message': 'Queue a text, image, document, video or audio message.',
+}
+
+function sumUp({ callers, deeds, ...counted }: TokenDeeds, since: Instant): TokenDeedsReply {
+  const made = deeds.filter(({ status }) => status === null)
+  return mutable({
+    since,
+    ...counted,
+    callers: callers.slice(0, MOST_SHOWN),
+    requests: callers.reduce((sum, { requests }) => sum + requests, 0),
+    accepted: made.reduce((sum, { count }) => sum + count, 0),
+    numbers: tally(made.map(({ number, count }) => [number, count])),
+    types: tally(made.map(({ type, count }) => [type, count])),
+    results: tally(deeds.map(({ state, status, count }) => [status === null ? state : `Refused ${status}`, count])),
+  })
+}
+
+const MOST_SHOWN = 50
+
+function tally(counted: readonly (readonly [string | null, number])[]) {
+  const sums = new Map<string | null, number>()
+  for (const [value, count] of counted) sums.set(value, (sums.get(value) ?? 0) + count)
+  return [...sums]
+    .map(([value, count]) => ({ value, count }))
+    .sort((one, other) => other.count - one.count)
+    .slice(0, MOST_SHOWN)
+}
+
+type Mutable<Value> = Value extends string | number | boolean | null
+  ? Value
+  : { -readonly [Key in keyof Value]: Mutable<Value[Key]> }
+
+/** What was made for this reply alone is handed on as what replies are made of. */
+function mutable<Value>(value: Value): Mutable<Value> {
+  return value as Mutable<Value>
+}

@@ -1,0 +1,129 @@
+import type { webhookRoutes } from '../../../contract/console/webhooks.ts'
+import type { AccountId } from '../../../core/ids.ts'
+import { drawWebhookId, drawWebhookSecret, webhookSecretPlace } from '../../../core/notifications/draw-webhook.ts'
+import { isNoticeKind, NOTICE_KINDS, type NoticeKindFacts } from '../../../core/notifications/notification-kinds.ts'
+import { readWebhookKinds, readWebhookUrl } from '../../../core/notifications/read-webhook-form.ts'
+import { TRY_CODES, type TryCode } from '../../../core/notifications/delivery-try-codes.ts'
+import type { DeliveryView, OfWebhook, WebhookView } from '../../../core/ports/webhooks.ts'
+import type { ConsoleDeps } from '../console-deps.ts'
+import type { Handlers } from '../request-context.ts'
+
+/** Long enough to give a receiver the new secret without a gap. */
+const OVERLAP_MS = 24 * 3_600_000
+
+type Deps = Pick<ConsoleDeps, 'store' | 'randomBytes' | 'secrets' | 'webhookRanges'>
+type WebhookHandlers = Handlers<typeof webhookRoutes>
+
+export function webhookHandlers(deps: Deps): WebhookHandlers {
+  return { ...viewing(deps), ...changing(deps), ...ofSecrets(deps) }
+}
+
+function viewing({
+  store: { webhooks },
+}: Deps): Pick<
+  WebhookHandlers,
+  'listWebhooks' | 'describeNotices' | 'readWebhook' | 'listDeliveries' | 'readDelivery'
+> {
+  return {
+    async listWebhooks(_, { accountId }) {
+      return { items: (await webhooks.listWebhooks(accountId)).map(tellWebhook) }
+    },
+    async describeNotices() {
+      const kinds = Object.entries<NoticeKindFacts>(NOTICE_KINDS).map(([kind, { group, sentence }]) => ({
+        kind,
+        group,
+        sentence,
+        isWantable: kind !== 'webhook.test',
+      }))
+      return { kinds }
+    },
+    async readWebhook({ params: { id } }, { accountId }) {
+      return tellWebhook(await webhooks.readWebhook({ accountId, id }))
+    },
+    async listDeliveries({ params: { id }, query: { state = null, kind = null, after = null } }, { accountId }) {
+      // A kind that there is not has no deliveries; it is not asked for, because a link may carry anything.
+      const filter = { state, kind: kind !== null && isNoticeKind(kind) ? kind : null, after }
+      const { items, next } = await webhooks.listDeliveries({ accountId, id }, filter)
+      return { items: [...items], next }
+    },
+    async readDelivery({ params: { id, position } }, { accountId }) {
+      return tellDelivery(await webhooks.readDelivery({ accountId, id }, position))
+    },
+  }
+}
+
+function changing({
+  store: { webhooks },
+  webhookRanges,
+}: Deps): Pick<
+  WebhookHandlers,
+  'changeWebhook' | 'setWebhookState' | 'deleteWebhook' | 'testWebhook' | 'replayDelivery' | 'replayFailed'
+> {
+  return {
+    async changeWebhook({ params: { id }, body: { url, description, kinds } }, { accountId, actor }) {
+      const changed = { url: readWebhookUrl(url, webhookRanges), description, kinds: readWebhookKinds(kinds) }
+      return tellWebhook(await webhooks.changeWebhook({ accountId, id }, changed, actor))
+    },
+    async setWebhookState({ params: { id }, body: { state } }, { accountId, actor }) {
+      return tellWebhook(await webhooks.setWebhookState({ accountId, id }, state, actor))
+    },
+    async deleteWebhook({ params: { id } }, { accountId, actor }) {
+      await webhooks.removeWebhook({ accountId, id }, actor)
+      return { done: true }
+    },
+    async testWebhook({ params: { id } }, { accountId, actor }) {
+      return { position: await webhooks.testWebhook({ accountId, id }, actor) }
+    },
+    async replayDelivery({ params: { id, position } }, { accountId, actor }) {
+      return tellDelivery(await webhooks.replayDelivery({ accountId, id }, position, actor))
+    },
+    async replayFailed({ params: { id }, body: { since } }, { accountId, actor }) {
+      return { replayed: await webhooks.replayFailed({ accountId, id }, since, actor) }
+    },
+  }
+}
+
+function ofSecrets({
+  store: { webhooks },
+  randomBytes,
+  secrets,
+  webhookRanges,
+}: Deps): Pick<WebhookHandlers, 'createWebhook' | 'rotateWebhookSecret'> {
+  const draw = ({ accountId, id }: { accountId: AccountId; id: string }) => {
+    const secret = drawWebhookSecret(randomBytes)
+    return { secret, sealed: secrets.seal(secret, webhookSecretPlace(accountId, id)) }
+  }
+  return {
+    async createWebhook({ body: { url, description, kinds } }, { accountId, actor }) {
+      const of: OfWebhook = { accountId, id: drawWebhookId(randomBytes) }
+      const wanted = {
+        ...of,
+        url: readWebhookUrl(url, webhookRanges),
+        description,
+        kinds: readWebhookKinds(kinds),
+      }
+      const { secret, sealed } = draw(of)
+      return { secret, details: tellWebhook(await webhooks.addWebhook({ ...wanted, secret: sealed }, actor)) }
+    },
+    async rotateWebhookSecret({ params: { id }, body: { endsEarlier } }, { accountId, actor, now }) {
+      const of: OfWebhook = { accountId, id }
+      const { secret, sealed } = draw(of)
+      const rotation = { secret: sealed, oldUntil: now + OVERLAP_MS, endsEarlier }
+      return { secret, details: tellWebhook(await webhooks.rotateWebhookSecret(of, rotation, actor)) }
+    },
+  }
+}
+
+function tellWebhook({ accountId: _, ...view }: WebhookView) {
+  return { ...view, kinds: [...view.kinds] }
+}
+
+function tellDelivery({ tryRows, ...row }: DeliveryView) {
+  return {
+    ...row,
+    tryRows: tryRows.map((one) => {
+      const [sentence, nextStep] = TRY_CODES[one.code as TryCode] ?? ['', '']
+      return { ...one, sentence, nextStep }
+    }),
+  }
+}

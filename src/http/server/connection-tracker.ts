@@ -1,0 +1,88 @@
+import type { Server } from 'node:http'
+import type { Server as TlsServer } from 'node:https'
+import type { Socket } from 'node:net'
+import { latestExchange } from './request-context.ts'
+import type { HttpLimits } from './http-limits.ts'
+
+/** Where the replies of a connection stand that nobody takes. */
+interface Unread {
+  readonly taken: number
+  readonly since: number
+}
+
+/**
+ * Knows the open connections, so that those nobody waits on can be ended when the server stops, and those whose caller
+ * reads no replies before that.
+ */
+export class OpenSockets {
+  readonly #sockets = new Map<Socket, Unread | null>()
+  /** Over TLS, those that have not agreed on a secret yet: what they become is another object on the same way. */
+  readonly #shakingHands = new Map<string, Socket>()
+
+  readonly #replyStallMs: number
+  // Connections live in real time, as Node's own limits for them do.
+  #look: NodeJS.Timeout | null = null
+
+  constructor(server: Server | TlsServer, { replyStallMs }: Pick<HttpLimits, 'replyStallMs'>) {
+    this.#replyStallMs = replyStallMs
+    if ('setSecureContext' in server) {
+      server.on('connection', (socket: Socket) => this.#shakeHands(socket))
+      server.on('secureConnection', (socket: Socket) => {
+        this.#shakingHands.delete(wayOf(socket))
+        this.#add(socket)
+      })
+    } else server.on('connection', (socket: Socket) => this.#add(socket))
+  }
+
+  /**
+   * Ends every connection on which no whole request waits for its reply. Node's own way leaves those open that have
+   * not brought a request yet, and stops looking at their time limits.
+   */
+  endIdle(): void {
+    clearTimeout(this.#look ?? undefined)
+    for (const socket of this.#shakingHands.values()) socket.destroy()
+    for (const socket of this.#sockets.keys()) {
+      const latest = latestExchange(socket)
+      if (!latest || latest.response.writableFinished) socket.destroy()
+    }
+  }
+
+  #add(socket: Socket): void {
+    this.#sockets.set(socket, null)
+    this.#lookLater()
+    socket.once('close', () => this.#sockets.delete(socket))
+  }
+
+  /**
+   * Looked at now and then and not noted with each write, which would cost as much as a check of the request. Node's own
+   * timeout would also count what the caller goes on sending. A reply leaves in pieces of some 100 KB at most: who takes
+   * none of them in a minute reads none.
+   */
+  #lookForUnread(): void {
+    this.#look = null
+    const now = performance.now()
+    for (const [socket, unread] of this.#sockets) {
+      const taken = socket.bytesWritten - socket.writableLength
+      if (socket.writableLength === 0) this.#sockets.set(socket, null)
+      else if (unread?.taken !== taken) this.#sockets.set(socket, { taken, since: now })
+      else if (now - unread.since >= this.#replyStallMs) socket.destroy()
+    }
+    if (this.#sockets.size > 0) this.#lookLater()
+  }
+
+  #lookLater(): void {
+    this.#look ??= setTimeout(() => this.#lookForUnread(), this.#replyStallMs / 4).unref()
+  }
+
+  #shakeHands(socket: Socket): void {
+    const way = wayOf(socket)
+    this.#shakingHands.set(way, socket)
+    socket.once('close', () => {
+      if (this.#shakingHands.get(way) === socket) this.#shakingHands.delete(way)
+    })
+  }
+}
+
+function wayOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress ?? ''} ${remotePort ?? 0}`
+}

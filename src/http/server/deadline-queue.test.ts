@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import type { Clock } from '../../core/ports/clock.ts'
+import { OverdueWatch } from './deadline-queue.ts'
+
+/** A clock that stands still until it is moved. */
+function handClock() {
+  let now = 0
+  let timers: { readonly at: number; readonly call: () => void }[] = []
+  const clock: Clock = {
+    now: () => now,
+    wall: () => now,
+    monotonic: () => now,
+    random: () => 0,
+    after: (delayMs, call) => {
+      const timer = { at: now + delayMs, call }
+      timers.push(timer)
+      return () => {
+        timers = timers.filter((each) => each !== timer)
+      }
+    },
+  }
+  function move(ms: number): void {
+    const end = now + ms
+    for (let next = earliest(end); next; next = earliest(end)) {
+      now = next.at
+      timers = timers.filter((each) => each !== next)
+      next.call()
+    }
+    now = end
+  }
+  function earliest(end: number) {
+    return timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0]
+  }
+  return { clock, move, countTimers: () => timers.length }
+}
+
+function waiting() {
+  const each = {
+    givenUp: 0,
+    giveUp: () => {
+      each.givenUp += 1
+    },
+  }
+  return each
+}
+
+describe('the watch over what waits', () => {
+  it('gives up what has waited for too long, once', () => {
+    const { clock, move } = handClock()
+    const watch = new OverdueWatch(clock, 1000)
+    const first = waiting()
+    const ticket = watch.begin(first)
+
+    move(999)
+    assert.equal(first.givenUp, 0)
+    move(500)
+    assert.equal(first.givenUp, 1)
+    move(5000)
+    assert.equal(first.givenUp, 1)
+    assert.equal(watch.end(ticket, first), false)
+  })
+
+  it('leaves alone what has ended, and what came later to its place', () => {
+    const { clock, move } = handClock()
+    const watch = new OverdueWatch(clock, 1000)
+    const [first, second] = [waiting(), waiting()]
+    const ticket = watch.begin(first)
+    move(900)
+    assert.equal(watch.end(ticket, first), true)
+    const again = watch.begin(second)
+    assert.equal(again, ticket)
+
+    move(600)
+    assert.deepEqual([first.givenUp, second.givenUp], [0, 0])
+    assert.equal(watch.end(ticket, first), false)
+    assert.equal(watch.end(again, second), true)
+  })
+
+  it('needs one timer for all, and none when nobody waits', () => {
+    const { clock, move, countTimers } = handClock()
+    const watch = new OverdueWatch(clock, 1000)
+    const all = Array.from({ length: 100 }, waiting)
+    const tickets = all.map((each) => watch.begin(each))
+    assert.equal(countTimers(), 1)
+
+    for (const [place, each] of all.entries()) watch.end(tickets[place]!, each)
+    move(2000)
+
+    assert.equal(countTimers(), 0)
+  })
+})

@@ -1,0 +1,90 @@
+import type { Server } from 'node:http'
+import type { Server as TlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { refusalOfListening } from '../../core/system-errors.ts'
+import { createFrontDoor } from './listener.ts'
+import { DEFAULT_HTTP_LIMITS } from './http-limits.ts'
+import type { HttpServerDeps } from './http-server-deps.ts'
+import { OpenSockets } from './connection-tracker.ts'
+import { publicPathOf } from './public-path.ts'
+import { createRequestIds } from './request-ids.ts'
+import { createRoutes } from './routes.ts'
+import type { ServerState } from './server-state.ts'
+import { LEAST_TLS, type TlsIdentity } from './tls-identity.ts'
+
+interface ListenAt {
+  readonly host: string
+  readonly port: number
+}
+
+/** Makes the server of all surfaces: the public endpoint, health, metrics, and the description of the API. */
+export function createHttpServer(deps: HttpServerDeps): HttpServer {
+  return new HttpServer(deps)
+}
+
+export class HttpServer {
+  readonly #state: ServerState
+  readonly #routes: FastifyInstance
+  readonly #door: Server | TlsServer
+  readonly #sockets: OpenSockets
+  readonly #closing = new AbortController()
+  #closed: Promise<void> | null = null
+
+  constructor(deps: HttpServerDeps) {
+    this.#state = {
+      clock: deps.clock,
+      log: deps.log,
+      observer: deps.observer,
+      limits: { ...DEFAULT_HTTP_LIMITS, ...deps.limits },
+      nextRequestId: createRequestIds(deps.clock),
+      isClosing: false,
+      closing: this.#closing.signal,
+    }
+    const routes = createRoutes(this.#state, deps)
+    this.#routes = routes
+    const publicPath = publicPathOf(deps.publicUrl)
+    const ways = { trustedProxies: deps.trustedProxies, tls: deps.tls ?? null, publicPath }
+    this.#door = createFrontDoor(this.#state, ways, ({ request, response }) => routes.routing(request, response))
+    this.#sockets = new OpenSockets(this.#door, this.#state.limits)
+  }
+
+  /** Resolves with the address once connections are taken. Port 0 takes any free one. */
+  async listen(at: ListenAt): Promise<AddressInfo> {
+    await this.#routes.ready()
+    await new Promise<void>((resolve, reject) => {
+      this.#door.once('error', (error) => reject(refusalOfListening(error, at) ?? error))
+      this.#door.listen(at, resolve)
+    })
+    return this.#door.address() as AddressInfo
+  }
+
+  /** Connections that come from now on see this; those that are open go on as they are. Throws when it cannot be used. */
+  renewTls({ cert, key }: TlsIdentity): void {
+    if (!('setSecureContext' in this.#door)) throw new Error('This server speaks plain HTTP')
+    this.#door.setSecureContext({ cert, key, minVersion: LEAST_TLS })
+  }
+
+  /**
+   * Takes no more connections, lets open requests end, and cuts off what takes too long. Calling it twice, or before
+   * `listen`, is harmless.
+   */
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    this.#state.isClosing = true
+    this.#closing.abort()
+    const { clock, limits } = this.#state
+    const stopWaiting = clock.after(limits.closeGraceMs, () => this.#door.closeAllConnections())
+    if (this.#door.listening) {
+      const closed = new Promise((resolve) => this.#door.close(resolve))
+      this.#sockets.endIdle()
+      await closed
+    }
+    stopWaiting()
+    await this.#routes.close()
+  }
+}

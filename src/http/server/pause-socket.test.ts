@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { createServer, type Server } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { afterEach, beforeEach, describe, it } from 'vitest'
+import { holdSocket } from './pause-socket.ts'
+
+const REQUEST = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nHello'
+
+describe('a connection of an HTTP server that is held', () => {
+  let server: Server
+  let caller: Socket
+  /** The server's end of the connection. */
+  let held: Socket
+  let requests = 0
+
+  beforeEach(async () => {
+    requests = 0
+    server = createServer((_request, response) => {
+      requests += 1
+      response.end()
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve))
+    caller = connect((server.address() as AddressInfo).port, '127.0.0.1').resume()
+    held = await accepted
+    caller.write(REQUEST)
+    await until(() => requests === 1)
+  })
+
+  afterEach(async () => {
+    caller.destroy()
+    await new Promise((resolve) => server.close(resolve))
+  })
+
+  it('takes nothing until each hold has been let go', async () => {
+    const [first, second] = [holdSocket(held), holdSocket(held)]
+    caller.write(REQUEST)
+    await whatCanArrive(server)
+    assert.equal(requests, 1)
+    first()
+    await whatCanArrive(server)
+    assert.equal(requests, 1)
+    second()
+
+    await until(() => requests === 2)
+  })
+
+  it('takes nothing although it is told to go on', async () => {
+    const letGo = holdSocket(held)
+    held.resume()
+    caller.write(REQUEST)
+    await whatCanArrive(server)
+    held.resume()
+    await whatCanArrive(server)
+    assert.equal(requests, 1)
+    letGo()
+
+    await until(() => requests === 2)
+  })
+
+  it('takes nothing although it had just been told to go on, after an earlier hold', async () => {
+    holdSocket(held)()
+    const letGo = holdSocket(held)
+    caller.write(REQUEST)
+    await whatCanArrive(server)
+    assert.equal(requests, 1)
+    letGo()
+
+    await until(() => requests === 2)
+  })
+
+  it('is as it was once it is let go', async () => {
+    for (let time = 0; time < 3; time++) {
+      holdSocket(held)()
+      caller.write(REQUEST)
+      await until(() => requests === 2 + time)
+    }
+    assert.equal(held.listenerCount('resume'), 1)
+  })
+})
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise(setImmediate)
+}
+
+/** Another connection comes and goes meanwhile: what was sent before it has arrived, and would have been read. */
+async function whatCanArrive(server: Server): Promise<void> {
+  for (let time = 0; time < 3; time++) {
+    const gone = new Promise((resolve) => server.once('connection', (socket: Socket) => socket.once('close', resolve)))
+    const other = connect((server.address() as AddressInfo).port, '127.0.0.1', () => other.end())
+    other.resume()
+    await gone
+  }
+}

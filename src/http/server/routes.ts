@@ -1,0 +1,97 @@
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import type { Intake } from '../../core/ports/intake.ts'
+import { addCallbackRoutes } from '../callbacks/callback-routes.ts'
+import type { ConsoleSettings } from '../console-api/console-parts.ts'
+import { addDocsPages } from '../docs/docs-pages.ts'
+import { exchangeOf } from './request-context.ts'
+import { addHealthPages } from '../health/health-pages.ts'
+import { addMetricsPage } from '../health/metrics-page.ts'
+import type { HttpServerDeps } from './http-server-deps.ts'
+import { problem } from './problem.ts'
+import { addOpenApiPage } from '../api/openapi-page.ts'
+import { SEND_PATH, SendEndpoint } from '../api/send-endpoint.ts'
+import type { ServerState } from './server-state.ts'
+import { sourceAddress } from './source-address.ts'
+import { takeOver } from './hijack-reply.ts'
+
+const API_PREFIX = '/chat/api/'
+
+/** Who answers which path. */
+export function createRoutes(state: ServerState, deps: HttpServerDeps): FastifyInstance {
+  const app = fastify({
+    logger: false,
+    genReqId: (request) => exchangeOf(request).requestId,
+    frameworkErrors: (_error, request, reply) => refuseRoute(request, reply),
+  })
+  // Every body is read by its own surface, under its own rules.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+  app.setNotFoundHandler(refuseRoute)
+  app.setErrorHandler((error, request, reply) => {
+    // Fastify judges the content type of a request before it finds that there is nobody to read it.
+    if (request.is404) refuseRoute(request, reply)
+    else takeOver(reply).fail(error)
+  })
+
+  if (deps.intake) addPublicApi(app, state, { ...deps, intake: deps.intake })
+  addCallbackRoutes(app, state, { callbacks: deps.callbacks ?? [], isAccepting: () => deps.isAccepting() })
+  addHealthPages(app, deps)
+  addMetricsPage(app, deps.metrics, deps.metrics)
+  // Whoever sends, and whoever works in the console, reads them. A process that only dispatches has no readers.
+  const { docsFolder } = deps
+  if (docsFolder !== undefined && (deps.intake || deps.console))
+    addDocsPages(app, { folder: docsFolder, publicUrl: deps.publicUrl })
+  if (deps.console) addConsole(app, state, { ...deps, console: deps.console })
+  return app
+}
+
+/** Loaded only where it is served: it brings packages of its own. */
+function addConsole(
+  app: FastifyInstance,
+  state: ServerState,
+  { console, publicUrl, trustedProxies }: HttpServerDeps & { readonly console: ConsoleSettings },
+): void {
+  const { clock, log, closing } = state
+  void app.register(async (scope) => {
+    const { addConsole: add } = await import('../console-api/console-routes.ts')
+    await add(scope, state, {
+      ...console,
+      checksReplies: console.checksReplies ?? false,
+      clock,
+      log,
+      closing,
+      publicUrl,
+      isSecure: publicUrl.startsWith('https://'),
+      addressOf: (request) => sourceAddress(request, trustedProxies),
+    })
+  })
+}
+
+function addPublicApi(app: FastifyInstance, state: ServerState, deps: HttpServerDeps & { readonly intake: Intake }) {
+  const endpoint = new SendEndpoint({
+    ...deps,
+    server: state,
+    isAccepting: () => deps.isAccepting(),
+    acceptingProcesses: () => deps.acceptingProcesses?.() ?? 1,
+  })
+  addSendEndpoint(app, endpoint)
+  app.addHook('onClose', () => endpoint.stop())
+  addOpenApiPage(app, deps.publicUrl)
+}
+
+/**
+ * The whole exchange happens in the hook, which never calls on. Behind it Fastify would read the body, and make an
+ * async resource and several closures to do so: that alone takes longer than the reading and judging of ours.
+ */
+function addSendEndpoint(app: FastifyInstance, endpoint: SendEndpoint): void {
+  app.post(SEND_PATH, {
+    onRequest: (request) => endpoint.receive(exchangeOf(request.raw)),
+    handler: () => undefined,
+  })
+}
+
+function refuseRoute(request: FastifyRequest, reply: FastifyReply): void {
+  const { method, url = '' } = request.raw
+  const isTrace = method === 'TRACE' && !url.startsWith(API_PREFIX)
+  takeOver(reply).refuse([problem(isTrace ? 'method_unsupported' : 'route_not_found')])
+}

@@ -1,0 +1,241 @@
+import { AggregatorRegistry, collectDefaultMetrics, type Metric, Registry } from 'prom-client'
+import type { JournalEvent } from '../core/ports/journal.ts'
+import type { HttpObserver } from '../http/server/server-state.ts'
+import { Counted, type Spread, type Tally } from './metrics/counted.ts'
+import { showEventLoopLag, WITHOUT_EVENT_LOOP_LAG } from './metrics/event-loop-lag.ts'
+import { standingOf } from './metrics/label-values.ts'
+import { type LabelsOf, METRIC_LIST, type MetricName, type NameOf } from './metrics/metric-table.ts'
+import type { Committed, StorageFigures } from '../server/wiring/storage.ts'
+
+/** What one process has counted, in a form that can be handed to another. */
+export type MetricsReport = readonly object[]
+
+/** What is not counted but is so, told when somebody looks. Each of it must be cheap. */
+export interface Standing {
+  readonly waiting: () => number
+  readonly lanes: () => number
+  /** Of each lane that is held here: what it does, or the reason that it waits for. */
+  readonly laneStandings?: () => Iterable<string>
+  readonly storage?: () => StorageFigures | null
+  readonly fetches?: () => number
+  readonly looks?: () => number
+  /** Whether nothing can be written. */
+  readonly hasTrouble?: () => boolean
+}
+
+interface OfChannel {
+  readonly accepted: Tally
+  readonly rejected: Tally
+  readonly unknown: Tally
+  readonly seconds: Spread
+}
+
+/** What the rest of the service counts into, and what /metrics shows. Labels come from fixed lists: their number is bounded. */
+export class Metrics implements HttpObserver {
+  readonly contentType: string
+  readonly #registry = new Registry()
+  readonly #readOthers: (() => Promise<readonly MetricsReport[]>) | null
+  readonly #all: ReadonlyMap<string, Counted>
+  // Told of every request or message: their lines are looked up once.
+  readonly #accepted: Tally
+  readonly #requestSeconds: Spread
+  readonly #firstWait: Spread
+  #refusedForStorage = 0
+  readonly #ofChannels = new Map<string, OfChannel>()
+  readonly #ofCommits = new Map<string, { readonly seconds: Spread; readonly rows: Spread }>()
+
+  /**
+   * `readOthers` brings what the other processes on this port have counted; null when there are none.
+   */
+  constructor(now: Standing, readOthers: (() => Promise<readonly MetricsReport[]>) | null = null) {
+    this.#readOthers = readOthers
+    this.contentType = this.#registry.contentType
+    this.#all = new Map(METRIC_LIST.map(([name]) => [name, this.#register(name)]))
+    this.#accepted = this.#tally('nuncio_requests_total', { status: '200', outcome: 'accepted' })
+    this.#requestSeconds = this.#spread('nuncio_request_seconds', {})
+    this.#firstWait = this.#spread('nuncio_first_attempt_wait_seconds', {})
+    collectDefaultMetrics({ register: this.#registry, ...WITHOUT_EVENT_LOOP_LAG })
+    showEventLoopLag(this.#registry)
+    this.#tell(now)
+  }
+
+  /** Of all processes on this port together. */
+  async text(): Promise<string> {
+    if (!this.#readOthers) return this.#registry.metrics()
+    const [own, others] = await Promise.all([this.report(), this.#readOthers()])
+    return AggregatorRegistry.aggregate([own, ...others]).metrics()
+  }
+
+  /** Of this process alone. */
+  report(): Promise<MetricsReport> {
+    return this.#registry.getMetricsAsJSON()
+  }
+
+  /** Adds to a counter. */
+  count<Name extends NameOf<'counter'>>(name: Name, labels: LabelsOf<Name>, by = 1): void {
+    this.#tally(name, labels).value += by
+  }
+
+  /** Sets a gauge. */
+  set<Name extends NameOf<'gauge'>>(name: Name, labels: LabelsOf<Name>, value: number): void {
+    this.#tally(name, labels).value = value
+  }
+
+  replied(status: number, outcome: string, tookMs: number): void {
+    if (outcome === 'accepted') this.#accepted.value += 1
+    else this.count('nuncio_requests_total', { status: String(status), outcome })
+    if (outcome === 'not_accepted' || outcome === 'commit_unknown') this.#refusedForStorage += 1
+    this.#requestSeconds.observe(tookMs / 1000)
+  }
+
+  /** How many requests were answered with 503 because they could not be stored. */
+  get refusedForStorage(): number {
+    return this.#refusedForStorage
+  }
+
+  consoleReplied(status: number, tookMs: number): void {
+    this.count('nuncio_console_requests_total', { status: String(status) })
+    this.#spread('nuncio_console_request_seconds', {}).observe(tookMs / 1000)
+  }
+
+  callbackReplied(status: number, tookMs: number): void {
+    this.count('nuncio_callback_replies_total', { status: String(status) })
+    this.#spread('nuncio_callback_seconds', {}).observe(tookMs / 1000)
+  }
+
+  refusalNotLogged(count: number): void {
+    this.count('nuncio_refusals_not_logged_total', {}, count)
+  }
+
+  connectionDropped(): void {
+    this.count('nuncio_connections_dropped_total', {})
+  }
+
+  /** Once for each commit, however many share it. */
+  committed({ what, rows, tookMs }: Committed): void {
+    let ofKind = this.#ofCommits.get(what)
+    if (!ofKind) {
+      ofKind = {
+        seconds: this.#spread('nuncio_commit_seconds', { what }),
+        rows: this.#spread('nuncio_commit_rows', { what }),
+      }
+      this.#ofCommits.set(what, ofKind)
+    }
+    ofKind.seconds.observe(tookMs / 1000)
+    ofKind.rows.observe(rows)
+  }
+
+  record(event: JournalEvent): void {
+    switch (event.event) {
+      case 'attempt.finished': {
+        const ofChannel = this.#ofChannels.get(event.channel) ?? this.#addChannel(event.channel)
+        ofChannel[event.outcome].value += 1
+        ofChannel.seconds.observe(event.tookMs / 1000)
+        if (event.number === 1) this.#firstWait.observe(event.waitedMs / 1000)
+        break
+      }
+      case 'lane.claimed':
+      case 'lane.lost':
+        this.count('nuncio_lane_claims_total', { change: event.event === 'lane.claimed' ? 'taken' : 'lost' })
+        break
+      case 'media.fetched':
+        this.count('nuncio_media_fetches_total', { outcome: 'fetched' })
+        this.count('nuncio_media_fetched_bytes_total', {}, event.sizeBytes)
+        this.#spread('nuncio_media_fetch_seconds', {}).observe(event.tookMs / 1000)
+        break
+      case 'media.failed':
+        this.count('nuncio_media_fetches_total', { outcome: event.code })
+        break
+      case 'message.prepared': {
+        const { channel, outcome, tookMs } = event
+        this.#spread('nuncio_prepare_seconds', { channel, outcome }).observe(tookMs / 1000)
+        break
+      }
+      case 'callback.received':
+        this.count('nuncio_callbacks_total', { channel: event.channel, outcome: event.outcome })
+        break
+      case 'callback.applied':
+        this.count('nuncio_callback_reports_total', { channel: event.channel, kind: event.kind, end: event.end })
+        break
+      case 'delivery.tried':
+        this.count('nuncio_webhook_tries_total', { outcome: event.code })
+        this.#spread('nuncio_webhook_try_seconds', {}).observe(event.tookMs / 1000)
+        break
+      case 'callback.ignored':
+        this.count('nuncio_callback_parts_ignored_total', { channel: event.channel, reason: event.reason }, event.count)
+        break
+      case 'retention.swept':
+        for (const [kind, count] of Object.entries(event.removed))
+          this.count('nuncio_retention_removed_total', { kind }, count)
+        this.count('nuncio_retention_seconds_total', {}, event.tookMs / 1000)
+        this.set('nuncio_retention_last_sweep_timestamp_seconds', {}, event.endedAt / 1000)
+        break
+      default:
+        this.count('nuncio_events_total', { event: event.event })
+    }
+  }
+
+  #addChannel(channel: string): OfChannel {
+    const outcome = (word: 'accepted' | 'rejected' | 'unknown') =>
+      this.#tally('nuncio_attempts_total', { channel, outcome: word })
+    const made: OfChannel = {
+      accepted: outcome('accepted'),
+      rejected: outcome('rejected'),
+      unknown: outcome('unknown'),
+      seconds: this.#spread('nuncio_attempt_seconds', { channel }),
+    }
+    this.#ofChannels.set(channel, made)
+    return made
+  }
+
+  #tell(now: Standing): void {
+    this.#gauge('nuncio_messages_waiting', now.waiting)
+    this.#gauge('nuncio_lanes_held', now.lanes)
+    this.#gauge('nuncio_media_fetches_open', () => now.fetches?.() ?? 0)
+    this.#gauge('nuncio_console_looks_open', () => now.looks?.() ?? 0)
+    this.#gauge('nuncio_storage_unavailable', () => Number(now.hasTrouble?.() ?? false))
+    this.#gauge('nuncio_database_bytes', () => now.storage?.()?.databaseBytes ?? 0)
+    this.#gauge('nuncio_media_spool_bytes', () => now.storage?.()?.spoolBytes ?? 0)
+    this.#gauge('nuncio_connections_paused', () => now.storage?.()?.pausedConnections ?? 0)
+    this.#gauge('nuncio_database_connections_made_total', () => now.storage?.()?.connectionsMade ?? 0)
+    const byStanding = this.#counted('nuncio_lanes')
+    const open = this.#tally('nuncio_attempts_open', {})
+    byStanding.collectWith(() => {
+      const counts = new Map<string, number>()
+      for (const said of now.laneStandings?.() ?? []) {
+        const standing = standingOf(said)
+        counts.set(standing, (counts.get(standing) ?? 0) + 1)
+      }
+      for (const { labels, line } of byStanding.lines())
+        (line as Tally).value = counts.get(labels['standing'] ?? '') ?? 0
+      open.value = counts.get('sending') ?? 0
+    })
+  }
+
+  #gauge(name: NameOf<'gauge'> | 'nuncio_database_connections_made_total', read: () => number): void {
+    const line = this.#tally(name, {})
+    this.#counted(name).collectWith(() => {
+      line.value = read()
+    })
+  }
+
+  #tally<Name extends NameOf<'counter' | 'gauge'>>(name: Name, labels: LabelsOf<Name>): Tally {
+    return this.#counted(name).of(labels) as Tally
+  }
+
+  #spread<Name extends NameOf<'histogram'>>(name: Name, labels: LabelsOf<Name>): Spread {
+    return this.#counted(name).of(labels) as Spread
+  }
+
+  #counted(name: MetricName): Counted {
+    const found = this.#all.get(name)
+    if (!found) throw new Error(`There is no metric ${name}`)
+    return found
+  }
+
+  #register(name: MetricName): Counted {
+    const made = new Counted(name)
+    this.#registry.registerMetric(made as unknown as Metric)
+    return made
+  }
+}

@@ -1,0 +1,108 @@
+import { STATUS_CODES } from 'node:http'
+import { TRY_CODES } from '../../core/notifications/delivery-try-codes.ts'
+import type { Outcome } from '../../core/ports/channel.ts'
+import type { CallbackEvent, JournalEvent } from '../../core/ports/journal.ts'
+import { MEDIA_FAILURES } from '../../core/ports/media.ts'
+import { REFUSALS } from '../../core/refusals.ts'
+import type { DiskRoom } from '../../core/watchdog/check-disk.ts'
+import { CHANNELS } from '../../channels/registry.ts'
+
+/** What any value becomes that is not in the list of its label, so that no label ever has more values than are written here. */
+export const OTHER = 'other'
+
+type Counted = Exclude<
+  JournalEvent['event'],
+  | 'attempt.finished'
+  | 'lane.claimed'
+  | 'lane.lost'
+  | 'media.fetched'
+  | 'media.failed'
+  | 'message.prepared'
+  | 'delivery.tried'
+  | 'retention.swept'
+>
+type Received = Extract<CallbackEvent, { event: 'callback.received' }>
+type Applied = Extract<CallbackEvent, { event: 'callback.applied' }>
+
+export const channels = [...CHANNELS.map(({ name }) => name), OTHER]
+export const httpStatuses = Object.keys(STATUS_CODES)
+export const requestOutcomes = ['accepted', 'replayed', ...Object.keys(REFUSALS), OTHER]
+export const attemptOutcomes = allOf<Outcome['kind']>({ accepted: true, rejected: true, unknown: true })
+export const fetchOutcomes = ['fetched', ...MEDIA_FAILURES, OTHER]
+export const tryOutcomes = Object.keys(TRY_CODES)
+export const prepareOutcomes = ['ready', 'failed', 'cut']
+
+/** What else happens on the dispatching side: each event that no metric of its own counts. */
+export const otherEvents = allOf<Exclude<Counted, CallbackEvent['event']>>({
+  'attempt.recovered': true,
+  'message.dropped': true,
+  'lane.waiting': true,
+  'claim.expired': true,
+  'messages.expired': true,
+  'media.stalled': true,
+  'media.lost': true,
+  'network.code_unknown': true,
+  'retention.waiting': true,
+  'alarm.raised': true,
+  'alarm.cleared': true,
+  'deliveries.dropped': true,
+  'webhook.disabled': true,
+  'storage.unavailable': true,
+  fault: true,
+})
+
+export const callbackOutcomes = allOf<Received['outcome']>({
+  stored: true,
+  'nothing-of-ours': true,
+  verified: true,
+  forged: true,
+  'app-unknown': true,
+  'not-json': true,
+  'not-stored': true,
+})
+export const reportKinds = allOf<Applied['kind']>({ sent: true, delivered: true, read: true, failed: true })
+export const reportEnds = allOf<Applied['end']>({ applied: true, 'message-unknown': true, 'given-up': true })
+
+export const ignoredReasons = [
+  'not_an_account',
+  'field_unknown',
+  'part_malformed',
+  'number_unknown',
+  'status_unknown',
+  'not_ours',
+  'too_many',
+  OTHER,
+]
+
+/** Which work a commit was for. SQLite commits everything that is written in one turn together. */
+export const commitKinds = ['shared', 'accept', 'step']
+
+export const diskHolds = allOf<DiskRoom['holds']>({ data: true, spool: true, database: true })
+
+/** How lanes stand, and which reasons of waiting count as which. What is in no list waits for a reason of its network. */
+const REASONS_OF_STANDING: Readonly<Record<string, readonly string[]>> = {
+  sending: ['sending'],
+  busy: ['busy'],
+  idle: ['idle'],
+  pace: ['pace', 'quiet_hours'],
+  media: ['media_pending', 'media_uploading'],
+  retry: ['retrying'],
+  connection: ['connection_away', 'credentials_refused', 'secret_unreadable', 'trouble'],
+  rate_limited: ['rate_limited'],
+}
+const STANDING_OF = new Map(
+  Object.entries(REASONS_OF_STANDING).flatMap(([standing, reasons]) =>
+    reasons.map((reason) => [reason, standing] as const),
+  ),
+)
+export const standings = [...Object.keys(REASONS_OF_STANDING), 'network']
+
+/** `said` is what a lane says of itself, or the reason that it waits for. */
+export function standingOf(said: string): string {
+  return STANDING_OF.get(said) ?? 'network'
+}
+
+/** The list of a type's words. The compiler asks for each word that is missing. */
+function allOf<Word extends string>(words: Readonly<Record<Word, true>>): readonly Word[] {
+  return Object.keys(words) as Word[]
+}

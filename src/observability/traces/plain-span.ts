@@ -1,0 +1,27 @@
+import type { Instant } from '../../core/ids.ts'
+import type { RemoteSpan } from './trace-ids.ts'
+
+/** A span as plain data: what it is, before anybody knows how it is exported. */
+export interface PlainSpan {
+  readonly traceId: string
+  readonly spanId: string
+  /** Null for the first span of a trace. */
+  readonly parentSpanId: string | null
+  readonly name: string
+  /** Of a request that came in, of a call that goes out, or neither. */
+  readonly kind: 'server' | 'client' | 'internal'
+  readonly startedAt: Instant
+  readonly endedAt: Instant
+  readonly isError: boolean
+  /** Ids, codes from lists of ours, sizes and durations. Never what a caller wrote. */
+  readonly attributes: Readonly<Record<string, string | number | boolean>>
+  readonly events: readonly SpanMoment[]
+  readonly link: RemoteSpan | null
+}
+
+/** Something that happened during a span. */
+export interface SpanMoment {
+  readonly name: string
+  readonly at: Instant
+  readonly attributes: Readonly<Record<string, string | number>>
+}

@@ -1,0 +1,77 @@
+import { commandLine } from '../../../core/command-line.ts'
+import { fillNextStep } from '../../../core/render-remedy.ts'
+import { explainReason } from '../../../core/reasons.ts'
+import { type Attention, findAttention } from '../../find-attention.ts'
+import type { Examination } from '../examination.ts'
+import { ok, skipped, type Verdict, warning } from '../finding.ts'
+
+const NAMED = 3
+
+export async function checkAttention({ openSession, now }: Examination): Promise<readonly Verdict[]> {
+  const session = await openSession()
+  if (!session) return [skipped('There is no database to look into.')]
+  return judgeAttention(await findAttention(session.administration, null, now()))
+}
+
+/** Pure. `nuncio attention` tells all of it; here it is counted. */
+export function judgeAttention({ hold, unconfirmed, standing, tokens }: Attention): readonly Verdict[] {
+  const found: Verdict[] = []
+  if (hold)
+    found.push(
+      warning(
+        `All lanes are held, and no attempt begins: ${hold.reason}`,
+        `When what it says is settled: ${commandLine`hold --release`}`,
+        { since: new Date(hold.since).toISOString() },
+      ),
+    )
+  if (unconfirmed.length > 0)
+    found.push(
+      warning(
+        `${count(unconfirmed.length, 'message is', 'messages are')} unconfirmed: nobody knows whether ${unconfirmed.length === 1 ? 'it' : 'they'} arrived.`,
+        `See ${commandLine`attention`}, ask the recipients, and settle each with ${commandLine`message resolve`}.`,
+        { unconfirmed: unconfirmed.length },
+      ),
+    )
+  const waiting = standing.reduce((sum, lane) => sum + lane.waiting, 0)
+  for (const { number, reason, reasonWords, waiting: own } of standing.slice(0, NAMED)) {
+    const { sentence, nextStep } = explainReason(reason ?? '', null, reasonWords)
+    found.push(
+      warning(
+        `The lane of ${number} stands still with ${own} waiting: ${sentence}`,
+        fillNextStep(nextStep, { number }),
+        {
+          number,
+          reason,
+          waiting: own,
+        },
+      ),
+    )
+  }
+  if (standing.length > NAMED)
+    found.push(
+      warning(`${standing.length - NAMED} more lanes stand still.`, `See ${commandLine`attention`}.`, {
+        lanes: standing.length,
+        waiting,
+      }),
+    )
+  if (tokens.length > 0)
+    found.push(
+      warning(
+        `${count(tokens.length, 'token expires', 'tokens expire')} within two weeks: ${names(tokens.map(({ name }) => `“${name}”`))}.`,
+        `Make new ones and hand them out before then: ${commandLine`token create`}`,
+        { tokens: tokens.length },
+      ),
+    )
+  return found.length > 0
+    ? found
+    : [ok('No lane stands still, nothing is unconfirmed, and no token is about to expire.')]
+}
+
+function count(number: number, one: string, many: string): string {
+  return `${number} ${number === 1 ? one : many}`
+}
+
+function names(all: readonly string[]): string {
+  const more = all.length - NAMED
+  return all.slice(0, NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '')
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, describe, it, onTestFinished } from 'vitest'
+import { AdministrationWorld } from '../../../test/support/administration-world/open-administration-world.ts'
+import { createPeople } from '../../storage/queries/people/people.ts'
+import { offerSetUp } from './setup-link.ts'
+
+let world: AdministrationWorld
+
+function onTrouble(error: unknown): never {
+  throw error
+}
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'nuncio-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  return folder
+}
+
+describe('the set-up link of the first start', () => {
+  beforeEach(() => {
+    world = new AdministrationWorld()
+    return world.open('SQLite')
+  })
+
+  it('is told, and kept in a file that nobody else reads; the database has its hash alone', async () => {
+    const dataDir = temporaryFolder()
+    const file = join(dataDir, 'set-up-link')
+    writeFileSync(file, 'an older one', { mode: 0o644 })
+
+    const offer = await offerSetUp(createPeople(world.store), {
+      dataDir,
+      url: 'http://here',
+      isQuiet: false,
+      onTrouble,
+    })
+
+    assert.match(offer?.url ?? '', /^http:\/\/here\/console\/set-up\/[\w-]{43}$/)
+    assert.equal(readFileSync(file, 'utf8'), `${offer?.url}\n`)
+    assert.equal(statSync(file).mode & 0o777, 0o600)
+    const secret = offer?.url?.split('/').at(-1) ?? ''
+    assert.doesNotMatch(JSON.stringify(await world.all('select * from person_link')), new RegExp(secret))
+  })
+
+  it('is not made once there is somebody, and the file goes', async () => {
+    const dataDir = temporaryFolder()
+    const people = createPeople(world.store)
+    const accountId = await world.account()
+    await offerSetUp(people, { dataDir, url: 'http://here', isQuiet: false, onTrouble })
+    await people.addPerson({ email: 'a@b', name: 'Anna', passwordHash: 'x' }, { accountId, role: 'owner' }, 'test')
+
+    assert.equal(await offerSetUp(people, { dataDir, url: 'http://here', isQuiet: false, onTrouble }), null)
+    assert.equal(existsSync(join(dataDir, 'set-up-link')), false)
+  })
+
+  it('is not made at a quiet start, and an older file goes', async () => {
+    const dataDir = temporaryFolder()
+    writeFileSync(join(dataDir, 'set-up-link'), 'an older one')
+
+    const offer = await offerSetUp(createPeople(world.store), { dataDir, url: 'http://here', isQuiet: true, onTrouble })
+
+    assert.deepEqual(offer, { url: null, file: null })
+    assert.equal(existsSync(join(dataDir, 'set-up-link')), false)
+    assert.deepEqual(await world.all('select * from person_link'), [])
+  })
+
+  it('G11: ends no service when it cannot be made, as on a full disk', async () => {
+    const troubles: unknown[] = []
+    const full = new Error('the disk is full')
+    const people = { hasPeople: async () => false, createLink: () => Promise.reject(full) }
+    const place = {
+      dataDir: temporaryFolder(),
+      url: 'http://here',
+      isQuiet: false,
+      onTrouble: (error: unknown) => troubles.push(error),
+    }
+
+    assert.equal(await offerSetUp(people, place), null)
+    assert.deepEqual(troubles, [full])
+  })
+})

@@ -1,0 +1,80 @@
+import { hash, randomBytes } from 'node:crypto'
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { commandLine } from '../../core/command-line.ts'
+import type { People } from '../../core/ports/console/people.ts'
+import { Refusal } from '../../core/refusals.ts'
+
+const SECRET_BYTES = 32
+
+export interface SetUpOffer {
+  /** Null at a quiet start, which makes none. */
+  readonly url: string | null
+  /** Null when it could not be written. */
+  readonly file: string | null
+}
+
+interface SetUpPlace {
+  readonly dataDir: string
+  readonly url: string
+  readonly isQuiet: boolean
+  /** It could not be made; another is made at the next start, or by the command line. */
+  readonly onTrouble: (error: unknown) => void
+}
+
+/**
+ * While there is no person: a link by which the first one comes in, printed at the start and kept in a file that only
+ * our user can read, for services whose output nobody sees. The database keeps its hash alone. Never rejects: a service
+ * that takes messages does not end for want of it, such as on a full disk (G11).
+ */
+export async function offerSetUp(
+  people: Pick<People, 'hasPeople' | 'createLink'>,
+  place: SetUpPlace,
+): Promise<SetUpOffer | null> {
+  try {
+    return await makeOffer(people, place)
+  } catch (error) {
+    place.onTrouble(error)
+    return null
+  }
+}
+
+async function makeOffer(
+  people: Pick<People, 'hasPeople' | 'createLink'>,
+  { dataDir, url, isQuiet }: SetUpPlace,
+): Promise<SetUpOffer | null> {
+  const file = join(dataDir, 'set-up-link')
+  // Written anew, because the rights of a file are set only when it is made.
+  await rm(file, { force: true })
+  if (await people.hasPeople()) return null
+  if (isQuiet) return { url: null, file: null }
+  const link = await createSetUpLink(people, 'first start')
+  if (link === null) return null
+  const setUpUrl = `${url}/console/set-up/${link}`
+  const isWritten = await writeFile(file, `${setUpUrl}\n`, { mode: 0o600, flag: 'wx' }).then(
+    () => true,
+    () => false,
+  )
+  return { url: setUpUrl, file: isWritten ? file : null }
+}
+
+export function warnOfSetUp(logger: Logger, error: unknown): void {
+  logger.warn(
+    { err: error },
+    `The link by which the first owner comes in could not be made: ${commandLine`user set-up-link`}`,
+  )
+}
+
+/** Null when somebody else has just become the first person. */
+async function createSetUpLink(people: Pick<People, 'createLink'>, by: string): Promise<string | null> {
+  const secret = randomBytes(SECRET_BYTES).toString('base64url')
+  const sha256 = hash('sha256', secret, 'buffer')
+  try {
+    await people.createLink({ kind: 'set-up', sha256, personId: null, invitation: null }, by)
+    return secret
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'people_exist') return null
+    throw error
+  }
+}

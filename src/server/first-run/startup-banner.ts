@@ -1,0 +1,56 @@
+import { describeDatabase } from '../../config/database-url.ts'
+import type { Settings } from '../../config/read-settings.ts'
+import { ROLES } from '../../config/setting-kinds.ts'
+import { commandLine } from '../../core/command-line.ts'
+import { firstCurl } from './first-curl.ts'
+import type { FirstStart } from './first-start.ts'
+import type { Started } from '../application.ts'
+import type { SetUpOffer } from './setup-link.ts'
+
+/** What a person reads when the service has begun to serve. */
+export function greeting(
+  { url, first, setUp }: Started & { readonly setUp: SetUpOffer | null },
+  settings: Settings,
+): string {
+  const { roles, processes } = settings
+  const lines = [
+    roles.includes('api') ? `Nuncio serves on ${url}` : `Nuncio runs; health and metrics on ${url}`,
+    `  data      ${settings.dataDir}`,
+    `  storage   ${describeDatabase(settings.database)}`,
+  ]
+  if (roles.length < ROLES.length) lines.push(`  roles     ${roles.join(', ')}`)
+  if (processes > 1) lines.push(`  processes ${processes}`)
+  if (roles.includes('console')) lines.push(`  console   ${url}/console/`)
+  lines.push(`  commands  ${commandLine`--help`}`)
+  if (setUp) lines.push('', ...setUpLines(setUp))
+  if (first) lines.push('', ...firstLines(first, url))
+  return `${lines.join('\n')}\n`
+}
+
+function setUpLines({ url, file }: SetUpOffer): readonly string[] {
+  const nobody = 'Nobody can sign in to the console yet.'
+  if (url === null) return [`${nobody} Make the link for its owner: ${commandLine`user set-up-link`}`]
+  return [
+    `${nobody} Open this link within the hour to become its owner; it works once:`,
+    '',
+    url,
+    '',
+    file === null ? '' : `It also stands in ${file}. A new one: ${commandLine`user set-up-link`}`,
+  ]
+}
+
+function firstLines({ token, number }: FirstStart, url: string): readonly string[] {
+  if (token !== null)
+    return [
+      'This is the first start: an account, a sandbox number and a token were made. Send the first message:',
+      '',
+      firstCurl({ token, number }, url),
+      '',
+    ]
+  return [
+    `This is the first start: an account and the sandbox number ${number} were made, and no token. Make one:`,
+    '',
+    commandLine`token create --name 'first token' --event messaging.send_message --expires 30d`,
+    '',
+  ]
+}

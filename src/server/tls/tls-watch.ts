@@ -1,0 +1,97 @@
+import type { Logger } from 'pino'
+import type { Settings } from '../../config/read-settings.ts'
+import type { Clock } from '../../core/ports/clock.ts'
+import { Refusal } from '../../core/refusals.ts'
+import type { TlsIdentity } from '../../http/server/tls-identity.ts'
+import { judgeExpiry } from './check-expiry.ts'
+import { readTlsFiles, type TlsFiles } from './read-tls-files.ts'
+
+const LOOK_EVERY_MS = 10_000
+const WARN_EVERY_MS = 86_400_000
+
+interface TlsWatchParts {
+  readonly settings: Pick<Settings, 'tlsCertFile' | 'tlsKeyFile'>
+  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
+  /** Its wall clock is what callers judge certificates by. */
+  readonly clock: Pick<Clock, 'wall' | 'after'>
+  readonly lookEveryMs?: number
+}
+
+/**
+ * Looks at the files of the certificate, and takes what is new in them for connections to come. What cannot be used leaves
+ * the old one in force and is said once. By the text and not by time or name, because tools that renew put links, folders
+ * or whole new files in place.
+ */
+export class TlsWatch {
+  readonly #parts: TlsWatchParts
+  #current: TlsFiles | null
+  #saidTrouble = ''
+  #warnedAt = Number.NEGATIVE_INFINITY
+  #cancel: (() => void) | null = null
+  #isClosed = false
+
+  /** Refuses with `tls_unusable`. */
+  constructor(parts: TlsWatchParts) {
+    this.#parts = parts
+    this.#current = readTlsFiles(parts.settings)
+  }
+
+  /** Null: plain HTTP. */
+  get identity(): TlsIdentity | null {
+    return this.#current
+  }
+
+  /** To be called once. */
+  start(take: (identity: TlsIdentity) => void): void {
+    if (!this.#current) return
+    this.#warnOfExpiry()
+    this.#lookLater(take)
+  }
+
+  /** Harmless twice. */
+  close(): void {
+    this.#isClosed = true
+    this.#cancel?.()
+  }
+
+  #lookLater(take: (identity: TlsIdentity) => void): void {
+    if (this.#isClosed) return
+    this.#cancel = this.#parts.clock.after(this.#parts.lookEveryMs ?? LOOK_EVERY_MS, () => {
+      this.#look(take)
+      this.#warnOfExpiry()
+      this.#lookLater(take)
+    })
+  }
+
+  #look(take: (identity: TlsIdentity) => void): void {
+    const { settings, logger } = this.#parts
+    try {
+      const found = readTlsFiles(settings)
+      this.#saidTrouble = ''
+      if (!found || (found.cert === this.#current?.cert && found.key === this.#current.key)) return
+      take(found)
+      this.#current = found
+      this.#warnedAt = Number.NEGATIVE_INFINITY
+      logger.info({ expiresAt: judgeExpiry(found.certificate, 0).expiresAt }, 'a new certificate is in force')
+    } catch (error) {
+      // Between the two files of a new pair a look may find one of each: then the next one finds both.
+      const words = error instanceof Error ? error.message : String(error)
+      if (words === this.#saidTrouble) return
+      this.#saidTrouble = words
+      logger.error(
+        error instanceof Refusal ? { code: error.code } : { err: error },
+        `the new certificate cannot be used, the old one stays in force: ${words}`,
+      )
+    }
+  }
+
+  #warnOfExpiry(): void {
+    const { clock, logger } = this.#parts
+    const now = clock.wall()
+    if (!this.#current || now - this.#warnedAt < WARN_EVERY_MS) return
+    const { sentence, expiresAt, level } = judgeExpiry(this.#current.certificate, now)
+    if (sentence === null) return
+    this.#warnedAt = now
+    logger[level === 'over' ? 'error' : 'warn']({ expiresAt }, sentence)
+  }
+}

@@ -1,0 +1,115 @@
+import type { ConnectionId, MessageId, WorkerId } from '../../core/ids.ts'
+import type { MessageType } from '../../core/message/message.ts'
+import type { BlockedRecipients } from '../../core/ports/blocked-recipients.ts'
+import type { ChannelEvents } from '../../core/ports/channel.ts'
+import type { ChannelConnections } from '../../core/ports/channel-connections.ts'
+import type { ChannelMemory } from '../../core/ports/channel-state.ts'
+import type { Clock } from '../../core/ports/clock.ts'
+import type { DeliveryWatch } from '../../core/ports/deliveries.ts'
+import type { Intake } from '../../core/ports/intake.ts'
+import type { Lanes } from '../../core/ports/lanes.ts'
+import type { MediaQueue } from '../../core/ports/media-queue.ts'
+import type { Notices } from '../../core/ports/notifications.ts'
+import type { HashRecipient } from '../../core/ports/recipients.ts'
+import type { Retention } from '../../core/ports/retention.ts'
+import type { KeyFacts } from '../../core/ports/secrets.ts'
+import type { Watch } from '../../core/ports/watch.ts'
+import type { RefusalCode } from '../../core/refusals.ts'
+import type { StorageHealth } from '../../storage/queries/storage-health.ts'
+
+/** One durable commit, for the metrics. */
+export interface Committed {
+  readonly what: 'shared' | 'accept' | 'step'
+  /** How many acceptances, steps and other jobs shared it. */
+  readonly rows: number
+  readonly tookMs: number
+}
+
+/** What can be told of the database without asking it, for the metrics. */
+export interface StorageFigures {
+  readonly databaseBytes: number
+  readonly spoolBytes: number
+  readonly pausedConnections: number
+  /** Since the process began; 0 where there are none to be made. */
+  readonly connectionsMade: number
+}
+
+/** What an engine is told about the process that opens it. */
+export interface StorageOptions {
+  /** Who we are, as `nuncio workers` shows it. */
+  readonly worker: {
+    readonly id: WorkerId
+    readonly host: string
+    readonly pid: number
+    readonly roles: readonly string[]
+    readonly version: string
+  }
+  /** How many messages may wait; 0 means no limit. */
+  readonly limits: { readonly maxWaitingPerConnection: number; readonly maxWaitingPerAccount: number }
+  /** Why a channel does not take messages of a type; null when it does. */
+  readonly refusedByChannel: (channel: string, type: MessageType) => RefusalCode | null
+  /** For who was erased and had asked to stop. */
+  readonly hashRecipient: HashRecipient
+  /** The data can no longer be trusted: this process should end and a fresh one be started. */
+  readonly onBroken: (error: unknown) => void
+  /** Housekeeping failed; it is tried again by itself. */
+  readonly onTrouble: (error: unknown) => void
+  /** After each commit of the hot paths; must be quick. */
+  readonly onCommit?: (committed: Committed) => void
+}
+
+/** What others have done to lanes. Being told only saves time: who is not told finds out at the next look. */
+export interface StorageEvents {
+  /** Somebody changed these connections or what waits on them: believe nothing that was loaded. */
+  readonly lanesChanged: (ids: readonly ConnectionId[]) => void
+  /** Another process accepted messages for these connections. */
+  readonly lanesWoken: (ids: readonly ConnectionId[]) => void
+}
+
+/** What `app` needs of a storage engine. Each engine satisfies it as it is. */
+export interface Storage {
+  readonly intake: Intake
+  readonly lanes: Lanes
+  readonly mediaQueue: MediaQueue
+  /** For what happens rarely, and what comes of it. */
+  readonly notices: Notices & DeliveryWatch
+  /** What the watchdog reads and writes. */
+  readonly watch: Watch
+  readonly blocked: BlockedRecipients
+  /** What deletes by age. */
+  readonly retention: Retention
+  /** Time as all processes on this database agree on it. */
+  readonly clock: Clock
+  /** How often to look for lanes that nobody told of, in milliseconds. */
+  readonly pollEveryMs: number
+  channelMemory(channel: string): ChannelMemory
+  /** The connections of one channel that hang on a network. */
+  channelConnections(channel: string): ChannelConnections
+  /** See `ChannelEvents`. The lane is woken. Rejects with `StorageUnavailable`. */
+  sendAgain(failed: Parameters<ChannelEvents['sendAgain']>[0]): Promise<MessageId | null>
+  /** True as long as nobody has made an account. */
+  isEmpty(): Promise<boolean>
+  /** False as long as nobody can sign in to the console. */
+  hasPeople(): Promise<boolean>
+  /** What a start must know of the secrets that are kept. */
+  readKeyFacts(): Promise<KeyFacts>
+  /** Begins to watch what others do, and its own housekeeping. To be called once. */
+  start(events: StorageEvents): Promise<void>
+  /**
+   * Messages were accepted here for lanes that this process does not hold. Tells the processes that may hold them, soon
+   * and many at once. Cheap: called for every such acceptance.
+   */
+  tellOthers(ids: readonly ConnectionId[]): void
+  /** How many living processes accept on this database, this one included if it does; never less than 1. */
+  acceptingProcesses(): number
+  /** Whether this process can write, as its own commits have shown. */
+  readonly health: StorageHealth
+  /** Whether a message could be stored right now. */
+  isWritable(): Promise<boolean>
+  /** How many messages wait in all lanes, as far as this process knows. */
+  waiting(): number
+  /** As far as this process knows; cheap. */
+  figures(): StorageFigures
+  /** Harmless twice. */
+  close(): Promise<void>
+}

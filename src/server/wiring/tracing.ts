@@ -1,0 +1,87 @@
+import packageFile from '../../../package.json' with { type: 'json' }
+import type { Instant, WorkerId } from '../../core/ids.ts'
+import type { Journal } from '../../core/ports/journal.ts'
+import type { Lanes } from '../../core/ports/lanes.ts'
+import type { HttpObserver } from '../../http/server/server-state.ts'
+import { OtlpExporter } from '../../observability/traces/otlp-exporter.ts'
+import { SpanQueue } from '../../observability/traces/span-queue.ts'
+import { Tracer } from '../../observability/traces/tracer.ts'
+import type { Metrics } from '../../observability/metrics.ts'
+
+const FLUSH_FOR_MS = 2_000
+
+interface TracesWanted {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly sampledPercent: number
+  readonly worker: WorkerId
+  readonly metrics: Metrics
+  readonly now: () => Instant
+}
+
+/** Traces as the service uses them. Loaded only where they are exported. */
+export class Traces {
+  readonly #metrics: Metrics
+  readonly #queue: SpanQueue
+  readonly #tracer: Tracer
+
+  constructor({ url, headers, sampledPercent, worker, metrics, now }: TracesWanted) {
+    const service = { version: packageFile.version, instance: worker }
+    this.#metrics = metrics
+    this.#queue = new SpanQueue({
+      exporter: new OtlpExporter({ url, headers, service }),
+      onEnd: (end, count) => metrics.count('nuncio_trace_spans_total', { end }, count),
+    })
+    this.#tracer = new Tracer({ sampledPercent, now, onSpan: (span) => this.#queue.add(span) })
+  }
+
+  /** The journal that also makes spans of what it is told. */
+  journal(journal: Journal): Journal {
+    return {
+      record: (event) => {
+        journal.record(event)
+        this.#tracer.record(event)
+      },
+    }
+  }
+
+  /** The metrics, and what only traces want to know. */
+  observer(): HttpObserver {
+    const metrics = this.#metrics
+    return {
+      replied: (status, outcome, tookMs) => metrics.replied(status, outcome, tookMs),
+      consoleReplied: (status, tookMs) => metrics.consoleReplied(status, tookMs),
+      callbackReplied: (status, tookMs) => metrics.callbackReplied(status, tookMs),
+      refusalNotLogged: (count) => metrics.refusalNotLogged(count),
+      connectionDropped: () => metrics.connectionDropped(),
+      accepted: ({ traceparent, ...accepted }) => this.#tracer.accepted(accepted, traceparent),
+    }
+  }
+
+  /** The same lanes, whose commits of outcomes are measured. */
+  lanes(lanes: Lanes): Lanes {
+    return {
+      heartbeat: (worker, lastsMs) => lanes.heartbeat(worker, lastsMs),
+      retire: (worker) => lanes.retire(worker),
+      claim: (request) => lanes.claim(request),
+      inspect: (lane) => lanes.inspect(lane),
+      release: (given) => lanes.release(given),
+      loadRun: (id, limit) => lanes.loadRun(id, limit),
+      expire: (limit) => lanes.expire(limit),
+      applyReceipt: (receipt) => lanes.applyReceipt(receipt),
+      record: async (step) => {
+        const began = performance.now()
+        const result = await lanes.record(step)
+        // While evidence is waited for, the attempt is not told of as finished.
+        const isEnd = step.close !== null && step.close.disposition.do !== 'await-evidence'
+        if (isEnd && !result.fenced) this.#tracer.committed(step.connectionId, performance.now() - began)
+        return result
+      },
+    }
+  }
+
+  /** Exports what is left, for two seconds at most. */
+  stop(): Promise<void> {
+    return this.#queue.stop(FLUSH_FOR_MS)
+  }
+}

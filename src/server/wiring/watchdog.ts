@@ -1,0 +1,60 @@
+import { hostname } from 'node:os'
+import type { Settings } from '../../config/read-settings.ts'
+import type { WorkerId } from '../../core/ids.ts'
+import type { Channel } from '../../core/ports/channel.ts'
+import type { Journal } from '../../core/ports/journal.ts'
+import { announceAlarms } from '../../core/watchdog/announce-alarms.ts'
+import { Watchdog, type WatchState } from '../../core/watchdog/watchdog.ts'
+import { readDisks } from './read-disks.ts'
+import type { Storage } from './storage.ts'
+
+// Of a channel that this process does not know: longer than any call of ours.
+const LONGEST_CALL_MS = 300_000
+
+interface WatchingParts {
+  readonly settings: Settings
+  readonly worker: WorkerId
+  readonly storage: Storage
+  readonly channels: ReadonlyMap<string, Channel>
+  readonly journal: Journal
+  /** Requests that were answered with 503 so far, because they could not be stored. */
+  readonly countRefused: () => number
+  readonly onLooked: (state: WatchState) => void
+}
+
+/** The watchdog of one process. Each has one, whatever its roles: of all of them one watches the database. */
+export function createWatchdog({
+  settings,
+  worker,
+  storage,
+  channels,
+  journal,
+  countRefused,
+  onLooked,
+}: WatchingParts): Watchdog {
+  const { watch, clock, health } = storage
+  let refusedBefore = 0
+  return new Watchdog({
+    watch,
+    watcher: worker,
+    host: hostname(),
+    pid: process.pid,
+    clock,
+    journal,
+    limits: {
+      oldestWaitingMs: settings.alarmOldestWaitingMinutes * 60_000,
+      diskFreeShare: settings.alarmDiskFreePercent / 100,
+    },
+    readDisks: () => readDisks(settings),
+    takeOutage() {
+      const outage = health.takeOutage()
+      if (health.trouble) return null
+      const refused = countRefused() - refusedBefore
+      refusedBefore += refused
+      return outage && { ...outage, refused }
+    },
+    callBudgetMs: (name) => channels.get(name)?.capabilities.callBudgetMs ?? LONGEST_CALL_MS,
+    tell: (now) => announceAlarms({ watch, notices: storage.notices }, now),
+    onLooked,
+  })
+}

@@ -1,0 +1,64 @@
+import type { Settings } from '../../config/read-settings.ts'
+import type { Journal } from '../../core/ports/journal.ts'
+import type { Secrets } from '../../core/ports/secrets.ts'
+import { type ConsoleStorage, openConsoleStore } from './open-console-store.ts'
+import type { Storage } from './storage.ts'
+import { rangesOfWebhooks } from './parse-cidrs.ts'
+
+const TRIES_MAY_FINISH_MS = 5_000
+
+interface NotifyingParts {
+  readonly settings: Settings
+  readonly storage: Storage
+  /** Of the console, where this process serves it. On SQLite it lives in a thread, so that none of this slows what is sent. */
+  readonly console: ConsoleStorage | null
+  /** What went wrong in the background; it goes on by itself. */
+  readonly onTrouble: (error: unknown) => void
+  readonly secrets: Secrets
+  readonly journal: Journal
+}
+
+export interface Notifying {
+  start(): void
+  /** Lets running tries come to their end for a moment. Harmless twice. */
+  stop(): Promise<void>
+}
+
+/** What posts notices to webhooks, in a process that dispatches. */
+export async function createNotifying({
+  settings,
+  storage,
+  console,
+  secrets,
+  journal,
+  onTrouble,
+}: NotifyingParts): Promise<Notifying> {
+  const { createGuardedPost } = await import('../../media/create-guarded-post.ts')
+  const { Deliverer } = await import('../../notify/deliverer.ts')
+  const opened =
+    console ??
+    (await openConsoleStore(settings, {
+      now: () => storage.clock.now(),
+      findTrouble: () => storage.health.trouble,
+      onTrouble,
+    }))
+  const deliverer = new Deliverer({
+    watch: storage.notices,
+    deliveries: opened.store.deliveries,
+    post: createGuardedPost({
+      ...rangesOfWebhooks(settings),
+      dnsServers: settings.dnsServers.length > 0 ? settings.dnsServers : null,
+    }),
+    secrets,
+    clock: storage.clock,
+    journal,
+    messagesDays: settings.keepMessagesDays,
+  })
+  return {
+    start: () => deliverer.start(),
+    async stop() {
+      await deliverer.stop(TRIES_MAY_FINISH_MS)
+      if (!console) await opened.close()
+    },
+  }
+}

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { describe, it, onTestFinished, vi } from 'vitest'
+import type { Candidate } from '../../../core/ports/intake.ts'
+import type { Verdict } from './accept-batch.ts'
+import { AcceptQueue } from './accept-queue.ts'
+import type { Slot } from '../connection/fenced-connection.ts'
+
+const ENOUGH = 128
+
+describe('the queue of what is to be accepted', () => {
+  it('lets few wait for the batch that is on its way, and go together with who comes meanwhile', async () => {
+    const { sizes, submit, answer } = newQueue()
+
+    await submit(1)
+    await submit(2)
+    await submit(3)
+    const before = [...sizes]
+    await answer()
+
+    assert.deepEqual(before, [1])
+    assert.deepEqual(sizes, [1, 5])
+  })
+
+  it('lets as many go beside it as are worth a batch', async () => {
+    const { sizes, submit } = newQueue()
+
+    await submit(1)
+    await submit(ENOUGH - 1)
+    const before = [...sizes]
+    await submit(1)
+
+    assert.deepEqual(before, [1])
+    assert.deepEqual(sizes, [1, ENOUGH])
+  })
+
+  it('lets nobody wait for a batch that is stuck', async () => {
+    const { sizes, submit } = newQueue()
+
+    await submit(1)
+    await submit(2)
+    await vi.advanceTimersByTimeAsync(9)
+
+    assert.deepEqual(sizes, [1, 2])
+  })
+
+  it('lets nobody wait when nothing is on its way', async () => {
+    const { sizes, submit, answer } = newQueue()
+
+    await submit(1)
+    await answer()
+    await submit(1)
+
+    assert.deepEqual(sizes, [1, 1])
+  })
+
+  it('sends who waits before anybody is told of the batch before', async () => {
+    const { events, submit, answer } = newQueue()
+
+    await submit(2)
+    await submit(1)
+    await answer()
+
+    assert.deepEqual(events, ['2 sent', '1 sent', 'told', 'told'])
+  })
+
+  it('is idle when the last batch on its way has been answered, without polling', async () => {
+    const { events, submit, answer, idle } = newQueue()
+    await idle()
+    events.length = 0
+    await submit(2)
+    const timers = vi.getTimerCount()
+
+    void idle()
+    void idle()
+    const timersOfIdle = vi.getTimerCount() - timers
+    await answer()
+
+    assert.equal(timersOfIdle, 0)
+    assert.deepEqual(events, ['2 sent', 'told', 'told', 'idle', 'idle'])
+  })
+
+  it('is idle when all that waited has been refused because its time is over', async () => {
+    const { events, submit, idle } = newQueue(() => ({ kind: 'hindered', by: 'lane' }))
+    await submit(1)
+
+    void idle()
+    await vi.advanceTimersByTimeAsync(4_000)
+
+    assert.deepEqual(events.slice(-3), ['1 sent', 'told', 'idle'])
+  })
+})
+
+/** Two ways over which nothing comes back before it is told to, unless there is a verdict. Time stands still. */
+function newQueue(judge?: () => Verdict) {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const sizes: number[] = []
+  const events: string[] = []
+  const waiting: (() => void)[] = []
+  const way = { link: { isConnected: true } } as Slot
+  const queue = new AcceptQueue({
+    slots: [way, way],
+    run: (candidates) => {
+      sizes.push(candidates.length)
+      events.push(`${candidates.length} sent`)
+      if (judge) return Promise.resolve(candidates.map(judge))
+      return new Promise((resolve) => waiting.push(() => resolve(candidates.map(() => ({}) as Verdict))))
+    },
+    onTrouble: () => {},
+  })
+  const turn = () => vi.advanceTimersByTimeAsync(0)
+  const submitOne = async () => {
+    await queue.submit({ body: '', from: '1', accountId: 'a', tokenId: 't' } as unknown as Candidate)
+    events.push('told')
+  }
+  return {
+    sizes,
+    events,
+    idle: async () => {
+      await queue.idle()
+      events.push('idle')
+    },
+    submit: (count: number) => {
+      for (let n = 0; n < count; n += 1) void submitOne()
+      return turn()
+    },
+    answer: () => {
+      waiting.shift()?.()
+      return turn()
+    },
+  }
+}

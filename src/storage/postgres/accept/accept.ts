@@ -1,0 +1,147 @@
+import type { AccountId, TokenId } from '../../../core/ids.ts'
+import { IDEMPOTENCY_KEPT_MS } from '../../../core/message/idempotency.ts'
+import type { Clock } from '../../../core/ports/clock.ts'
+import type { AcceptResult, Candidate, Intake, RefusedRequest, SummedRefusals } from '../../../core/ports/intake.ts'
+import type { Token } from '../../../core/token/token.ts'
+import type { StorageHealth } from '../../queries/storage-health.ts'
+import { acceptBatch, KnownChannels, type RefusedByChannel, type Verdict } from './accept-batch.ts'
+import { AcceptQueue, type AcceptQueueParts } from './accept-queue.ts'
+import { AcceptanceNotes } from './accept-stats-writer.ts'
+import { Backlog, type BacklogLimits } from './backlog.ts'
+import { Batches } from '../connection/batcher.ts'
+import { textArray } from '../connection/binary-arrays.ts'
+import { KnownRights } from './authorization-cache.ts'
+import type { Link } from '../connection/pg-connection.ts'
+import { RequestLog } from './request-log.ts'
+import type { Slot } from '../connection/fenced-connection.ts'
+import { TokenCache } from './token-cache.ts'
+
+export type IntakeLimits = BacklogLimits
+
+interface PostgresIntakeParts {
+  /** One accepting batch is on its way over each of them. */
+  readonly slots: readonly Slot[]
+  /** For what must be known before a request can be judged. */
+  readonly lookUps: Link
+  /** For the API log, and for what nobody waits for. */
+  readonly background: Link
+  readonly clock: Clock
+  /** What one lane or token lacks because somebody holds its lock is not told to it. */
+  readonly health: Pick<StorageHealth, 'failed'>
+  readonly limits: IntakeLimits
+  /** What a channel can never send; null when it can. Asked once for each channel and type. */
+  readonly refusedByChannel: RefusedByChannel
+  /** How many processes accept on this database, this one included. */
+  readonly acceptingProcesses: () => number
+}
+
+interface NamedKey {
+  readonly accountId: AccountId
+  readonly key: string
+}
+
+/** Accepting on PostgreSQL: one statement for many messages, two of them on their way at once. */
+export class PostgresIntake implements Intake {
+  readonly #parts: PostgresIntakeParts
+  readonly #tokens: TokenCache
+  readonly #keys: Batches<NamedKey, boolean>
+  readonly #backlog: Backlog
+  readonly #queue: AcceptQueue
+  readonly #log: RequestLog
+  readonly #notes: AcceptanceNotes
+  readonly #channels: KnownChannels
+  readonly #rights: KnownRights
+
+  constructor(parts: PostgresIntakeParts) {
+    const { slots, lookUps, background, clock } = parts
+    this.#parts = parts
+    this.#tokens = new TokenCache(clock, lookUps)
+    this.#keys = new Batches({ ways: 1, mostPerBatch: 500, run: (keys) => nameMessages(lookUps, keys) })
+    this.#backlog = new Backlog({ ...parts, link: background })
+    this.#queue = new AcceptQueue({
+      slots,
+      run: (candidates, how) => this.#acceptBatch(candidates, how),
+      onTrouble: (error) => parts.health.failed(error),
+    })
+    this.#log = new RequestLog({ clock, link: background, onTrouble: (error) => parts.health.failed(error) })
+    this.#notes = new AcceptanceNotes(background)
+    this.#channels = new KnownChannels(parts.refusedByChannel)
+    this.#rights = new KnownRights(clock)
+  }
+
+  findToken(tokenSha256: Buffer): Token | Promise<Token | null> {
+    return this.#tokens.find(tokenSha256)
+  }
+
+  /** A token was changed, by whomever. Whoever is not told finds out a second later. */
+  forgetTokens(): void {
+    this.#tokens.forgetAll()
+  }
+
+  namesMessage(accountId: AccountId, key: string): Promise<boolean> {
+    return this.#keys.submit({ accountId, key })
+  }
+
+  isBacklogFull(accountId: AccountId, from: string | null): ReturnType<Backlog['isFull']> {
+    return this.#backlog.isFull(accountId, from)
+  }
+
+  accept(candidate: Candidate): Promise<AcceptResult> {
+    // Not `async`: that makes another promise of what it returns, for each message.
+    return isWritable(candidate)
+      ? this.#queue.submit(candidate)
+      : Promise.reject(new TypeError('A message holds something that is no text.'))
+  }
+
+  async logRefused(request: RefusedRequest): Promise<boolean> {
+    const isKept = await this.#log.keep(request)
+    if (isKept) this.#notes.used(request.tokenId, request.facts.receivedAt)
+    return isKept
+  }
+
+  async logSummed(sum: SummedRefusals): Promise<boolean> {
+    const isKept = await this.#log.keepSum(sum)
+    if (isKept) this.#notes.used(sum.tokenId, sum.since)
+    return isKept
+  }
+
+  /** To be called when nothing is asked any more. Harmless twice. */
+  async close(): Promise<void> {
+    await this.#queue.idle()
+    await this.#notes.close()
+  }
+
+  async #acceptBatch(...[candidates, how]: Parameters<AcceptQueueParts['run']>): Promise<readonly Verdict[]> {
+    const judging = { clock: this.#parts.clock, channels: this.#channels, rights: this.#rights }
+    const done = await acceptBatch(judging, candidates, how)
+    const tokenIds = new Set<TokenId>()
+    for (const [at, verdict] of done.verdicts.entries()) {
+      const candidate = candidates[at]
+      if (verdict.kind !== 'accepted' || !candidate) continue
+      tokenIds.add(candidate.tokenId)
+      this.#backlog.accept(candidate.accountId, candidate.from)
+    }
+    if (tokenIds.size > 0) this.#notes.committed(done)
+    const now = this.#parts.clock.now()
+    for (const tokenId of tokenIds) this.#notes.used(tokenId, now)
+    return done.verdicts
+  }
+}
+
+/** Otherwise it would be found out in the middle of a batch, where nobody knows any more whose fault it is. */
+function isWritable({ facts, tokenId, accountId, from, to, content, body, idempotency }: Candidate): boolean {
+  const texts = [facts.requestId, facts.remoteAddress, facts.userAgent ?? '', tokenId, accountId, from, to, body]
+  if (content.type !== 'message') texts.push(content.url)
+  if (idempotency) texts.push(idempotency.key, idempotency.fingerprint)
+  return texts.every((text) => typeof text === 'string')
+}
+
+async function nameMessages(link: Link, keys: readonly NamedKey[]): Promise<boolean[]> {
+  const [row] = await link.ask('select name_messages($1, $2, $3) as names', [
+    textArray(keys.map(({ accountId }) => accountId)),
+    textArray(keys.map(({ key }) => key)),
+    IDEMPOTENCY_KEPT_MS,
+  ])
+  const names = row?.['names'] as string
+  return keys.map((_, at) => names[at] === 't')
+}

@@ -1,0 +1,106 @@
+import type { Instant } from '../../../core/ids.ts'
+import type { Clock } from '../../../core/ports/clock.ts'
+
+// Whoever asks for the time waits less than this for the answer, or learns nothing from it: a difference as large means
+// that somebody has set a clock.
+const JUMP_MS = 2_000
+// By how much two clocks may run apart at most: a time server that corrects one of them does not push harder.
+const DRIFT = 0.0005
+
+/** What must be added to the monotonic clock to have the time of the database. */
+interface Offset {
+  readonly ms: number
+  /** It is surely no less, and no more. */
+  readonly leastMs: number
+  readonly mostMs: number
+  readonly atMonotonic: number
+}
+
+/**
+ * The time of the database, which all processes on it agree on. Learned with each heartbeat and carried on by the
+ * monotonic clock in between, so that whatever the clock of this machine is set to changes nothing. Until the first
+ * heartbeat it is this machine's.
+ */
+export class DatabaseClock implements Clock {
+  readonly #base: Clock
+  #known: Offset | null = null
+  #jumpedMonotonic = Number.NEGATIVE_INFINITY
+  #toldLast = Number.NEGATIVE_INFINITY
+
+  constructor(base: Clock) {
+    this.#base = base
+  }
+
+  /** A better answer that takes some milliseconds back is waited for: what begins after another has ended says so. */
+  now(): Instant {
+    const now = this.expected ?? this.#base.now()
+    const isCorrection = now < this.#toldLast && this.#toldLast - now < JUMP_MS
+    if (!isCorrection) this.#toldLast = now
+    return this.#toldLast
+  }
+
+  /** What the database should say now; null as long as nobody has asked it. */
+  get expected(): Instant | null {
+    return this.#known === null ? null : Math.floor(this.#base.monotonic() + this.#known.ms)
+  }
+
+  wall(): Instant {
+    return this.#base.wall()
+  }
+
+  monotonic(): number {
+    return this.#base.monotonic()
+  }
+
+  after(delayMs: number, call: () => void): () => void {
+    return this.#base.after(delayMs, call)
+  }
+
+  random(): number {
+    return this.#base.random()
+  }
+
+  /**
+   * The database said `now`, and was asked at `askedMonotonic`. From then on the time told is no earlier than what it said:
+   * what one worker ended before another took its lane, has ended by the clock of both.
+   */
+  learn(now: Instant, askedMonotonic: number): void {
+    const heard = offsetOf(now, askedMonotonic, this.#base.monotonic())
+    const known = this.#known && loosened(this.#known, heard.atMonotonic)
+    // It cannot be as far off as that: one of the two clocks has jumped.
+    if (known && Math.abs(heard.ms - known.ms) > JUMP_MS + errorOf(heard)) this.#jumpedMonotonic = heard.atMonotonic
+    this.#known = known ? bothOf(known, heard) : heard
+  }
+
+  /** True when the clock of the database, or this one, has jumped within the last so many milliseconds. */
+  hasJumped(withinMs: number): boolean {
+    return this.#base.monotonic() - this.#jumpedMonotonic < withinMs
+  }
+}
+
+function offsetOf(now: Instant, asked: number, answered: number): Offset {
+  // It leaves out what there is of a millisecond more.
+  const [leastMs, mostMs] = [now - answered, now + 1 - asked]
+  return { ms: (leastMs + mostMs) / 2, leastMs, mostMs, atMonotonic: answered }
+}
+
+function errorOf({ leastMs, mostMs }: Offset): number {
+  return (mostMs - leastMs) / 2
+}
+
+function loosened({ ms, leastMs, mostMs, atMonotonic }: Offset, now: number): Offset {
+  const driftMs = (now - atMonotonic) * DRIFT
+  return { ms, leastMs: leastMs - driftMs, mostMs: mostMs + driftMs, atMonotonic: now }
+}
+
+/**
+ * A quick answer stays better than slow ones for long: a database that is slow for minutes would otherwise move the time by
+ * seconds, back and forth. Unless both cannot be right: then a clock was set, and the older one is worth nothing.
+ */
+function bothOf(known: Offset, heard: Offset): Offset {
+  const leastMs = Math.max(known.leastMs, heard.leastMs)
+  const mostMs = Math.min(known.mostMs, heard.mostMs)
+  if (leastMs > mostMs) return heard
+  const { ms } = errorOf(heard) < errorOf(known) ? heard : known
+  return { ms: Math.min(Math.max(ms, leastMs), mostMs), leastMs, mostMs, atMonotonic: heard.atMonotonic }
+}

@@ -1,0 +1,93 @@
+import { DatabaseError } from 'pg'
+import type { WorkerId } from '../../../core/ids.ts'
+import { StorageUnavailable } from '../../../core/ports/lanes.ts'
+import { type Link, StatementRefused, StorageDamaged } from './pg-connection.ts'
+
+// Nothing was written then.
+const CANCELLED = '57014'
+
+interface SlotParts {
+  readonly number: number
+  readonly link: Link
+  /** After each commit; must be quick. */
+  readonly onCommit?: ((rows: number, tookMs: number) => void) | null
+  /** A batch could not be written, and others would not be either. */
+  readonly onTrouble?: (error: StorageUnavailable) => void
+}
+
+/**
+ * One connection of this process to the database, and how many of its batches have committed. The database keeps the
+ * same count, in the same transaction as the batch: if it ever knows of fewer, it has gone back (G12).
+ */
+export class Slot {
+  readonly worker: WorkerId
+  readonly number: number
+  readonly link: Link
+  readonly #onCommit: ((rows: number, tookMs: number) => void) | null
+  readonly #onTrouble: (error: StorageUnavailable) => void
+  #begun = 0
+  #confirmed = 0
+  /** A count past that of a batch whose fate nobody knows, until it or a later one is written; null when there is none. */
+  #past: number | null = null
+
+  constructor(worker: WorkerId, { number, link, onCommit = null, onTrouble = () => {} }: SlotParts) {
+    this.worker = worker
+    this.number = number
+    this.link = link
+    this.#onCommit = onCommit
+    this.#onTrouble = onTrouble
+  }
+
+  /** The largest count whose commit the database has confirmed. */
+  get confirmed(): number {
+    return this.#confirmed
+  }
+
+  /** The database knows of fewer, and that has been dealt with. */
+  settleFor(count: number): void {
+    this.#confirmed = Math.min(this.#confirmed, count)
+  }
+
+  /** Runs one statement that notes the count it is given, in its own transaction; `rows` acceptances or steps share it. */
+  async run<Result>(rows: number, statement: (count: number) => Promise<Result>): Promise<Result> {
+    this.#begun += 1
+    const count = this.#begun
+    const began = performance.now()
+    try {
+      const result = await statement(count)
+      this.#confirmed = count
+      if (this.#past !== null && count > this.#past) this.#past = null
+      this.#onCommit?.(rows, performance.now() - began)
+      return result
+    } catch (error) {
+      if (error instanceof StorageUnavailable && error.unknown) {
+        this.#begun += 1
+        this.#past = this.#begun
+      }
+      if (isCancelled(error)) throw new StatementRefused('contended', error)
+      if (error instanceof StorageUnavailable && !(error instanceof StorageDamaged)) this.#onTrouble(error)
+      throw error
+    }
+  }
+
+  /** A batch was lost on its way, and may still come. */
+  get hasLost(): boolean {
+    return this.#past !== null
+  }
+
+  /** What was lost is refused from now on if it comes, or has been written. Asked over whichever connection there is. */
+  async passLost(link: Link, lockWithinMs: number): Promise<void> {
+    const past = this.#past
+    if (past === null) return
+    await link.ask('select make_durable($1), note_progress($2, $3, $4)', [lockWithinMs, this.worker, this.number, past])
+    if (this.#past === past) this.#past = null
+  }
+}
+
+/**
+ * The operator lets statements take less time than they may wait for a lock, or somebody has lost patience. Then one that is
+ * hindered must stand back, as after a lock that was not to be had, and not all that share its batch.
+ */
+function isCancelled(error: unknown): error is Error {
+  return error instanceof StorageUnavailable && error.cause instanceof DatabaseError && error.cause.code === CANCELLED
+}

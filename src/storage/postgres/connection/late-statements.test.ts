@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { setImmediate } from 'node:timers/promises'
+import type { Client } from 'pg'
+import { describe, it } from 'vitest'
+import { newPostgresWorld, type PostgresWorld } from '../../../../test/conformance/postgres-world.ts'
+import { ANNA, accept, addSender, holdLane, step } from '../../../../test/conformance/storage-world.ts'
+import { type ClaimedLane, type Step, StorageUnavailable } from '../../../core/ports/lanes.ts'
+import { KnownLanes } from '../lanes/lane-cache.ts'
+import { Link } from './pg-connection.ts'
+import { StepWriter } from '../lanes/record-step.ts'
+import { Slot } from './fenced-connection.ts'
+
+// A network that let nothing through for a while may deliver what was sent over a connection that both sides have given up
+// since. Here each is what such a statement would be, on a connection of its own.
+describe('what comes late on PostgreSQL', () => {
+  it('G5: has a lane remember nothing that is out of date', async () => {
+    const { world, lane, session } = await heldLane()
+
+    await session.query(remember(lane, 2, 'newer'))
+    const late = session.query(remember(lane, 1, 'older'))
+
+    await assert.rejects(late, { code: '55000' })
+    assert.equal((await world.lanes.inspect(lane))?.memory.wait?.words, 'newer')
+    await world.close()
+  })
+
+  it('G5: has a lane remember nothing that is out of date either where the next step went over another connection', async () => {
+    const { world, lane, session } = await heldLane()
+    const link = new Link({ url: world.url, applicationName: 'test', answerWithinMs: 8_000, greet: async () => {} })
+    const slow = new SlowWay()
+    const slots = [slow.asLink(), link].map((each, at) => new Slot(ANNA, { number: 90 + at, link: each }))
+    const writer = new StepWriter({ slots, known: new KnownLanes(link) })
+
+    await assert.rejects(writer.write(waiting(world, lane, 'older')), { unknown: true })
+    // So that the next ones go the other way.
+    slow.isStuck = true
+    void writer.write(waiting(world, lane, 'stuck'))
+    while (slow.taken.length < 2) await setImmediate()
+    await writer.write(waiting(world, lane, 'older'))
+    await writer.write(waiting(world, lane, 'newer'))
+    const late = session.query(...slow.taken[0]!)
+
+    await assert.rejects(late, { code: '55000' })
+    assert.equal((await world.lanes.inspect(lane))?.memory.wait?.words, 'newer')
+    await link.close()
+    await world.close()
+  })
+
+  it('would have it remembered if it came in its turn', async () => {
+    const { world, lane, session } = await heldLane()
+
+    await session.query(remember(lane, 1, 'older'))
+    await session.query(remember(lane, 2, 'newer'))
+    await session.query(remember(lane, 2, 'the same once more'))
+
+    assert.equal((await world.lanes.inspect(lane))?.memory.wait?.words, 'the same once more')
+    await world.close()
+  })
+
+  it('G5: opens nothing by a step of its own', async () => {
+    const { world, lane, session } = await heldLane()
+    const [message] = await world.lanes.loadRun(lane.connectionId, 1)
+    const open = (count: number, sequence: number) =>
+      session.query(`select write_step('anna', 99, ${count}, 1000, '${lane.connectionId}', '${lane.accountId}', ${lane.epoch}, 1,
+        null, null, null, null, null, null, null, null, ${sequence}, 1, false) as letter`)
+
+    const nothingThere = await open(2, 7)
+    const late = open(1, message!.sequence)
+
+    assert.equal(nothingThere.rows[0]?.letter, 'n')
+    await assert.rejects(late, { code: '55000' })
+    assert.equal((await world.lanes.inspect(lane))?.open, null)
+    await world.close()
+  })
+
+  it('is not accepted any more: whoever sent it may have sent it again', async () => {
+    const { world, session } = await heldLane()
+    const nothing = Array.from({ length: 26 }, () => 'null').join(', ')
+    const acceptRequests = (count: number) =>
+      session.query(`select * from accept_requests('anna', 98, ${count}, 1000, true, ${nothing})`)
+
+    await acceptRequests(2)
+    await acceptRequests(2)
+
+    await assert.rejects(acceptRequests(1), { code: '55000' })
+    await world.close()
+  })
+})
+
+/** Takes what is to be asked, and answers nothing. */
+class SlowWay {
+  readonly taken: [sql: string, values: unknown[]][] = []
+  isStuck = false
+
+  asLink(): Link {
+    return { askForText: (sql: string, values: unknown[]) => this.#take(sql, values) } as unknown as Link
+  }
+
+  #take(sql: string, values: unknown[]): Promise<string> {
+    this.taken.push([sql, values])
+    if (this.isStuck) return new Promise(() => {})
+    return Promise.reject(new StorageUnavailable('the connection to the database broke', true))
+  }
+}
+
+function waiting(world: PostgresWorld, lane: ClaimedLane, words: string): Step {
+  return step(world, lane, { memory: { head: null, trouble: null, wait: { reason: 'retrying', words, until: 9 } } })
+}
+
+async function heldLane(): Promise<{ world: PostgresWorld; lane: ClaimedLane; session: Client }> {
+  const world = await newPostgresWorld()
+  const sender = await addSender(world)
+  await accept(world, sender)
+  const lane = await holdLane(world, ANNA, sender.connectionId)
+  return { world, lane, session: await world.session() }
+}
+
+/** The `count`th step of a connection: it ends nothing and opens nothing. */
+function remember({ connectionId, accountId, epoch }: ClaimedLane, count: number, words: string): string {
+  const nothing = Array.from({ length: 17 }, () => 'null').join(', ')
+  return `select write_steps('anna', 99, ${count}, 1000, false, '{${connectionId}}', '{${accountId}}', '{${epoch}}', '{1}', ${nothing},
+    '{1}', null, null, null, null, '{true}', null, null, '{retrying}', '{${words}}', '{9}', '{false}')`
+}

@@ -1,0 +1,213 @@
+import type { Client } from 'pg'
+import { Refusal } from '../../../core/refusals.ts'
+import { clientConfig } from './client-config.ts'
+import { CONNECTIONS_OF_A_PROCESS } from './connection-purposes.ts'
+import type { Ask, Row } from './pg-connection.ts'
+import { applyMigrations, checkMigrations } from '../schema/migrate.ts'
+import { describeServer, translateConnectError, translateStatementError } from './postgres-errors.ts'
+import { TidyClient } from './tidy-client.ts'
+
+const OLDEST_VERSION = 150_000
+
+const READ_ONLY = 'default_transaction_read_only'
+
+const LOOK = `select current_setting('server_version_num')::int as version_number, current_setting('server_version') as version,
+    current_setting('server_encoding') as encoding, pg_is_in_recovery() as is_standby,
+    current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as connections,
+    current_user as role, current_database() as database,
+    (select json_object_agg(name, json_build_object('value', setting, 'source', source)) from pg_settings where name in (
+      'fsync', 'full_page_writes', 'synchronous_commit', 'default_transaction_read_only', 'default_transaction_isolation',
+      'session_replication_role', 'client_min_messages')) as settings`
+
+interface Found {
+  readonly version_number: number
+  readonly version: string
+  readonly encoding: string
+  readonly is_standby: boolean
+  readonly connections: number
+  readonly role: string
+  readonly database: string
+  readonly settings: Readonly<Record<string, { readonly value: string; readonly source: string }>>
+}
+
+interface NeededSetting {
+  readonly name: string
+  readonly allowed: readonly string[]
+  /** Of the whole server, or of a role in a database too. */
+  readonly scope: 'server' | 'role'
+  /** What would happen otherwise. */
+  readonly otherwise: string
+}
+
+/** A 200 is only as good as these (G1), and the others are what our transactions and triggers are written for (G7). */
+const NEEDED: readonly NeededSetting[] = [
+  {
+    name: 'fsync',
+    allowed: ['on'],
+    scope: 'server',
+    otherwise: 'a power cut would lose or damage what was committed',
+  },
+  {
+    name: 'full_page_writes',
+    allowed: ['on'],
+    scope: 'server',
+    otherwise: 'a power cut would damage pages that were being written',
+  },
+  {
+    name: 'synchronous_commit',
+    allowed: ['on', 'remote_apply'],
+    scope: 'role',
+    otherwise: 'a crash would lose what was committed last',
+  },
+  {
+    name: READ_ONLY,
+    allowed: ['off'],
+    scope: 'role',
+    otherwise: 'nothing can be written',
+  },
+  {
+    name: 'default_transaction_isolation',
+    allowed: ['read committed'],
+    scope: 'role',
+    otherwise: 'rights that were just taken away would still count',
+  },
+  {
+    name: 'session_replication_role',
+    allowed: ['origin', 'local'],
+    scope: 'role',
+    otherwise:
+      'no trigger would fire, so what is cancelled would be sent, and rights that were just taken away would still count',
+  },
+  {
+    name: 'client_min_messages',
+    allowed: ['notice', 'warning', 'log', 'debug1', 'debug2', 'debug3', 'debug4', 'debug5', 'info'],
+    scope: 'role',
+    otherwise: 'nobody would hear of a commit that its standby has not confirmed',
+  },
+]
+
+export interface DatabaseUrls {
+  readonly url: string
+  /** The same database, as the owner of the tables; often the same URL. */
+  readonly migrateUrl: string
+}
+
+/** Brings the database up to date, making its tables when there are none, and tells from which version to which. */
+export async function migrateDatabase(urls: DatabaseUrls): Promise<{ readonly from: number; readonly to: number }> {
+  const { url, migrateUrl } = urls
+  if (url === migrateUrl)
+    return withConnection(url, (ask) => applyMigrations({ ask, appRole: null, place: describeServer(url) }))
+  const app = await withConnection(url, whoIsThere)
+  const place = describeServer(migrateUrl)
+  const result = await withConnection(migrateUrl, async (ask) => {
+    const owner = await whoIsThere(ask)
+    return applyMigrations({ ask, appRole: owner.role === app.role ? null : app.role, place })
+  })
+  await withConnection(url, (ask) => refuseElsewhere(ask, url))
+  return result
+}
+
+async function whoIsThere(ask: Ask): Promise<{ readonly role: string }> {
+  const [row] = await ask('select current_user as role')
+  return row as { role: string }
+}
+
+/** Two URLs that lead to different databases, or two roles that look into different schemas of one. */
+async function refuseElsewhere(ask: Ask, url: string): Promise<void> {
+  try {
+    await checkMigrations(ask, describeServer(url))
+  } catch (error) {
+    throw new Refusal(
+      'database_unavailable',
+      'NUNCIO_DATABASE_MIGRATE_URL and NUNCIO_DATABASE_URL do not lead to the same tables: they must name the same database, and both users the same search_path.',
+      null,
+      { cause: error },
+    )
+  }
+}
+
+/** Asks on a connection of its own, whose server is checked first, and ends it. Refuses with one clear sentence. */
+export async function withConnection<Result>(url: string, work: (ask: Ask) => Promise<Result>): Promise<Result> {
+  const client = await connect(url)
+  const ask: Ask = async (sql, values = []) => (await client.query<Row>(sql, [...values])).rows
+  try {
+    await checkServer(ask, url)
+    return await work(ask)
+  } catch (error) {
+    throw translateStatementError(error, url)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+/** A connection whose server is not checked yet. */
+export async function connect(url: string): Promise<Client> {
+  try {
+    const client = new TidyClient(clientConfig(url, 'nuncio'))
+    await client.connect()
+    return client
+  } catch (error) {
+    throw translateConnectError(error, url)
+  }
+}
+
+/**
+ * Judges the server behind a fresh connection, in one question. Refuses with a sentence that says what is wrong and how
+ * to mend it. To be asked of every connection: the one before may have led to another server.
+ */
+export async function checkServer(ask: Ask, url: string): Promise<void> {
+  const [row] = await ask(LOOK)
+  const found = row as unknown as Found
+  refuseKind(found, `PostgreSQL at ${describeServer(url)}`)
+  for (const needed of NEEDED) refuseSetting(needed, found)
+}
+
+function refuseKind(found: Found, server: string): void {
+  const { version_number, version, encoding, is_standby, connections, database } = found
+  if (version_number < OLDEST_VERSION)
+    throw new Refusal(
+      'database_unsupported',
+      `${server} is of version ${version}, and Nuncio needs 15 or newer. Upgrade the server.`,
+    )
+  if (encoding !== 'UTF8') {
+    throw new Refusal(
+      'database_unsupported',
+      `The database “${database}” of ${server} keeps its text as ${encoding}, and Nuncio needs UTF8. Make another: create database NAME encoding 'UTF8' template template0`,
+    )
+  }
+  if (is_standby)
+    throw new Refusal(
+      'database_unavailable',
+      `${server} is a standby, which takes no writes. Name the primary in the URL.`,
+    )
+  if (connections < CONNECTIONS_OF_A_PROCESS) {
+    throw new Refusal(
+      'database_unsupported',
+      `${server} allows ${connections} connections, and one process of Nuncio may need ${CONNECTIONS_OF_A_PROCESS}. Raise max_connections in postgresql.conf and restart it.`,
+    )
+  }
+}
+
+function refuseSetting(needed: NeededSetting, found: Found): void {
+  const { value, source } = found.settings[needed.name] ?? { value: 'unknown', source: 'default' }
+  if (needed.allowed.includes(value)) return
+  throw new Refusal(
+    'database_unsafe',
+    `${needed.name} is ${value}: ${needed.otherwise}. ${mend(needed, source, found)}`,
+  )
+}
+
+/** What is set on a narrower thing wins, so it must be mended there, or on a narrower one still. */
+function mend({ name, allowed, scope }: NeededSetting, source: string, { role, database }: Found): string {
+  const [value = ''] = allowed
+  if (source === 'client' || source === 'session') return `It is set in the URL or by a pooler: take it out there.`
+  if (source === 'command line') return `The server was started with it: take it out of its command line.`
+  if (scope === 'server') return `Set in postgresql.conf: ${name} = ${value}. Then: select pg_reload_conf()`
+  const change = `alter role ${quoted(role)} in database ${quoted(database)} set ${name} = '${value}'`
+  // Whoever mends this one may be as read-only as we are.
+  return `Mend it with: ${name === READ_ONLY ? `begin read write; ${change}; commit` : change}`
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}

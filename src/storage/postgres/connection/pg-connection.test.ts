@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, it } from 'vitest'
+import { skipNote } from '../../../../test/support/black-box/skip-note.ts'
+import { PgBouncer, whyNoPgBouncer } from '../../../../test/support/postgres/pgbouncer.ts'
+import { withClient } from '../../../../test/support/postgres/postgres-server.ts'
+import { openTestDatabase, type TestDatabase } from '../../../../test/support/postgres/test-database.ts'
+import { Link } from './pg-connection.ts'
+
+const WRITE = 'insert into written (n) values ($1) returning n'
+const WAYS: readonly [name: string, ask: (link: Link, n: number) => Promise<unknown>][] = [
+  ['for rows', async (link, n) => (await link.ask(WRITE, [n], 'prepared'))[0]?.['n']],
+  ['for a text', async (link, n) => Number(await link.askForText(WRITE, [n]))],
+]
+const noPooler = whyNoPgBouncer()
+
+let database: TestDatabase
+let links: Link[]
+
+beforeEach(async () => {
+  database = await openTestDatabase()
+  links = []
+  await query('create table written (n integer)')
+})
+
+afterEach(async () => {
+  await Promise.all(links.map((link) => link.close()))
+  await database.drop()
+})
+
+describe('a statement that is prepared', () => {
+  it.each(WAYS)('is taken apart once for each session, asked %s', async (_, ask) => {
+    const link = open()
+
+    for (const n of [1, 2, 3]) assert.equal(await ask(link, n), n)
+    const known = await link.ask('select statement from pg_prepared_statements')
+
+    assert.deepEqual(known, [{ statement: WRITE }])
+  })
+
+  it.each(WAYS)('is done once all the same when the session has forgotten it, asked %s', async (_, ask) => {
+    const link = open()
+    await ask(link, 1)
+    await link.ask('deallocate all')
+
+    const answers = [await ask(link, 2), await ask(link, 3)]
+
+    assert.deepEqual(answers, [2, 3])
+    assert.deepEqual(await written(), [1, 2, 3])
+  })
+
+  it('is asked anew when what it calls returns something else since', async () => {
+    const link = open()
+    await query('create function told() returns table (a integer) language sql as $$ select 1 $$')
+    await link.ask('select * from told()', [], 'prepared')
+    await query(
+      `drop function told; create function told() returns table (a integer, b integer) language sql as $$ select 1, 2 $$`,
+    )
+
+    const answer = await link.ask('select * from told()', [], 'prepared')
+
+    assert.deepEqual(answer, [{ a: 1, b: 2 }])
+  })
+
+  it.skipIf(noPooler !== null).each(WAYS)(
+    `is done once over a pooler that leads to any session, or to one that others have used, asked %s${skipNote(noPooler)}`,
+    async (_, ask) => {
+      const pooler = await PgBouncer.open({ serverUrl: database.url, settings: { default_pool_size: 2 } })
+      const name = new URL(database.url).pathname.slice(1)
+      const asked = Array.from({ length: 60 }, (_, n) => n)
+      try {
+        const three = [1, 2, 3].map(() => open(pooler.url(name)))
+
+        const answers = await Promise.all(asked.map((n) => ask(three[n % 3]!, n)))
+
+        assert.deepEqual(answers, asked)
+        assert.deepEqual(await written(), asked)
+      } finally {
+        await Promise.all(links.map((link) => link.close()))
+        await pooler.stop()
+      }
+    },
+  )
+})
+
+function open(url = database.url): Link {
+  const link = new Link({ url, applicationName: 'test', answerWithinMs: 10_000, greet: async () => {} })
+  links.push(link)
+  return link
+}
+
+function query(sql: string): Promise<Record<string, unknown>[]> {
+  return withClient(database.url, async (client) => (await client.query(sql)).rows)
+}
+
+async function written(): Promise<unknown[]> {
+  return (await query('select n from written order by n')).map(({ n }) => n)
+}

@@ -1,0 +1,251 @@
+import { hash } from 'node:crypto'
+import { Client, DatabaseError } from 'pg'
+import { StorageUnavailable } from '../../../core/ports/lanes.ts'
+import { askClient, askForText } from './query-client.ts'
+import { clientConfig } from './client-config.ts'
+import { castsDoubt, classify, type Kind } from './postgres-errors.ts'
+import type { Parameter } from './text-query.ts'
+
+// Everybody who asks would try anew: a server that is away, or just coming back, is spared most of that.
+const CONNECT_AGAIN_AFTER_MS = 50
+
+interface LinkOptions {
+  readonly url: string
+  readonly applicationName: string
+  /**
+   * How long a statement may take before its connection is given up, in milliseconds. The statement is not cancelled:
+   * a commit that waits for its standby would then count as done without it.
+   */
+  readonly answerWithinMs: number
+  /** After each connection that was made. */
+  readonly onConnected?: () => void
+  /** Judges a fresh connection before anything else is asked of it. Throws when it must not be used. */
+  readonly greet: (ask: Ask) => Promise<void>
+}
+
+// The session does not know the name, or knows it already, or what it stands for has changed since.
+const NAMES_REFUSED = ['26000', '42P05', '0A000']
+
+const WHY_NOTHING_WAS_WRITTEN: Readonly<Partial<Record<Kind, string>>> = {
+  full: 'the database server has no memory or connection left',
+  'read-only': 'the database takes no writes: it is a standby, or was set to read only',
+  'used-up': 'the database has used up its transactions and must be vacuumed',
+  denied: 'the database denies its user a right',
+  'not-there': 'the tables of the database have changed',
+}
+
+/** What a statement that failed says of the whole database, for people, in half a sentence. */
+export function whyNotWritten(error: unknown, kind = classify(error)): string {
+  const isDiskFull = error instanceof DatabaseError && error.code === '53100'
+  if (isDiskFull) return 'the disk of the database server is full'
+  return WHY_NOTHING_WAS_WRITTEN[kind] ?? 'the database cannot be written'
+}
+
+/** `prepared`: it is asked so often that each session of the server should take it apart only once. */
+export type Manner = 'plain' | 'prepared'
+export type Row = Record<string, unknown>
+export type Ask = (sql: string, values?: readonly unknown[]) => Promise<Row[]>
+
+/** The statement was refused as a whole, and nothing of it was written: for a bad value, or for want of a lock. */
+export class StatementRefused extends Error {
+  readonly kind: 'data' | 'contended'
+  constructor(kind: 'data' | 'contended', cause: Error) {
+    super(cause.message, { cause })
+    this.kind = kind
+  }
+}
+
+/** Nothing was written, because the server met something damaged. Others of the same batch may have nothing to do with it. */
+export class StorageDamaged extends StorageUnavailable {
+  constructor(cause: Error) {
+    super('the database met something damaged', false, { cause })
+  }
+}
+
+/**
+ * One connection to the database, used for one statement after the other, each in a transaction of its own. Made when it
+ * is first needed and again after it broke.
+ *
+ * What a failed statement has left behind is said exactly: nothing (`StorageUnavailable`, `StatementRefused`), or nobody
+ * knows (`StorageUnavailable.unknown`).
+ */
+export class Link {
+  readonly #options: LinkOptions
+  #client: Promise<Client> | null = null
+  #current: Client | null = null
+  // Counted, because a reply may come while another statement waits for its own.
+  #warnings = 0
+  #last: Promise<unknown> = Promise.resolve()
+  #failed: { readonly error: StorageUnavailable; readonly until: number } | null = null
+  #isClosed = false
+  #mayName = true
+  readonly #names = new Map<string, string>()
+
+  constructor(options: LinkOptions) {
+    this.#options = options
+  }
+
+  /** Whether a statement could be handed over at once. */
+  get isConnected(): boolean {
+    return this.#current !== null
+  }
+
+  /** Rejects with StorageUnavailable, at once for a moment after it was tried in vain. */
+  async connect(): Promise<void> {
+    await this.#connected()
+  }
+
+  /** Those that come together have it one after the other. */
+  ask(sql: string, values: readonly unknown[] = [], manner: Manner = 'plain'): Promise<Row[]> {
+    return this.#inTurn(() => this.askNow(sql, values, manner))
+  }
+
+  /** The same, of a statement whose answer is one text: prepared, and asked in the shortest way there is. */
+  askForText(sql: string, values: readonly Parameter[]): Promise<string> {
+    return this.#inTurn(() =>
+      this.#pose((client, withinMs) =>
+        this.#named(sql, (name) => askForText(client, { name, text: sql, values }, withinMs)),
+      ),
+    )
+  }
+
+  /** As `ask`, but only if there is a connection: nothing that waits for one may be handed over when nobody wants it any more. */
+  async askNow(sql: string, values: readonly unknown[] = [], manner: Manner = 'plain'): Promise<Row[]> {
+    const { rows } = await this.#pose((client, withinMs) => {
+      const query = { text: sql, values: values as unknown[] }
+      if (manner === 'plain') return askClient(client, query, withinMs)
+      return this.#named(sql, (name) => askClient(client, { ...query, name }, withinMs))
+    })
+    return rows
+  }
+
+  #inTurn<Result>(ask: () => Promise<Result>): Promise<Result> {
+    const answer = this.#last.then(async () => {
+      await this.#connected()
+      return ask()
+    })
+    this.#last = answer.catch(() => {})
+    return answer
+  }
+
+  async #pose<Result>(question: (client: Client, withinMs: number) => Promise<Result>): Promise<Result> {
+    const client = this.#current
+    if (!client) throw new StorageUnavailable('the connection to the database was lost', false)
+    const warnings = this.#warnings
+    try {
+      const result = await question(client, this.#options.answerWithinMs)
+      if (this.#warnings === warnings) return result
+    } catch (error) {
+      throw this.#explain(client, error)
+    }
+    // "canceling wait for synchronous replication": it says that it has committed, but no standby has it.
+    throw new StorageUnavailable('the database committed with a warning', true)
+  }
+
+  /**
+   * A pooler before PgBouncer 1.21 leads each statement to any session, and knows nothing of names. Then nothing was done,
+   * so the same is asked without one, and so is all that comes after.
+   */
+  async #named<Result>(text: string, ask: (name: string) => Promise<Result>): Promise<Result> {
+    if (!this.#mayName) return ask('')
+    try {
+      return await ask(this.#nameOf(text))
+    } catch (error) {
+      if (!(error instanceof DatabaseError && NAMES_REFUSED.includes(error.code ?? ''))) throw error
+      this.#mayName = false
+      return ask('')
+    }
+  }
+
+  /** By its text: behind a pooler another process, of another version, may have given names on the same session. */
+  #nameOf(text: string): string {
+    let name = this.#names.get(text)
+    if (name === undefined) {
+      name = `nuncio_${hash('sha256', text).slice(0, 24)}`
+      this.#names.set(text, name)
+    }
+    return name
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const client = await this.#client?.catch(() => null)
+    this.#client = null
+    await client?.end().catch(() => {})
+  }
+
+  #connected(): Promise<Client> {
+    if (this.#isClosed) return Promise.reject(new StorageUnavailable('the database was closed', false))
+    if (this.#failed && performance.now() < this.#failed.until) return Promise.reject(this.#failed.error)
+    this.#client ??= this.#connect().catch((error: unknown) => {
+      this.#client = null
+      const failure =
+        error instanceof StorageUnavailable
+          ? error
+          : new StorageUnavailable('the database cannot be reached', false, { cause: error })
+      this.#failed = { error: failure, until: performance.now() + CONNECT_AGAIN_AFTER_MS }
+      throw failure
+    })
+    return this.#client
+  }
+
+  async #connect(): Promise<Client> {
+    const { url, applicationName, answerWithinMs, greet } = this.#options
+    const client = new Client(clientConfig(url, applicationName))
+    const forget = () => this.#forget(client)
+    client.on('error', forget)
+    client.on('end', forget)
+    client.on('notice', (notice) => {
+      if (castsDoubt(notice)) this.#warnings += 1
+    })
+    try {
+      await client.connect()
+      await greet(
+        async (sql, values = []) =>
+          (await askClient(client, { text: sql, values: values as unknown[] }, answerWithinMs)).rows,
+      )
+    } catch (error) {
+      this.#drop(client)
+      throw error
+    }
+    this.#options.onConnected?.()
+    this.#current = client
+    this.#failed = null
+    return client
+  }
+
+  #explain(client: Client, error: unknown): Error {
+    const kind = classify(error)
+    switch (kind) {
+      case 'data':
+      case 'contended':
+        return new StatementRefused(kind, error as Error)
+      case 'damaged':
+        return new StorageDamaged(error as Error)
+      case 'unknown':
+        this.#drop(client)
+        return new StorageUnavailable('the connection to the database broke', true, { cause: error })
+      case 'read-only':
+        this.#drop(client)
+        return new StorageUnavailable(whyNotWritten(error, kind), false, { cause: error })
+      case 'unjudged':
+        // The next connection is greeted, and so is the server.
+        this.#drop(client)
+        return new StorageUnavailable('the database is on another server now', false, { cause: error })
+      default:
+        return new StorageUnavailable(whyNotWritten(error, kind), false, { cause: error })
+    }
+  }
+
+  #drop(client: Client): void {
+    this.#forget(client)
+    // Not `end`: that would wait for an answer which may never come.
+    ;(client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy()
+  }
+
+  #forget(client: Client): void {
+    if (this.#current !== client) return
+    this.#current = null
+    this.#client = null
+  }
+}

@@ -1,0 +1,16 @@
+import { StorageUnavailable } from '../../../core/ports/lanes.ts'
+import { StatementRefused } from './pg-connection.ts'
+
+const TRIES = 3
+
+/** Asks again where somebody else held a lock: nothing was written then. */
+export async function insist<Result>(ask: () => Promise<Result>): Promise<Result> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!(error instanceof StatementRefused && error.kind === 'contended')) throw error
+      if (tries === TRIES) throw new StorageUnavailable('somebody else holds a lock', false, { cause: error })
+    }
+  }
+}

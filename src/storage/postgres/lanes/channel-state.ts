@@ -1,0 +1,121 @@
+import type { ConnectionId, Instant } from '../../../core/ids.ts'
+import { type ChannelMemory, type MemoryEntry, MOST_DUE_LOOKED_THROUGH } from '../../../core/ports/channel-state.ts'
+import { Batches } from '../connection/batcher.ts'
+import { bigintArray, textArray } from '../connection/binary-arrays.ts'
+import type { Link, Row } from '../connection/pg-connection.ts'
+
+const COLUMNS = 'position, connection_id, key, value, at'
+const DUE = `select ${COLUMNS} from channel_memory where kind = $1 and remind_at <= $2 order by remind_at, position limit $3`
+const DUE_BY_TURNS = `
+  select m.position, m.connection_id, m.key, m.value, m.at from (
+    select * from (
+      select position, remind_at, row_number() over (partition by connection_id order by remind_at, position) as turn
+        from (select position, connection_id, remind_at from channel_memory where kind = $1 and remind_at <= $2
+          order by remind_at, position limit ${MOST_DUE_LOOKED_THROUGH}) soonest
+    ) numbered where turn <= $4 order by turn, remind_at, position limit $3
+  ) wanted join channel_memory m on m.position = wanted.position
+  order by wanted.turn, wanted.remind_at, wanted.position`
+
+interface NewEntry {
+  readonly kind: string
+  readonly connectionId: ConnectionId
+  readonly key: string
+  readonly value: string
+  readonly at: Instant
+  readonly remindAt: Instant | null
+  readonly isWanted: () => boolean
+}
+
+interface Removal {
+  readonly kind: string
+  readonly position: number
+}
+
+/** What channels remember. One for all of them: `of` gives each its own part. */
+export class PostgresChannelMemory {
+  readonly #link: Link
+  readonly #additionsLink: Link
+  readonly #additions: Batches<NewEntry, boolean>
+  readonly #removals: Batches<Removal, undefined>
+
+  /** `additions` carries nothing else: what is added must not wait behind anything once it was found to be wanted. */
+  constructor({ link, additions }: { readonly link: Link; readonly additions: Link }) {
+    this.#link = link
+    this.#additionsLink = additions
+    this.#additions = new Batches({ ways: 1, mostPerBatch: 500, run: (entries) => this.#add(entries) })
+    // What is removed one by one waits for a flush each, and looks on the same connection wait behind it.
+    this.#removals = new Batches({ ways: 1, mostPerBatch: 500, run: (removals) => this.#remove(removals) })
+  }
+
+  of(channel: string): ChannelMemory {
+    const scoped = (kind: string) => `${channel}.${kind}`
+    return {
+      add: (kind, { remindAt = null, isWanted = () => true, ...entry }) =>
+        this.#additions.submit({ ...entry, kind: scoped(kind), remindAt, isWanted }),
+      find: async (kind, connectionId, key) => {
+        const [row] = await this.#link.ask(
+          `select ${COLUMNS} from channel_memory where kind = $1 and connection_id = $2 and key = $3`,
+          [scoped(kind), connectionId, key],
+        )
+        return row ? toEntry(row) : null
+      },
+      findSome: async (kind, connectionId, keys) => {
+        // A text with U+0000 in it cannot even be asked for.
+        const wanted = keys.filter((key) => !key.includes('\0'))
+        const rows = await this.#link.ask(
+          `select ${COLUMNS} from channel_memory where kind = $1 and connection_id = $2 and key = any($3::text[])`,
+          [scoped(kind), connectionId, textArray(wanted)],
+        )
+        return rows.map(toEntry)
+      },
+      list: async (kind, { connectionId, after, limit }) => {
+        const rows = await this.#link.ask(
+          `select ${COLUMNS} from channel_memory
+             where kind = $1 and position > $2 and ($3::text is null or connection_id = $3) order by position limit $4`,
+          [scoped(kind), after, connectionId, limit],
+        )
+        return rows.map(toEntry)
+      },
+      due: async (kind, now, limit) => (await this.#link.ask(DUE, [scoped(kind), now, limit])).map(toEntry),
+      dueByTurns: async (kind, now, { limit, mostEach }) =>
+        (await this.#link.ask(DUE_BY_TURNS, [scoped(kind), now, limit, mostEach])).map(toEntry),
+      remove: (kind, position) => this.#removals.submit({ kind: scoped(kind), position }),
+    }
+  }
+
+  async #remove(removals: readonly Removal[]): Promise<readonly undefined[]> {
+    await this.#link.ask(
+      `delete from channel_memory
+         where position = any($2::bigint[]) and (kind, position) in (select * from unnest($1::text[], $2::bigint[]))`,
+      [textArray(removals.map(({ kind }) => kind)), bigintArray(removals.map(({ position }) => position))],
+    )
+    return removals.map(() => undefined)
+  }
+
+  async #add(given: readonly NewEntry[]): Promise<readonly boolean[]> {
+    // First the connection, for which it may have to wait, and then in one turn the question and the way out.
+    await this.#additionsLink.connect()
+    const entries = given.filter(({ isWanted }) => isWanted())
+    if (entries.length === 0) return given.map(() => false)
+    const added = await this.#additionsLink.askNow('select * from remember_entries($1, $2, $3, $4, $5, $6) as i', [
+      textArray(entries.map(({ kind }) => kind)),
+      textArray(entries.map(({ connectionId }) => connectionId)),
+      textArray(entries.map(({ key }) => key)),
+      textArray(entries.map(({ value }) => value)),
+      bigintArray(entries.map(({ at }) => at)),
+      bigintArray(entries.map(({ remindAt }) => remindAt)),
+    ])
+    const isAdded = new Set(added.map((row) => entries[(row['i'] as number) - 1]))
+    return given.map((entry) => isAdded.has(entry))
+  }
+}
+
+function toEntry(row: Row): MemoryEntry {
+  return {
+    position: row['position'] as number,
+    connectionId: row['connection_id'] as ConnectionId,
+    key: row['key'] as string,
+    value: row['value'] as string,
+    at: row['at'] as number,
+  }
+}

@@ -1,0 +1,222 @@
+import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
+import { CLAIM_LASTS_MS } from '../../../core/dispatch/workers/lease.ts'
+import type { ConnectionId, WorkerId } from '../../../core/ids.ts'
+import {
+  type ClaimedLane,
+  type HeadMemory,
+  type LaneMemory,
+  type Lanes,
+  type OpenAttempt,
+  StorageUnavailable,
+  type TroubleMemory,
+} from '../../../core/ports/lanes.ts'
+import { Batches } from '../connection/batcher.ts'
+import { bigintArray, textArray } from '../connection/binary-arrays.ts'
+import type { DatabaseClock } from '../connection/database-clock.ts'
+import { insist } from '../connection/retry-on-lock-timeout.ts'
+import type { KnownLanes } from './lane-cache.ts'
+import { type Link, type Row, StorageDamaged } from '../connection/pg-connection.ts'
+import type { QueuedMessages } from './queued-messages.ts'
+
+const LANES_AT_ONCE = 1_000
+const LOOK_SERVES_MS = 1_000
+
+interface HeldLane {
+  readonly connectionId: ConnectionId
+  readonly epoch: number
+}
+
+interface LookAtLanes {
+  readonly worker: WorkerId
+  /** What of it was not taken yet. */
+  readonly free: ConnectionId[]
+  readonly atMonotonic: number
+}
+
+interface ClaimParts {
+  readonly link: Link
+  readonly clock: DatabaseClock
+  readonly messages: QueuedMessages
+  readonly known: KnownLanes
+}
+
+/** Who holds which lane. */
+export class LaneClaims {
+  readonly #parts: ClaimParts
+  readonly #inspections: Batches<HeldLane, ClaimedLane | null>
+  readonly #releases: Batches<HeldLane, boolean>
+  #lastLook: LookAtLanes | null = null
+
+  constructor(parts: ClaimParts) {
+    this.#parts = parts
+    const shared = { ways: 1, mostPerBatch: LANES_AT_ONCE }
+    this.#inspections = new Batches({ ...shared, run: (lanes) => this.#inspect(lanes) })
+    this.#releases = new Batches({ ...shared, run: (lanes) => this.#release(lanes) })
+  }
+
+  async claim(request: Parameters<Lanes['claim']>[0]): Promise<readonly ClaimedLane[]> {
+    const { worker, only, held, leave, limit } = request
+    const wanted = only?.filter((id) => !held.has(id)) ?? null
+    if (wanted?.length === 0) return []
+    const claimed = new Map<ConnectionId, ClaimedLane>()
+    let failure: StorageUnavailable | null = null
+    try {
+      // Some may have been taken by others since the look, so there may be room for more of what it found.
+      for await (const free of this.#looks(worker, wanted)) {
+        while (claimed.size < limit) {
+          const chosen: ConnectionId[] = []
+          for (let id = free.pop(); id !== undefined; id = free.pop()) {
+            if (!held.has(id) && !claimed.has(id) && !leave(id)) chosen.push(id)
+            if (chosen.length + claimed.size === limit) break
+          }
+          if (chosen.length === 0) break
+          failure = (await this.#takeInto(claimed, worker, chosen)) ?? failure
+        }
+        if (claimed.size === limit) break
+      }
+    } catch (error) {
+      if (!(error instanceof StorageUnavailable)) throw error
+      failure = error
+    }
+    // What was claimed must reach whoever asked for it: a lane that nobody here knows of would count as a crash of its attempt.
+    if (claimed.size === 0 && failure) throw failure
+    return [...claimed.values()]
+  }
+
+  /** Those that ask in one turn share a statement. Null when the claim has been taken over. */
+  inspect({ connectionId, epoch }: HeldLane): Promise<ClaimedLane | null> {
+    return this.#inspections.submit({ connectionId, epoch })
+  }
+
+  async release(lanes: readonly HeldLane[]): Promise<void> {
+    for (const lane of lanes) this.#parts.known.forget(lane)
+    await Promise.all(lanes.map((lane) => this.#releases.submit(lane)))
+  }
+
+  /**
+   * Lanes that are free, to be taken from the end. When a worker with ten thousand of them dies, others take them in many
+   * batches: what one look has found serves for all of them.
+   */
+  async *#looks(worker: WorkerId, only: readonly ConnectionId[] | null): AsyncGenerator<ConnectionId[]> {
+    const { clock } = this.#parts
+    const last = this.#lastLook
+    if (only === null && last?.worker === worker && clock.monotonic() - last.atMonotonic < LOOK_SERVES_MS)
+      yield last.free
+    const free = await this.#freeLanes(worker, only)
+    if (only === null) this.#lastLook = { worker, free, atMonotonic: clock.monotonic() }
+    yield free
+  }
+
+  async #freeLanes(worker: WorkerId, only: readonly ConnectionId[] | null): Promise<ConnectionId[]> {
+    const { link } = this.#parts
+    const asked = [worker, only && textArray(only)]
+    const [row] = await link.ask('select free_lanes($1, $2, $3, $4) as free', [...asked, ...this.#trust()], 'prepared')
+    const free = row?.['free'] as string
+    return free === '' ? [] : (free.split(',') as ConnectionId[]).reverse()
+  }
+
+  /** A lane that cannot be read keeps no other from being claimed: returned is what was met there, or null. */
+  async #takeInto(
+    claimed: Map<ConnectionId, ClaimedLane>,
+    worker: WorkerId,
+    ids: readonly ConnectionId[],
+  ): Promise<StorageDamaged | null> {
+    try {
+      for (const lane of await this.#take(worker, ids)) claimed.set(lane.connectionId, lane)
+      return null
+    } catch (error) {
+      if (!(error instanceof StorageDamaged)) throw error
+      if (ids.length === 1) return error
+      const middle = ids.length >> 1
+      const first = await this.#takeInto(claimed, worker, ids.slice(0, middle))
+      return (await this.#takeInto(claimed, worker, ids.slice(middle))) ?? first
+    }
+  }
+
+  async #take(worker: WorkerId, ids: readonly ConnectionId[]): Promise<readonly ClaimedLane[]> {
+    const { link, clock } = this.#parts
+    const rows = await insist(async () => {
+      const asked = clock.monotonic()
+      const taken = await link.ask('select *, now_ms() as now from claim_lanes($1, $2, $3, $4)', [
+        worker,
+        textArray(ids),
+        ...this.#trust(),
+      ])
+      // What begins on them now begins after what others have ended there, whatever the clocks say.
+      if (taken[0]) clock.learn(taken[0]['now'] as number, asked)
+      return taken
+    })
+    const lanes = rows.map((row) => this.#toLane(row))
+    for (const lane of lanes) this.#parts.known.note(lane)
+    return lanes
+  }
+
+  /**
+   * Which time we expect, and whether it was another lately. After a jump of the clock the heartbeats of others may only
+   * look as if they had run out, until each of them has beaten again.
+   */
+  #trust(): readonly [number | null, boolean] {
+    const { clock } = this.#parts
+    return [clock.expected, clock.hasJumped(CLAIM_LASTS_MS)]
+  }
+
+  async #inspect(lanes: readonly HeldLane[]): Promise<readonly (ClaimedLane | null)[]> {
+    const rows = await this.#parts.link.ask('select * from describe_lanes($1, $2)', idsAndEpochs(lanes))
+    const found = new Map(rows.map((row) => this.#toLane(row)).map((lane) => [keyOf(lane), lane]))
+    for (const lane of found.values()) this.#parts.known.note(lane)
+    return lanes.map((lane) => found.get(keyOf(lane)) ?? null)
+  }
+
+  async #release(lanes: readonly HeldLane[]): Promise<readonly boolean[]> {
+    await this.#parts.link.ask('select release_lanes($1, $2)', idsAndEpochs(lanes))
+    return lanes.map(() => true)
+  }
+
+  #toLane(row: Row): ClaimedLane {
+    const connectionId = row['connection_id'] as ConnectionId
+    return {
+      connectionId,
+      accountId: row['account_id'] as ClaimedLane['accountId'],
+      number: row['number'] as string,
+      channel: row['channel'] as string,
+      channelSettings: JSON.parse(row['channel_settings'] as string) as ClaimedLane['channelSettings'],
+      policy: { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row['policy'] as string) as Partial<LanePolicy>) },
+      epoch: row['epoch'] as number,
+      mayOpen: row['may_open'] as boolean,
+      memory: toMemory(row),
+      lastAttemptAt: row['last_attempt_at'] as number | null,
+      open: row['sequence'] === null ? null : this.#toOpenAttempt(connectionId, row),
+    }
+  }
+
+  #toOpenAttempt(connectionId: ConnectionId, row: Row): OpenAttempt {
+    return {
+      message: this.#parts.messages.toMessage(connectionId, row),
+      number: row['open_number'] as number,
+      startedAt: row['open_started_at'] as number,
+      crashes: row['open_crashes'] as number,
+      evidenceUntil: row['open_evidence_until'] as number | null,
+      isDoubted: row['open_doubted'] as boolean,
+    }
+  }
+}
+
+function keyOf({ connectionId, epoch }: HeldLane): string {
+  return `${connectionId} ${epoch}`
+}
+
+function idsAndEpochs(lanes: readonly HeldLane[]): [Buffer, Buffer] {
+  return [textArray(lanes.map(({ connectionId }) => connectionId)), bigintArray(lanes.map(({ epoch }) => epoch))]
+}
+
+function toMemory(row: Row): LaneMemory {
+  const [head, trouble, reason] = [row['head'], row['trouble'], row['wait_reason']]
+  return {
+    head: typeof head === 'string' ? (JSON.parse(head) as HeadMemory) : null,
+    trouble: typeof trouble === 'string' ? (JSON.parse(trouble) as TroubleMemory) : null,
+    wait:
+      typeof reason === 'string'
+        ? { reason, words: row['wait_words'] as string | null, until: row['wait_until'] as number | null }
+        : null,
+  }
+}

@@ -1,0 +1,113 @@
+import { CLAIM_LASTS_MS } from '../../../core/dispatch/workers/lease.ts'
+import type { ConnectionId, SpoolId, WorkerId } from '../../../core/ids.ts'
+import type { QueuedMessage } from '../../../core/message/message.ts'
+import type { Receipt } from '../../../core/ports/channel.ts'
+import { type ClaimedLane, type Lanes, type Step, type StepResult, StorageUnavailable } from '../../../core/ports/lanes.ts'
+import type { StorageHealth } from '../../queries/storage-health.ts'
+import { toWorkerRow, type WorkerFacts } from '../../queries/lanes/workers.ts'
+import { LaneClaims } from './claim-lanes.ts'
+import type { DatabaseClock } from '../connection/database-clock.ts'
+import { sweepExpired } from '../retention/expiry-sweep.ts'
+import { insist } from '../connection/retry-on-lock-timeout.ts'
+import { KnownLanes } from './lane-cache.ts'
+import type { Link } from '../connection/pg-connection.ts'
+import { QueuedMessages } from './queued-messages.ts'
+import { ReceiptWriter } from './receipts.ts'
+import { StepWriter } from './record-step.ts'
+import type { Slot } from '../connection/fenced-connection.ts'
+
+interface LanesParts {
+  /** For steps: as many batches may be on their way. */
+  readonly slots: readonly Slot[]
+  /** For looking what waits: as many batches may be on their way. */
+  readonly runs: readonly Link[]
+  /** For everything else. */
+  readonly claims: Link
+  /** For nothing but the heartbeat: behind something slow it would come too late, and the worker would lose its lanes. */
+  readonly beats: Link
+  readonly health: StorageHealth
+  readonly worker: WorkerFacts
+  /** Where the files lie that this process can read. */
+  readonly spool: SpoolId
+  /** Learns the time of the database with each heartbeat. */
+  readonly clock: DatabaseClock
+}
+
+/** Dispatching on PostgreSQL: what all lanes do in one turn of the event loop shares one commit. */
+export class PostgresLanes implements Lanes {
+  readonly #parts: LanesParts
+  readonly #messages: QueuedMessages
+  readonly #claims: LaneClaims
+  readonly #steps: StepWriter
+  readonly #receipts: ReceiptWriter
+
+  constructor(parts: LanesParts) {
+    const { slots, runs, claims: link, spool, clock } = parts
+    const known = new KnownLanes(link)
+    this.#parts = parts
+    this.#messages = new QueuedMessages(runs, spool)
+    this.#claims = new LaneClaims({ link, clock, messages: this.#messages, known })
+    this.#steps = new StepWriter({ slots, known })
+    this.#receipts = new ReceiptWriter(link)
+  }
+
+  async heartbeat(worker: WorkerId, lastsMs: number): Promise<readonly WorkerId[]> {
+    const { beats: link, clock, worker: facts, spool } = this.#parts
+    const { host, pid, roles, version } = toWorkerRow(facts)
+    const asked = clock.monotonic()
+    const values = [worker, lastsMs, host, pid, roles, version, spool]
+    const [row] = await this.#written(() => link.ask('select * from beat($1, $2, $3, $4, $5, $6, $7)', values))
+    clock.learn(row?.['now'] as number, asked)
+    return row?.['living'] as WorkerId[]
+  }
+
+  /** It is a write that every process makes every few seconds, so it shows whether any can be made. */
+  async #written<Result>(write: () => Promise<Result>): Promise<Result> {
+    const { health } = this.#parts
+    try {
+      const result = await insist(write)
+      health.wrote()
+      return result
+    } catch (error) {
+      if (error instanceof StorageUnavailable) health.failed(error)
+      throw error
+    }
+  }
+
+  /** The heartbeat of a process whose dispatcher, if it has one, does not beat for it. */
+  async beat(): Promise<void> {
+    await this.heartbeat(this.#parts.worker.id, CLAIM_LASTS_MS)
+  }
+
+  async retire(worker: WorkerId): Promise<void> {
+    await insist(() => this.#parts.claims.ask('delete from worker where id = $1', [worker]))
+  }
+
+  claim(request: Parameters<Lanes['claim']>[0]): Promise<readonly ClaimedLane[]> {
+    return this.#claims.claim(request)
+  }
+
+  inspect(lane: { connectionId: ConnectionId; epoch: number }): Promise<ClaimedLane | null> {
+    return this.#claims.inspect(lane)
+  }
+
+  release(lanes: Parameters<Lanes['release']>[0]): Promise<void> {
+    return this.#claims.release(lanes)
+  }
+
+  loadRun(connectionId: ConnectionId, limit: number): Promise<readonly QueuedMessage[]> {
+    return this.#messages.run(connectionId, limit)
+  }
+
+  record(step: Step): Promise<StepResult> {
+    return this.#steps.write(step)
+  }
+
+  expire(limit: number): Promise<number> {
+    return sweepExpired(this.#parts.claims, limit)
+  }
+
+  applyReceipt(receipt: Receipt): Promise<'applied' | 'too-early' | 'message-unknown'> {
+    return this.#receipts.apply(receipt)
+  }
+}

@@ -1,0 +1,249 @@
+import type { ConnectionId, MessageId } from '../../../core/ids.ts'
+import { applyReceipt, type ReceiptEffect, STORY_LOOKED_THROUGH } from '../../../core/message/apply-receipt.ts'
+import { ERASED } from '../../../core/message/erased.ts'
+import type { MessageState, Sequence } from '../../../core/message/message.ts'
+import type { Receipt, ReceiptEnd } from '../../../core/ports/channel.ts'
+import { StorageUnavailable } from '../../../core/ports/lanes.ts'
+import { isDoubtful, receiptMoment, withoutPerson } from '../../queries/messages/receipt-entry.ts'
+import { Batches } from '../connection/batcher.ts'
+import { bigintArray, textArray, withoutNul } from '../connection/binary-arrays.ts'
+import type { Link } from '../connection/pg-connection.ts'
+
+const AT_ONCE = 500
+const MOST_LOOKS = 20
+const PERIOD_LENGTH = 2 ** 40
+const TIMED_ID = /^([0-9a-f]{8})-([0-9a-f]{4})-7/i
+
+/** `again`: what was decided no longer holds, or another report of the same message goes first. */
+type Look = ReceiptEnd | 'again'
+
+interface Target {
+  readonly id: MessageId
+  readonly account_id: string
+  readonly connection_id: ConnectionId
+  readonly sequence: Sequence
+  readonly state: MessageState
+  readonly attempts: number
+  readonly network_id: string | null
+  readonly is_open: boolean
+}
+
+type TargetOf = (receipt: Receipt) => Target | undefined
+
+interface Found {
+  readonly at: number
+  readonly receipt: Receipt
+  readonly target: Target
+}
+
+interface Judged extends Found {
+  readonly effect: ReceiptEffect
+}
+
+/**
+ * Applies what the network reports about messages. Those that come in one turn share two round trips: one tells what
+ * the messages are, and after core has judged, the other writes what still is so.
+ */
+export class ReceiptWriter {
+  readonly #link: Link
+  readonly #batches: Batches<Receipt, Look>
+
+  constructor(link: Link) {
+    this.#link = link
+    this.#batches = new Batches({ ways: 1, mostPerBatch: AT_ONCE, run: (receipts) => this.#look(receipts) })
+  }
+
+  async apply(receipt: Receipt): Promise<ReceiptEnd> {
+    for (let looks = 0; looks < MOST_LOOKS; looks++) {
+      const answer = await this.#batches.submit(receipt)
+      if (answer !== 'again') return answer
+    }
+    throw new StorageUnavailable('the message of a report does not come to rest', false)
+  }
+
+  async #look(receipts: readonly Receipt[]): Promise<readonly Look[]> {
+    const answers = receipts.map((): Look => 'again')
+    const targetOf = await this.#find(receipts)
+    const first = new Map<Sequence, Found>()
+    for (const [at, given] of receipts.entries()) {
+      const target = targetOf(given)
+      const receipt = target?.network_id === ERASED ? withoutPerson(given) : given
+      if (target?.connection_id !== receipt.connectionId) answers[at] = 'message-unknown'
+      else if (target.is_open) answers[at] = 'too-early'
+      else if (!first.has(target.sequence)) first.set(target.sequence, { at, receipt, target })
+    }
+    const judged = await this.#judge([...first.values()])
+    for (const { at, effect } of judged) if (!effect.isTold) answers[at] = 'applied'
+    for (const one of judged.filter(leavesItsLane)) if (await this.#settle(one)) answers[one.at] = 'applied'
+    for (const group of byPeriod(judged.filter((one) => one.effect.isTold && !leavesItsLane(one)))) {
+      const letters = await this.#write(group)
+      for (const [i, { at }] of group.entries()) if (letters[i] === 'a') answers[at] = 'applied'
+    }
+    return answers
+  }
+
+  async #find(receipts: readonly Receipt[]): Promise<TargetOf> {
+    const named = new Set<MessageId>()
+    const unnamed = new Map<string, { connectionId: ConnectionId; networkId: string }>()
+    for (const { messageId, connectionId, networkId } of receipts) {
+      // A text with U+0000 in it cannot even be asked for.
+      if (messageId !== null) {
+        if (!messageId.includes('\0')) named.add(messageId)
+      } else if (networkId !== null && !`${connectionId}${networkId}`.includes('\0')) {
+        unnamed.set(networkKey(connectionId, networkId), { connectionId, networkId })
+      }
+    }
+    const byId = await this.#findById([...named])
+    const byNetworkId = await this.#findByNetworkId([...unnamed.values()])
+    return ({ messageId, connectionId, networkId }) =>
+      messageId === null ? byNetworkId.get(networkKey(connectionId, networkId)) : byId.get(messageId)
+  }
+
+  async #findById(ids: readonly MessageId[]): Promise<ReadonlyMap<MessageId, Target>> {
+    if (ids.length === 0) return new Map()
+    const madeAt = ids.map(timeIn).filter((time) => time !== null)
+    const rows = await this.#link.ask('select * from find_targets($1, $2, $3)', [
+      textArray(ids),
+      madeAt.length > 0 ? Math.min(...madeAt) : null,
+      madeAt.length > 0 ? Math.max(...madeAt) : null,
+    ])
+    return new Map((rows as unknown as Target[]).map((target) => [target.id, target]))
+  }
+
+  async #findByNetworkId(
+    wanted: readonly { readonly connectionId: ConnectionId; readonly networkId: string }[],
+  ): Promise<ReadonlyMap<string, Target>> {
+    if (wanted.length === 0) return new Map()
+    const rows = await this.#link.ask('select * from find_network_targets($1, $2)', [
+      textArray(wanted.map(({ connectionId }) => connectionId)),
+      textArray(wanted.map(({ networkId }) => networkId)),
+    ])
+    return new Map(
+      (rows as unknown as Target[]).map((target) => [networkKey(target.connection_id, target.network_id), target]),
+    )
+  }
+
+  async #judge(found: readonly Found[]): Promise<readonly Judged[]> {
+    const reported = await this.#reportedFailed(
+      found.filter(({ receipt, target }) => receipt.kind === 'sent' && target.state === 'FAILED'),
+    )
+    const doubted = await this.#withUnknown(
+      found.filter(({ receipt, target }) => receipt.kind === 'failed' && target.attempts > 1),
+    )
+    const repeated = await this.#withUnknown(
+      found.filter(
+        ({ receipt, target }) => receipt.kind !== 'failed' && target.state === 'QUEUED' && target.attempts > 0,
+      ),
+    )
+    return found.map(({ at, receipt, target }) => {
+      const { sequence } = target
+      const known = {
+        waitsToBeRepeated: repeated.has(sequence),
+        ...target,
+        networkId: target.network_id,
+        wasReportedFailed: reported.has(sequence),
+        mayHaveArrivedOtherwise: doubted.has(sequence),
+      }
+      return { at, receipt, target, effect: applyReceipt(known, receipt) }
+    })
+  }
+
+  async #reportedFailed(found: readonly Found[]): Promise<ReadonlySet<Sequence>> {
+    if (found.length === 0) return new Set()
+    const rows = await this.#link.ask(
+      `select s.message_sequence from unnest($1::bigint[]) s (message_sequence) where 'receipt-failed' in (
+         select kind from timeline where timeline.message_sequence = s.message_sequence order by position desc limit ${STORY_LOOKED_THROUGH}
+       )`,
+      [bigintArray(found.map(({ target }) => target.sequence))],
+    )
+    return new Set(rows.map((row) => row['message_sequence'] as Sequence))
+  }
+
+  /** Those of which an attempt is of unknown fate; of what failed one other than the reported one, which is the last where none is named. */
+  async #withUnknown(found: readonly Found[]): Promise<ReadonlySet<Sequence>> {
+    if (found.length === 0) return new Set()
+    const failed = ({ receipt, target }: Found) =>
+      receipt.kind === 'failed' ? (receipt.attemptNumber ?? target.attempts) : null
+    const rows = await this.#link.ask(
+      `select distinct a.message_sequence from unnest($1::bigint[], $2::bigint[]) s (sequence, failed)
+         join ended_attempt a on a.message_sequence = s.sequence and a.number is distinct from s.failed and a.outcome = 'unknown'`,
+      [bigintArray(found.map(({ target }) => target.sequence)), bigintArray(found.map(failed))],
+    )
+    return new Set(rows.map((row) => row['message_sequence'] as Sequence))
+  }
+
+  /** False when it is being handed over, or waits no longer. Rare, so one at a time. */
+  async #settle({ receipt, target, effect }: Judged): Promise<boolean> {
+    const { kind, words } = momentOf(receipt, effect.contrary)
+    const stateWords = clean(receipt.words)
+    const [row] = await this.#link.ask('select settle_found($1, $2, $3, $4, $5, $6, $7, $8, $9) as is_settled', [
+      target.sequence,
+      effect.to,
+      effect.reason,
+      stateWords,
+      receipt.at,
+      clean(receipt.code),
+      kind,
+      words,
+      clean(receipt.networkId),
+    ])
+    return row?.['is_settled'] === true
+  }
+
+  async #write(group: readonly Judged[]): Promise<string> {
+    const texts = (pick: (judged: Judged) => string | null) => textArray(group.map(pick))
+    const told = group.map(({ receipt, effect }) => momentOf(receipt, effect.contrary))
+    const otherwise = group.map(({ receipt, effect }) => momentOf(receipt, !effect.contrary))
+    const [row] = await this.#link.ask(
+      'select apply_receipts($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) as letters',
+      [
+        texts(({ target }) => target.account_id),
+        bigintArray(group.map(({ target }) => target.sequence)),
+        texts(({ target }) => target.state),
+        texts(({ effect }) => effect.to),
+        texts(({ effect }) => effect.reason),
+        texts(({ receipt }) => clean(receipt.words)),
+        bigintArray(group.map(({ receipt, effect }) => (isDoubtful(effect.to) ? null : receipt.at))),
+        bigintArray(group.map(({ receipt }) => receipt.at)),
+        texts(({ receipt }) => clean(receipt.code)),
+        textArray(told.map(({ kind }) => kind)),
+        textArray(told.map(({ words }) => words)),
+        textArray(otherwise.map(({ kind }) => kind)),
+        textArray(otherwise.map(({ words }) => words)),
+        texts(({ receipt }) => clean(receipt.networkId)),
+        bigintArray(group.map(({ effect }) => effect.mostTold)),
+        STORY_LOOKED_THROUGH,
+      ],
+    )
+    return row?.['letters'] as string
+  }
+}
+
+function leavesItsLane({ target, effect }: Judged): boolean {
+  return target.state === 'QUEUED' && effect.to !== null
+}
+
+/** An id of ours holds no line break. */
+function networkKey(connectionId: ConnectionId, networkId: string | null): string {
+  return `${connectionId}\n${networkId ?? ''}`
+}
+
+/** When an id says that it was made; null for one that says nothing of it. */
+function timeIn(id: string): number | null {
+  const [, high, low] = TIMED_ID.exec(id) ?? []
+  return high && low ? Number.parseInt(high + low, 16) : null
+}
+
+/** Each in the order of sequences, which is the order in which others lock them. */
+function byPeriod(judged: readonly Judged[]): readonly (readonly Judged[])[] {
+  const sorted = judged.toSorted((a, b) => a.target.sequence - b.target.sequence)
+  return [...Map.groupBy(sorted, ({ target }) => Math.floor(target.sequence / PERIOD_LENGTH)).values()]
+}
+
+function momentOf({ kind, words }: Receipt, contrary: boolean) {
+  return receiptMoment({ kind, words: clean(words) }, contrary)
+}
+
+function clean(text: string | null): string | null {
+  return text && withoutNul(text)
+}

@@ -1,0 +1,214 @@
+import type { AccountId, ConnectionId, MessageId, SpoolId, WorkerId } from '../../../core/ids.ts'
+import type { MediaType, Sequence } from '../../../core/message/message.ts'
+import type {
+  DueMedia,
+  DueRequest,
+  HeadsMedia,
+  MediaQueue,
+  MediaToFetch,
+  MediaTrial,
+  Releasable,
+  SpooledFile,
+} from '../../../core/ports/media-queue.ts'
+import { bigintArray, textArray } from '../connection/binary-arrays.ts'
+import type { Link, Row } from '../connection/pg-connection.ts'
+
+// A next try farther away than any that is planned was planned before a clock was set back: it is due.
+const LONGEST_WAIT_MS = 600_000
+// So many files of a lane that comes from another spool are fetched ahead at once.
+const MOVED_AT_ONCE = 300
+
+const IS_WAITING = `exists (select from queued q where q.account_id = f.account_id and q.sequence = f.message_sequence)`
+
+// What lies in a spool: the files of messages, and strays. With the conditions and the limit inside each half, so that
+// both are read by their index.
+const filesOf = (columns: string, condition: string) => `
+  select message_sequence as sequence, path ${columns} from (
+    (select f.message_sequence, f.path, f.account_id from media f
+       where f.state = 'ready' and f.spool = $1 and f.message_sequence > $2 ${condition} order by f.message_sequence limit $3)
+    union all
+    (select f.message_sequence, f.path, f.account_id from stray_file f
+       where f.spool = $1 and f.message_sequence > $2 ${condition} order by f.message_sequence limit $3)
+  ) f order by message_sequence limit $3`
+
+interface Parts {
+  readonly link: Link
+  readonly worker: WorkerId
+  readonly spool: SpoolId
+}
+
+/** Attachments that wait to be fetched, as one worker sees them. */
+export class PostgresMediaQueue implements MediaQueue {
+  readonly #link: Link
+  readonly #worker: WorkerId
+  readonly #spool: SpoolId
+  /** Of accounts that have little to fetch among their oldest: where the next look goes on. */
+  readonly #goesOnAfter = new Map<AccountId, Sequence>()
+
+  constructor({ link, worker, spool }: Parts) {
+    this.#link = link
+    this.#worker = worker
+    this.#spool = spool
+  }
+
+  async due({ now, busy, fullHosts, after, accountsAtOnce, perAccount, quotaBytes }: DueRequest): Promise<DueMedia> {
+    const accounts = await this.#accountsAfter(after, accountsAtOnce)
+    if (accounts.length === 0) return { media: [], lookedThrough: null }
+    const rows = await this.#link.ask(
+      `select a.id as looked_at, (d.media).*, d.goes_on_after from unnest($1::text[], $9::bigint[]) with ordinality a (id, beyond, i)
+         cross join lateral look_for_media($2, a.id, $3, $4, $5, $6, array(
+           select full_host.host from unnest($10::text[], $11::text[]) full_host (account_id, host)
+             where full_host.account_id in ('', a.id)), a.beyond) d
+         where spool_bytes($7, a.id) < $8 order by a.i`,
+      [
+        textArray(accounts),
+        this.#worker,
+        now,
+        LONGEST_WAIT_MS,
+        bigintArray([...busy]),
+        perAccount,
+        this.#spool,
+        quotaBytes,
+        bigintArray(accounts.map((id) => this.#goesOnAfter.get(id) ?? 0)),
+        textArray(fullHosts.map(({ accountId }) => accountId ?? '')),
+        textArray(fullHosts.map(({ host }) => host)),
+      ],
+    )
+    for (const id of accounts) this.#goesOnAfter.delete(id)
+    const media = new Map<Sequence, MediaToFetch>()
+    for (const row of rows) {
+      const goesOnAfter = row['goes_on_after'] as Sequence | null
+      if (goesOnAfter !== null) this.#goesOnAfter.set(row['looked_at'] as AccountId, goesOnAfter)
+      // What lies further on may be among the oldest of its lane.
+      else media.set(row['sequence'] as Sequence, toFetch(row))
+    }
+    const lookedThrough = accounts.length < accountsAtOnce ? null : (accounts.at(-1) ?? null)
+    return { media: [...media.values()], lookedThrough }
+  }
+
+  async lookAtHeads(sequences: readonly Sequence[]): Promise<HeadsMedia> {
+    const rows = await this.#link.ask(
+      `select (media).sequence, (media).message_id, (media).account_id, (media).connection_id, (media).url, (media).type,
+           (media).tries, (media).next_try_at, (media).is_lane_held, is_present
+         from look_at_heads($1, $2, $3, $4, now_ms())`,
+      [this.#worker, this.#spool, bigintArray(sequences), MOVED_AT_ONCE],
+    )
+    return {
+      missing: rows.filter((row) => row['is_present'] !== true).map(toFetch),
+      present: rows.filter((row) => row['is_present'] === true).map((row) => row['connection_id'] as ConnectionId),
+    }
+  }
+
+  async take(sequences: readonly Sequence[]): Promise<readonly MediaToFetch[]> {
+    if (sequences.length === 0) return []
+    const rows = await this.#link.ask('select * from take_media($1, $2, $3) order by sequence', [
+      this.#worker,
+      this.#spool,
+      bigintArray(sequences),
+    ])
+    return rows.map(toFetch)
+  }
+
+  async ready(sequence: Sequence, { file, tookMs, at }: Parameters<MediaQueue['ready']>[1]): Promise<boolean> {
+    const [row] = await this.#link.ask('select media_is_ready($1, $2, $3, $4, $5, $6, $7, $8, $9) as is_ready', [
+      this.#worker,
+      this.#spool,
+      sequence,
+      file.path,
+      file.sizeBytes,
+      file.sha256,
+      file.mime,
+      Math.round(tookMs),
+      at,
+    ])
+    return row?.['is_ready'] === true
+  }
+
+  async retry(sequence: Sequence, { code, words, at, nextTryAt }: Parameters<MediaQueue['retry']>[1]): Promise<void> {
+    await this.#link.ask('select retry_media($1, $2, $3, $4, $5, $6)', [
+      this.#worker,
+      sequence,
+      code,
+      words,
+      at,
+      nextTryAt,
+    ])
+  }
+
+  async fail(sequence: Sequence, { code, words, at }: MediaTrial): Promise<void> {
+    await this.#link.ask('select fail_media($1, $2, $3, $4, $5)', [this.#worker, sequence, code, words, at])
+  }
+
+  async releasable(after: Sequence, limit: number): Promise<Releasable> {
+    const rows = await this.#link.ask(filesOf(`, not ${IS_WAITING} as is_settled`, ''), [this.#spool, after, limit])
+    return {
+      files: rows.filter((row) => row['is_settled'] === true).map(toFile),
+      lookedThrough: rows.length < limit ? null : (rows.at(-1)?.['sequence'] as Sequence),
+    }
+  }
+
+  async forget(sequences: readonly Sequence[]): Promise<void> {
+    await this.#link.ask(
+      `with strays as (delete from stray_file where spool = $1 and message_sequence = any ($2::bigint[]))
+         update media set state = 'forgotten'
+           where message_sequence = any ($2::bigint[]) and (state = 'pending' or (state = 'ready' and spool = $1))`,
+      [this.#spool, bigintArray(sequences)],
+    )
+  }
+
+  async lost(
+    files: readonly SpooledFile[],
+    { at, mostTries }: Parameters<MediaQueue['lost']>[1],
+  ): Promise<readonly ConnectionId[]> {
+    const rows = await this.#link.ask('select distinct id from lose_media($1, $2, $3, $4, $5) id', [
+      this.#spool,
+      bigintArray(files.map(({ sequence }) => sequence)),
+      textArray(files.map(({ path }) => path)),
+      at,
+      mostTries,
+    ])
+    return rows.map((row) => row['id'] as ConnectionId)
+  }
+
+  async wantedFiles(after: Sequence, limit: number): Promise<readonly SpooledFile[]> {
+    const rows = await this.#link.ask(filesOf('', ''), [this.#spool, after, limit])
+    return rows.map(toFile)
+  }
+
+  async livingWorkers(): Promise<readonly WorkerId[]> {
+    const rows = await this.#link.ask('select id from worker where lives(id)')
+    return rows.map((row) => row['id'] as WorkerId)
+  }
+
+  /** Jumps from account to account, so that a long backlog of one costs no more than one message. */
+  async #accountsAfter(after: AccountId | null, most: number): Promise<AccountId[]> {
+    const rows = await this.#link.ask(
+      `with recursive a (id, n) as (
+         select (select account_id from media where state = 'pending' and account_id > $1 order by account_id limit 1), 1
+         union all
+         select (select account_id from media where state = 'pending' and account_id > a.id order by account_id limit 1), n + 1
+           from a where a.id is not null and n < $2)
+       select id from a where id is not null`,
+      [after ?? '', most],
+    )
+    return rows.map((row) => row['id'] as AccountId)
+  }
+}
+
+function toFetch(row: Row): MediaToFetch {
+  return {
+    sequence: row['sequence'] as Sequence,
+    messageId: row['message_id'] as MessageId,
+    accountId: row['account_id'] as AccountId,
+    connectionId: row['connection_id'] as ConnectionId,
+    url: row['url'] as string,
+    type: row['type'] as MediaType,
+    tries: row['tries'] as number,
+    nextTryAt: row['next_try_at'] as number,
+    isLaneHeld: row['is_lane_held'] as boolean,
+  }
+}
+
+function toFile(row: Row): SpooledFile {
+  return { sequence: row['sequence'] as Sequence, path: row['path'] as string }
+}

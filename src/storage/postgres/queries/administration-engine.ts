@@ -1,0 +1,169 @@
+import { type Kysely, sql } from 'kysely'
+import type { ConnectionId, MessageId } from '../../../core/ids.ts'
+import { ERASED } from '../../../core/message/erased.ts'
+import type { Engine, Span, Standing } from '../../queries/engine.ts'
+import type { Reader } from '../../queries/store.ts'
+import type { Tables } from '../../queries/tables.ts'
+import { postgresOverviewEngine } from './overview-engine.ts'
+import { PERIOD_LENGTH, periodOf } from '../retention/periods.ts'
+
+const HOUR_MS = 3_600_000
+// A key names its message for a day, so what repeats it lies in the period of the next day at the latest. One more,
+// because periods begin when somebody begins them.
+const REPEATED_FOR_PERIODS = 2
+
+export const postgresEngine: Engine = {
+  overview: postgresOverviewEngine,
+
+  async beginChange(tables) {
+    await sql`select pg_advisory_xact_lock(3, 0)`.execute(tables)
+  },
+
+  async beginDelivering(tables) {
+    await sql`select pg_advisory_xact_lock(7, 0)`.execute(tables)
+  },
+
+  async lockLane(tables, connectionId) {
+    await sql`select lock_lane_of(${connectionId})`.execute(tables)
+  },
+
+  // Where it waits, and where it has ended: it may be on its way from the one to the other.
+  async lockMessage(tables, sequence) {
+    await sql`select 1 from queued where sequence = ${sequence} for update`.execute(tables)
+    await sql`select 1 from settled where sequence = ${sequence} for update`.execute(tables)
+  },
+
+  // From the last one backwards, as a worker takes them that ends one and opens the next: in the other order the two
+  // could wait for each other. Written as in `standings`.
+  async lockLastWaiting(tables, { connectionId, upTo, most }) {
+    const lane = sql`select 1 from queued
+      where connection_id >= ${connectionId} and connection_id <= ${connectionId} and sequence <= ${upTo}
+      order by connection_id desc, sequence desc limit ${most}`
+    await sql`${lane} for update`.execute(tables)
+  },
+
+  // No connection is meant, as when a token changes.
+  async tellBlocks(tables) {
+    await sql`select pg_notify('nuncio_change', '')`.execute(tables)
+  },
+
+  // The views of administration change only what administration changes every day.
+  async eraseMessage(tables, { accountId, sequence, recipient, body, bodyCrc }) {
+    await sql`update settled set recipient = ${recipient}, body = ${body}, body_crc = ${bodyCrc}, words = null, network_id = ${ERASED}
+      where account_id = ${accountId} and sequence = ${sequence}`.execute(tables)
+    await sql`update ended_attempt set words = null where message_sequence = ${sequence}`.execute(tables)
+  },
+
+  // Ordered by both, and not said to be equal, so that the lane's own index is taken and not the one over all that waits.
+  async standings(tables, lanes, most) {
+    await readByIndex(tables)
+    const lane = sql`queued q where q.connection_id >= c.id and q.connection_id <= c.id
+      order by q.connection_id, q.sequence`
+    const { rows } = await sql<{ id: ConnectionId } & Standing>`
+      select c.id, (select count(*) from (select 1 from ${lane} limit ${most + 1}) few) as waiting,
+          (select q.sequence from ${lane} limit 1) as head
+        from connection c where c.id in (${sql.join(lanes)})`.execute(tables)
+    return new Map(rows.map(({ id, waiting, head }) => [id, { waiting, head }]))
+  },
+
+  async publishedBefore(tables, { accountId, lanes, rows: most }) {
+    await readByIndex(tables)
+    const looks = sql.join(lanes.map(({ id, before }) => sql`(${id}, ${before ?? Number.MAX_SAFE_INTEGER}::bigint)`))
+    const { rows } = await sql<{ id: ConnectionId; looked: number; times: number[] | null }>`
+      select l.id, count(*) as looked,
+          json_agg(m.published_at) filter (where m.connection_id = l.id and m.published_at is not null) as times
+        from (values ${looks}) l (id, before) cross join lateral (
+          select s.connection_id, s.published_at from settled s where s.account_id = ${accountId} and s.sequence < l.before
+            order by s.account_id desc, s.sequence desc limit ${most}) m
+        group by l.id`.execute(tables)
+    return new Map(rows.map(({ id, looked, times }) => [id, { times: times ?? [], isWhole: looked < most }]))
+  },
+
+  unfinishedOfC: sql`queued e cross join lateral (select e.accepted_at) q where e.connection_id = c.id`,
+
+  async spans(tables) {
+    const { rows } = await sql<{ number: number }>`select number from period order by number desc`.execute(tables)
+    return rows.map(({ number }) => spanOf(number, number))
+  },
+
+  // Blocks of numbers are hardly ever used up, so rows are counted, in the index alone.
+  async startOfStretch(tables, { table, span, rows }) {
+    const found = await tables
+      .selectFrom(table)
+      .select('sequence')
+      .where('sequence', '<', span.before)
+      .where('sequence', '>=', span.from)
+      .orderBy('sequence', 'desc')
+      .offset(rows - 1)
+      .limit(1)
+      .executeTakeFirst()
+    return found?.sequence ?? span.from
+  },
+
+  async locate(tables, id) {
+    const likely = await likelySpan(tables, id)
+    return (likely && (await findIn(tables, id, likely))) ?? findIn(tables, id, null)
+  },
+
+  async locateMany(tables, ids) {
+    const inOrder = ids.toSorted()
+    const [oldest, newest] = [inOrder[0], inOrder.at(-1)]
+    if (oldest === undefined || newest === undefined) return new Map()
+    const [first, last] = [await likelySpan(tables, oldest), await likelySpan(tables, newest)]
+    const likely = first && last ? { from: first.from, before: last.before } : null
+    const found = likely ? await findManyIn(tables, ids, likely) : new Map<MessageId, number>()
+    const others = ids.filter((id) => !found.has(id))
+    return new Map([...found, ...(await findManyIn(tables, others, null))])
+  },
+
+  jsonText: (column, name) => sql`${sql.ref(column)}::json ->> ${sql.lit(name)}`,
+
+  repeatsOf(message) {
+    const period = periodOf(message)
+    // What was copied from elsewhere may be repeated in any later period.
+    return [period === 0 ? { from: 0, before: Number.MAX_SAFE_INTEGER } : spanOf(period, period + REPEATED_FOR_PERIODS)]
+  },
+
+  repeatedBy({ from, before }) {
+    const copied = spanOf(0, 0)
+    return [copied, spanOf(Math.max(0, periodOf(from) - REPEATED_FOR_PERIODS), periodOf(before - 1))]
+  },
+}
+
+/** Where a message lies whose id tells when it was made. The clocks of who made it and of the database may differ. */
+async function likelySpan(tables: Kysely<Tables>, id: MessageId): Promise<Span | null> {
+  const madeAt = /^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(id) ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : null
+  if (madeAt === null) return null
+  const { rows } = await sql<{ first: number | null; last: number | null }>`
+    select (select max(number) from period where starts_at <= ${madeAt - HOUR_MS}) as first,
+      (select max(number) from period where starts_at <= ${madeAt + HOUR_MS}) as last`.execute(tables)
+  const [row] = rows
+  return spanOf(row?.first ?? 0, row?.last ?? 0)
+}
+
+async function findIn(tables: Kysely<Tables>, id: MessageId, span: Span | null): Promise<number | null> {
+  let query = tables.selectFrom('message').select('sequence').where('id', '=', id)
+  if (span) query = query.where('sequence', '>=', span.from).where('sequence', '<', span.before)
+  return (await query.executeTakeFirst())?.sequence ?? null
+}
+
+async function findManyIn(
+  tables: Kysely<Tables>,
+  ids: readonly MessageId[],
+  span: Span | null,
+): Promise<ReadonlyMap<MessageId, number>> {
+  if (ids.length === 0) return new Map()
+  let query = tables.selectFrom('message').select(['id', 'sequence']).where('id', 'in', ids)
+  if (span) query = query.where('sequence', '>=', span.from).where('sequence', '<', span.before)
+  return new Map((await query.execute()).map((row) => [row.id, row.sequence]))
+}
+
+function spanOf(first: number, last: number): Span {
+  return { from: first * PERIOD_LENGTH, before: (last + 1) * PERIOD_LENGTH }
+}
+
+/** For the rest of the transaction: a plan for all rows is never right where a few of each lane are wanted. */
+async function readByIndex(tables: Reader): Promise<void> {
+  await sql`select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+    set_config('enable_sort', 'off', true)`.execute(tables)
+}

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, describe, it } from 'vitest'
+import { openMigratedDatabase } from '../../../../test/support/administration-world/migrated-database.ts'
+import { withClient } from '../../../../test/support/postgres/postgres-server.ts'
+import { RemembranceFile } from '../../queries/checkpoint.ts'
+import { ConsoleConnections } from './console-store.ts'
+
+let url: string
+let connections: ConsoleConnections
+let troubles: unknown[]
+let folder: string
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'nuncio-console-'))
+  url = (await openMigratedDatabase()).url
+  troubles = []
+  connections = open(url)
+  return async () => {
+    await connections.close()
+    rmSync(folder, { recursive: true })
+  }
+})
+
+function open(to: string): ConsoleConnections {
+  const file = RemembranceFile.in(folder)
+  return new ConsoleConnections({
+    url: to,
+    file,
+    now: () => Date.now(),
+    findTrouble: () => null,
+    onTrouble: (error) => troubles.push(error),
+  })
+}
+
+describe('the connections of the console', () => {
+  it('answer what they are asked, and notice what was committed', async () => {
+    const { administration, changes } = connections.store
+    const before = await changes.look()
+
+    const made = await administration.createAccount('Acme', 'test')
+
+    assert.deepEqual(await administration.listAccounts(), [made])
+    assert.notEqual(await changes.look(), before)
+  })
+
+  it('are not made before somebody asks, and say why they cannot be', async () => {
+    const nowhere = open('postgres://nobody@127.0.0.1:9/nuncio')
+
+    await assert.rejects(nowhere.store.administration.listAccounts(), /127\.0\.0\.1:9/)
+    await nowhere.close()
+  })
+
+  it('G7: are not used on an old primary: who uses the new one would never see what is changed there', async () => {
+    const [found] = await withClient(url, async (client) => {
+      const { rows } = await client.query<{ installation: string; id: string }>(
+        'select installation, system_identifier::text as id from remembrance cross join pg_control_system()',
+      )
+      return rows
+    })
+    const server = { id: found?.id ?? '', timeline: 2, isSynchronous: true }
+    await RemembranceFile.in(folder).write({ installation: found?.installation ?? '', mark: 1, holds: 0, server })
+
+    await assert.rejects(connections.store.administration.createAccount('Acme', 'test'), /it is an old primary/)
+  })
+
+  it('do what is done in the background until they are closed, which may be done twice', async () => {
+    connections.start()
+    await connections.store.administration.listAccounts()
+
+    await connections.close()
+    await connections.close()
+
+    assert.deepEqual(troubles, [])
+  })
+})

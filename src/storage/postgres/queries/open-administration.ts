@@ -1,0 +1,116 @@
+import { Kysely } from 'kysely'
+import type { Instant } from '../../../core/ids.ts'
+import type { Administration } from '../../../core/ports/administration.ts'
+import type { StorageTrouble } from '../../../core/ports/lanes.ts'
+import type { SecretStore } from '../../../core/ports/secrets.ts'
+import { createAdministration } from '../../queries/administration.ts'
+import { listChannelMemory, type RememberedEntry, type WantedMemory } from '../../queries/connections/list-channel-state.ts'
+import { createSecretStore } from '../../queries/secrets/secret-store.ts'
+import { toStorageTrouble } from '../../queries/storage-health.ts'
+import type { Store } from '../../queries/store.ts'
+import type { Tables } from '../../queries/tables.ts'
+import { postgresEngine } from './administration-engine.ts'
+import { createPostgresDialect, openPool } from '../connection/kysely-dialect.ts'
+import { type Ask, whyNotWritten } from '../connection/pg-connection.ts'
+import { checkMigrations, readVersion } from '../schema/migrate.ts'
+import { type DatabaseUrls, migrateDatabase, withConnection } from '../connection/open-database.ts'
+import {
+  classify,
+  describeServer,
+  type Kind,
+  translateConnectError,
+  translateStatementError,
+} from '../connection/postgres-errors.ts'
+
+export interface OpenAdministration {
+  readonly administration: Administration
+  /** What administration works with. */
+  readonly store: Store
+  /** What is sealed in it. */
+  openSecretStore(): SecretStore
+  listChannelMemory(wanted: WantedMemory): AsyncIterable<RememberedEntry>
+  /** Harmless twice. */
+  close(): Promise<void>
+}
+
+export interface OpenOptions {
+  /** Makes the tables when there are none. Older ones are refused all the same: services may still be of that version. */
+  readonly create: boolean
+  /** Instead of the time of the database. */
+  readonly now?: () => Instant
+}
+
+/** Opens the database for a short visit beside running services. */
+export async function openAdministration(urls: DatabaseUrls, options: OpenOptions): Promise<OpenAdministration> {
+  const { url } = urls
+  const isMissing = (ask: Ask) => readVersion(ask, describeServer(url)).then((version) => version === null)
+  if (options.create && (await withConnection(url, isMissing))) await migrateDatabase(urls)
+  // Whatever services remember: after a failover people look into the old primary for what was sent.
+  const pool = openPool(url, { user: 'administration', file: null })
+  try {
+    const databaseNow = await look(pool, url)
+    const database = new Kysely<Tables>({ dialect: createPostgresDialect(pool, url) })
+    const store: Store = {
+      database,
+      engine: postgresEngine,
+      now: options.now ?? databaseNow,
+      findStorageTrouble: () => tryToWrite(pool),
+    }
+    return {
+      administration: createAdministration(store),
+      store,
+      openSecretStore: () => createSecretStore(store),
+      listChannelMemory: (wanted) => listChannelMemory(database, wanted),
+      close: () => (pool.ending ? Promise.resolve() : pool.end()),
+    }
+  } catch (error) {
+    await pool.end()
+    throw error
+  }
+}
+
+/** Looks whether the tables are there, and learns the time that all processes on this database agree on. */
+async function look(pool: ReturnType<typeof openPool>, url: string): Promise<() => Instant> {
+  const client = await pool.connect().catch((error: unknown) => {
+    throw translateConnectError(error, url)
+  })
+  const listener = () => {}
+  client.on('error', listener)
+  try {
+    const ask = async (sql: string) => (await client.query<Record<string, unknown>>(sql)).rows
+    await checkMigrations(ask, describeServer(url))
+    const [row] = await ask('select now_ms() as now')
+    const [learnt, learntAt] = [row?.['now'] as Instant, performance.now()]
+    return () => Math.round(learnt + performance.now() - learntAt)
+  } catch (error) {
+    throw translateStatementError(error, url)
+  } finally {
+    client.release()
+    client.off('error', listener)
+  }
+}
+
+// What this role may not do, or is kept from at the moment, says nothing of the services.
+const NO_TROUBLE: ReadonlySet<Kind> = new Set<Kind>(['denied', 'contended', 'connect', 'unknown', 'data', 'not-there'])
+
+/**
+ * Services that cannot write cannot leave word of it either, so a visitor tries by itself: with a table that takes new room on
+ * the disk of the server, and is never committed.
+ */
+async function tryToWrite(pool: ReturnType<typeof openPool>): Promise<StorageTrouble | null> {
+  const client = await pool.connect().catch(() => null)
+  if (!client) return null
+  const listener = () => {}
+  client.on('error', listener)
+  try {
+    await client.query(`begin; create temp table tried on commit drop as select repeat('x', 1000) as x; rollback`)
+    client.release()
+    return null
+  } catch (error) {
+    client.release(true)
+    const kind = classify(error)
+    return NO_TROUBLE.has(kind) ? null : toStorageTrouble(whyNotWritten(error, kind), null)
+  } finally {
+    client.off('error', listener)
+  }
+}

@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict'
+import { Client } from 'pg'
+import { describe, it, onTestFinished } from 'vitest'
+import { prepareForHandClock } from '../../../../test/conformance/postgres-world.ts'
+import { skipNote } from '../../../../test/support/black-box/skip-note.ts'
+import { obstacleToDumping, shareDumpingServer } from '../../../../test/support/postgres/dumping-server.ts'
+import { openTestDatabase } from '../../../../test/support/postgres/test-database.ts'
+
+const LANES = 500
+const FEW = 4
+const MANY = 60
+const BATCH = 100
+const EARLY = '(1::bigint << 39)'
+const LATE = '(2::bigint << 40)'
+const LASTS_MS = 1_000_000
+// Entries of rows that have gone are looked at again while somebody looks at the server's own tables. A wrong way takes hundreds.
+const FEW_BLOCKS = 20
+
+const obstacle = obstacleToDumping()
+const createOnSystem = shareDumpingServer()
+
+// What is planned while there is nothing must serve when there is much, and nobody may have to wait for an ANALYZE. So
+// rows are counted, in one session that plans everything on an empty database. Servers before version 18 see less of where
+// to end, and those before 17 use fewer columns of an index.
+describe('the functions of dispatching', () => testOn(openOnNewest))
+
+describe.skipIf(obstacle !== null)(
+  `the functions of dispatching on the PostgreSQL of this system, which may be older${skipNote(obstacle)}`,
+  () => testOn(openOnSystem),
+)
+
+function testOn(openDatabase: () => Promise<string>): void {
+  it('touch as few rows where much waits as where little does, planned while nothing was there', async () => {
+    const session = await plannedOnNothing(await openDatabase())
+    await add(session, 1, FEW)
+    const few = await dispatch(session, 0)
+    await add(session, FEW + 1, MANY)
+
+    const many = await dispatch(session, 1)
+
+    for (const [what, touched] of Object.entries(many)) {
+      const before = few[what] ?? 0
+      assert.ok(touched <= 2 * before, `${what}: ${before} rows, then ${touched}`)
+    }
+  })
+
+  it.each(['queued_pkey', 'queued_lane', 'queued_newest', 'queued_id'])(
+    'touch as little where much waits, planned after a backlog had gone that left every index large but %s',
+    async (index) => {
+      const session = await plannedOnNothing(await openDatabase())
+      await add(session, 1, MANY)
+      await session.query('delete from queued')
+      await session.query(`reindex index ${index}`)
+      await session.query('vacuum (analyze) queued')
+      for (let i = 0; i < 2; i++) await dispatch(session, 0)
+      await add(session, 1, FEW)
+      await addLate(session)
+      const few = await dispatch(session, 0)
+      await add(session, FEW + 1, MANY)
+
+      const many = await dispatch(session, 1)
+
+      for (const [what, touched] of Object.entries(many)) {
+        const before = few[what] ?? 0
+        assert.ok(touched <= 3 * before + FEW_BLOCKS, `${what}: ${before}, then ${touched}`)
+      }
+    },
+  )
+
+  it('would touch many without the index of lanes', async () => {
+    const session = await plannedOnNothing(await openDatabase())
+    await add(session, 1, FEW)
+    await session.query('drop index queued_lane')
+    const few = await dispatch(session, 0)
+    await add(session, FEW + 1, 4 * FEW)
+
+    const many = await dispatch(session, 1)
+
+    assert.ok(many['load']! > 2 * few['load']!, `${few['load']} rows, then ${many['load']}`)
+  })
+}
+
+async function openOnNewest(): Promise<string> {
+  const { url, drop } = await openTestDatabase({ name: 'conformance', prepare: prepareForHandClock })
+  onTestFinished(drop)
+  return url
+}
+
+async function openOnSystem(): Promise<string> {
+  const url = await createOnSystem()
+  await prepareForHandClock(url)
+  return url
+}
+
+async function plannedOnNothing(url: string): Promise<Client> {
+  const session = new Client({ connectionString: url })
+  // Its database goes with the test, too, and may be the first of both.
+  session.on('error', () => {})
+  onTestFinished(() => session.end())
+  await session.connect()
+  // By itself it would come at any moment, and count as what is touched.
+  await session.query(
+    `do $$ declare t regclass; begin
+       for t in select oid from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace loop
+         execute format('alter table %s set (autovacuum_enabled = false)', t);
+       end loop;
+     end $$`,
+  )
+  await session.query('vacuum')
+  for (let i = 0; i < 8; i++) await dispatch(session, 0)
+  await session.query(
+    `insert into account values ('acc', 'account', 1);
+     insert into connection select 'con' || i, 'acc', i::text, 'sandbox', 'active', '{}', '{}', 1, null from generate_series(0, ${LANES - 1}) i;
+     insert into connection select 'late' || i, 'acc', 'late' || i, 'sandbox', 'active', '{}', '{}', 1, null from generate_series(0, ${BATCH - 1}) i;
+     insert into connection values ('early', 'acc', 'early', 'sandbox', 'active', '{}', '{}', 1, null);
+     insert into lane (connection_id, account_id, owner, epoch) values ('early', 'acc', 'anna', 1);
+     insert into queued (sequence, id, account_id, connection_id, body, body_crc, recipient, type, accepted_at)
+       values (${EARLY}, 'early', 'acc', 'early', 'x', 1, 'to', 'image', 1);
+     insert into media (message_sequence, account_id, connection_id, url, type, state, next_try_at)
+       values (${EARLY}, 'acc', 'early', 'https://example.com/', 'image', 'ready', 1)`,
+  )
+  return session
+}
+
+/** Messages of each lane, from the `first` one to the `last` one. */
+async function add(session: Client, first: number, last: number): Promise<void> {
+  await session.query(
+    `insert into queued (sequence, id, account_id, connection_id, body, body_crc, recipient, type, accepted_at)
+       select (1::bigint << 40) + n * ${LANES} + i, 'id' || n || '-' || i, 'acc', 'con' || i, repeat('x', 200), 1, 'to', 'message', now_ms()
+         from generate_series(${first}, ${last}) n cross join generate_series(0, ${LANES - 1}) i`,
+  )
+}
+
+/** The only one of each of a hundred lanes, behind all that waits in others. */
+async function addLate(session: Client): Promise<void> {
+  await session.query(
+    `insert into queued (sequence, id, account_id, connection_id, body, body_crc, recipient, type, accepted_at)
+       select ${LATE} + i, 'late' || i, 'acc', 'late' || i, repeat('x', 200), 1, 'to', 'message', now_ms()
+         from generate_series(0, ${BATCH - 1}) i;
+     insert into lane (connection_id, account_id, owner, epoch) values ('late0', 'acc', 'anna', 1)`,
+  )
+}
+
+/** Has a hundred lanes through everything that is done to them. Returns how many rows that touched. */
+async function dispatch(session: Client, batch: number): Promise<Record<string, number>> {
+  const ids = Array.from({ length: BATCH }, (_, i) => `con${batch * BATCH + i}`)
+  const ask = async (sql: string, ...values: unknown[]) => (await session.query(sql, values)).rows
+  const sequences = (rows: { lane: number; sequence: string }[], at: number) =>
+    ids.map((_, i) => rows.filter(({ lane }) => lane === i + 1)[at]?.sequence ?? 0)
+  const load = async () => {
+    const rows = await ask(
+      'select * from load_runs($1, $2)',
+      ids,
+      ids.map(() => 2),
+    )
+    return [ids, sequences(rows, 0), sequences(rows, 1)]
+  }
+
+  let run: unknown[] = []
+  const touched: Record<string, number> = {}
+  const count = async (what: string, act: () => Promise<unknown>) => {
+    const before = await countTouched(session)
+    await act()
+    const after = await countTouched(session)
+    touched[what] = after.rows - before.rows
+    touched[`${what}, blocks`] = after.blocks - before.blocks
+  }
+  await count('look', () => ask(`select free_lanes('anna', null, null, false)`))
+  await count('claim', () => ask(`select from claim_lanes('anna', $1, null, false)`, ids))
+  await count('load', async () => {
+    run = await load()
+  })
+  const [open, next] = [run[1], run[2]]
+  await count('open what may not be the lowest', () => ask(OPEN_ALONE, ids, open))
+  await count('open what waits alone', () =>
+    ask(
+      OPEN_ALONE,
+      ids.map((_, i) => `late${i}`),
+      ids.map((_, i) => 2 * 2 ** 40 + i),
+    ),
+  )
+  await count('open what waits alone, alone', () =>
+    ask(`select write_step('anna', 0, 1, 1000, 'late0', 'acc', 1, 1, ${NOTHING(8)}, ${LATE}, 1, true)`),
+  )
+  await count('open', () => ask(OPEN, ids, open))
+  await count('look who is locked', () =>
+    ask(`select busy_steps(${ALL('acc')}, $1, $2::bigint[], null, null, null)`, ids, open),
+  )
+  await count('tell repeats', () => ask(REPEAT, ids, open))
+  await count('inspect', () => ask(`select from describe_lanes($1, ${ONES})`, ids))
+  await count('move', () => ask(MOVE, ids, open, next))
+  // The only one of its lane, and all that waits in others comes after it.
+  await session.query(`delete from stray_file; update media set state = 'ready', spool = 'there', path = 'file'`)
+  await count('look at heads', () => ask(`select * from look_at_heads('anna', 'here', array[${EARLY}], 300, 1)`))
+  await count('look for media', () => ask(`select * from look_for_media('anna', 'acc', 1, 600000, '{}', 32, '{}', 0)`))
+  await count('take media', () => ask(`select * from take_media('anna', 'here', array[${EARLY}])`))
+  await count('have media', () => ask(`select media_is_ready('anna', 'here', ${EARLY}, 'file', 1, '', '', 1, 1)`))
+  await count('lose media', () => ask(`select lose_media('here', array[${EARLY}], array['file'], 1, 9)`))
+  await count('expire', () => ask(`select expire_messages(10, ${LASTS_MS})`))
+  await count('release', () => ask(`select release_lanes($1, ${ONES})`, ids))
+  return touched
+}
+
+const ONES = 'array_fill(1::bigint, array[cardinality($1::text[])])'
+const NUMBERS = `${ONES}::integer[]`
+const ALL = (text: string) => `array_fill('${text}'::text, array[cardinality($1::text[])])`
+const NOTHING = (count: number) => Array.from({ length: count }, () => 'null').join(', ')
+const STEPS = `select write_steps('anna', 0, 1, 1000, false, $1, ${ALL('acc')}, ${ONES}, ${ONES}`
+const TRUE = 'array_fill(true, array[cardinality($1::text[])])'
+const OPEN = `${STEPS}, ${NOTHING(13)}, $2::bigint[], ${NUMBERS}, ${NOTHING(14)})`
+const OPEN_ALONE = `${STEPS}, ${NOTHING(13)}, $2::bigint[], ${NUMBERS}, ${TRUE}, ${NOTHING(13)})`
+const MOVE = `${STEPS}, ${NUMBERS}, $2::bigint[], ${NUMBERS}, ${ONES}, ${ONES}, ${NOTHING(4)}, ${ALL('PUBLISHED')}, ${NOTHING(3)},
+  $3::bigint[], ${NUMBERS}, null, ${TRUE}, ${NOTHING(12)})`
+
+const REPEAT = `select note_repeats(1, (select array_agg('r ' || sequence) from unnest($2::bigint[]) sequence), (select array_agg(i) from generate_series(1, cardinality($1::text[])) i),
+  ${ALL('acc')}, ${ALL('token')}, ${ALL('request')}, ${ALL('body')}, ${ALL('address')}, ${ALL('agent')}, ${ONES})`
+
+/** How many rows were found and how many blocks were looked at until now, by anybody. Not all that is looked at is found. */
+async function countTouched(session: Client): Promise<{ rows: number; blocks: number }> {
+  await session.query('select pg_stat_force_next_flush()')
+  const { rows } = await session.query<{ rows: string; blocks: string }>(
+    `select (select sum(idx_tup_read) from pg_stat_user_indexes) + (select sum(seq_tup_read) from pg_stat_user_tables) as rows,
+       (select sum(idx_blks_hit + idx_blks_read) from pg_statio_user_indexes) as blocks`,
+  )
+  return { rows: Number(rows[0]?.rows), blocks: Number(rows[0]?.blocks) }
+}

@@ -1,0 +1,291 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { DatabaseError } from 'pg'
+import { assetPath } from '../../../assets/asset-path.ts'
+import { commandLine } from '../../../core/command-line.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import type { AppliedMigration } from '../../queries/verify/backup-facts.ts'
+import {
+  hasOurBaseline,
+  type Migration,
+  newestOf,
+  readMigrationsIn,
+  refuseNewer,
+  refuseOlder,
+  refuseOtherBaseline,
+  refuseUnprepared,
+} from '../../queries/migrations.ts'
+import { closeDefiners, grantMissing, grantToServices } from './grants.ts'
+import type { Ask } from '../connection/pg-connection.ts'
+import { classify, type Kind } from '../connection/postgres-errors.ts'
+import { mustBeApplied, readFunctions, recordFunctions, type StoredFunctions } from './stored-functions.ts'
+
+// Whoever waits for a lock on a table keeps all who come after waiting too, so not for long, but again.
+const TABLE_LOCK_WITHIN_MS = 3_000
+const TRIES = 10
+const PAUSE_BEFORE_AGAIN_MS = 1_000
+
+// The same migration would be refused again.
+const REFUSED_FOR_GOOD: readonly Kind[] = ['data', 'denied', 'not-there', 'damaged', 'not-written']
+
+/** The baseline with the functions in it, and the migrations after it. */
+export function readMigrations(functions = readFunctions()): readonly Migration[] {
+  return readMigrationsIn(assetPath('src/storage/postgres')).map((migration) => ({
+    ...migration,
+    sql: migration.sql.replace(/^-- functions$/m, () => functions.sql),
+  }))
+}
+
+/** Whom the tables are for, besides who makes them. */
+interface MigrationParts {
+  readonly ask: Ask
+  /** Null when it is the role of this connection. */
+  readonly appRole: string | null
+  /** How people know it. */
+  readonly place: string
+  /** Others than ours, for tests. */
+  readonly migrations?: readonly Migration[]
+  readonly functions?: StoredFunctions
+}
+
+interface Wanted {
+  readonly migrations: readonly Migration[]
+  readonly functions: StoredFunctions
+}
+
+/**
+ * Brings the schema and the functions up to date and lets the role of the service use them, all in one transaction: other
+ * processes never see a state between two migrations, neither those of the version before, which run on meanwhile, nor
+ * those that are left with it when a later migration fails. When several processes start together, one migrates while the
+ * others wait for its lock and then find nothing to do.
+ */
+export async function applyMigrations(parts: MigrationParts): Promise<{ readonly from: number; readonly to: number }> {
+  const { ask, place, appRole, functions = readFunctions(), migrations = readMigrations(functions) } = parts
+  const wanted = { migrations, functions }
+  const before = await findUsable(ask, place, migrations)
+  if (before.version === 0) refuseHelpless(before, place)
+  if (!(await isUpToDate(ask, before, wanted))) await applyPatiently(parts, wanted)
+  if (appRole !== null) {
+    // Also where nothing was migrated: the service may have got another role.
+    await inTransaction(ask, async () => {
+      await takeMigrationLock(ask)
+      await grantMissing(ask, appRole)
+    })
+  }
+  const after = await lookAt(ask)
+  refuseNewer(after.applied, migrations, place)
+  return { from: before.version, to: after.version }
+}
+
+/** For a short visitor (the CLI): the schema must be there already and not be too new. */
+export async function checkMigrations(ask: Ask, place: string, migrations = readMigrations()): Promise<void> {
+  const found = await findUsable(ask, place, migrations)
+  refuseUnprepared(found.applied, migrations, place)
+  if (!(await isUpToDate(ask, found, { migrations, functions: readFunctions() }))) refuseOlder(place)
+  refuseNewer(found.applied, migrations, place)
+}
+
+/** The number of the newest migration, or null where nothing was made yet. Refuses tables that the start would refuse. */
+export async function readVersion(ask: Ask, place: string): Promise<number | null> {
+  const migrations = readMigrations()
+  const { applied, version } = await findUsable(ask, place, migrations)
+  refuseNewer(applied, migrations, place)
+  return version === 0 ? null : version
+}
+
+/** What was applied to these tables. Refuses other tables than ours, and those of another baseline. */
+export async function readApplied(ask: Ask, place: string): Promise<readonly AppliedMigration[]> {
+  return (await findUsable(ask, place, readMigrations())).applied
+}
+
+async function findUsable(ask: Ask, place: string, known: readonly Migration[]): Promise<Found> {
+  const found = await lookAt(ask)
+  refuseForeign(found, place)
+  if (!hasOurBaseline(found.applied, known)) refuseOtherBaseline(place, 'Name an empty database in NUNCIO_DATABASE_URL')
+  return found
+}
+
+async function isUpToDate(ask: Ask, { version }: Found, { migrations, functions }: Wanted): Promise<boolean> {
+  const newest = newestOf(migrations)
+  if (version < newest) return false
+  // The functions of a newer version need its migrations, and ours may not fit them.
+  return version > newest || !(await mustBeApplied(ask, functions))
+}
+
+async function applyPatiently(parts: MigrationParts, wanted: Wanted): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await inTransaction(parts.ask, () => applyMissing(parts, wanted))
+    } catch (error) {
+      if (classify(error) !== 'contended') throw error
+      if (tries === TRIES) {
+        throw new Refusal(
+          'database_busy',
+          `The tables of the database at ${parts.place} are in use, so that it cannot be brought up to date. Nothing was changed. Stop what reads or changes them for long, and try again.`,
+          null,
+          { cause: error },
+        )
+      }
+    }
+    await pause(PAUSE_BEFORE_AGAIN_MS)
+  }
+}
+
+async function applyMissing(parts: MigrationParts, wanted: Wanted): Promise<void> {
+  const { ask, appRole, place } = parts
+  const { migrations, functions } = wanted
+  await takeMigrationLock(ask)
+  const found = await findUsable(ask, place, migrations)
+  if (await isUpToDate(ask, found, wanted)) return
+  const missing = migrations.filter(({ number }) => number > found.version)
+  if (found.version > 0 && missing.some(({ breaking }) => breaking)) await refuseWhileOthersServe(parts)
+  // Functions come in the order of their files, so the bodies of some name what comes after them.
+  await ask(
+    `select set_config('lock_timeout', '${TABLE_LOCK_WITHIN_MS}', true), set_config('check_function_bodies', 'off', true)`,
+  )
+  // Before the migrations, which may need them. The baseline has them in its middle.
+  if (found.version > 0) await explained('functions', place, () => ask(functions.sql))
+  for (const migration of missing) await applyOne(parts, migration)
+  await recordFunctions(ask, functions)
+  await closeDefiners(ask)
+  await grantToServices(ask)
+  if (appRole !== null) await grantMissing(ask, appRole)
+}
+
+/** Code from before a breaking migration refuses to start on its tables, so they must not change while it runs either. */
+async function refuseWhileOthersServe({ ask, place }: MigrationParts): Promise<void> {
+  const [first] = await ask('select host, pid from worker where lives(id) order by id limit 1')
+  if (!first) return
+  throw new Refusal(
+    'database_busy',
+    `The database at ${place} must be changed so that the older version cannot go on, and it still serves, such as in process ${String(first['pid'])} on ${String(first['host'])}. Nothing was changed. Stop it everywhere, and try again; a process that was killed counts for some seconds more.`,
+  )
+}
+
+async function applyOne({ ask, place }: MigrationParts, { sql, number, name, breaking }: Migration): Promise<void> {
+  await explained(`migration ${number}, ${name}`, place, async () => {
+    await ask(sql)
+    await ask('insert into migration (number, name, breaking) values ($1, $2, $3)', [number, name, breaking])
+  })
+}
+
+async function explained(what: string, place: string, work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    throw explainFailure(error, what, place)
+  }
+}
+
+/** Refused by the server as it would be again, so whoever started it must do something. */
+function explainFailure(error: unknown, what: string, place: string): unknown {
+  const kind = classify(error)
+  if (!(error instanceof DatabaseError) || !REFUSED_FOR_GOOD.includes(kind)) return error
+  const mend =
+    kind === 'denied'
+      ? 'Set NUNCIO_DATABASE_MIGRATE_URL to the URL of the owner of its tables, and try again.'
+      : 'Remove what was added to them by others, if that is it, and try again.'
+  return new Refusal(
+    'database_unavailable',
+    `The tables of the database at ${place} cannot be brought up to date (${what}): ${error.message}. Nothing was changed, and the version before still runs. ${mend}`,
+    null,
+    { cause: error },
+  )
+}
+
+/**
+ * Nothing of it outlives the transaction, so that it may go through a pooler. Everything is made in the first schema of
+ * the path, and functions that run with the rights of their owner see nothing else: `pg_temp` would come first if it
+ * were not named, and in it anybody can put a table of the same name.
+ */
+async function takeMigrationLock(ask: Ask): Promise<void> {
+  await ask(
+    `select set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true),
+       set_config('idle_in_transaction_session_timeout', '0', true), set_config('client_min_messages', 'warning', true),
+       set_config('search_path', format('%I, pg_temp', current_schema()), true)`,
+  )
+  await ask('select pg_advisory_xact_lock(5, 0)')
+}
+
+async function inTransaction<Result>(ask: Ask, work: () => Promise<Result>): Promise<Result> {
+  // Whatever the role is set to: after the wait for the lock, what others have committed must be seen.
+  await ask('begin transaction isolation level read committed read write')
+  try {
+    const result = await work()
+    await ask('commit')
+    return result
+  } catch (error) {
+    await ask('rollback').catch(() => {})
+    throw error
+  }
+}
+
+interface Found {
+  /** Null when no schema of the search path exists. */
+  readonly schema: string | null
+  readonly role: string
+  /** Whether this role may make tables, and the statement that lets it. */
+  readonly may_make: boolean
+  readonly let_make: string
+  /** Whether this role may see which migrations were applied. */
+  readonly may_read: boolean
+  readonly has_strangers: boolean
+  readonly applied: readonly AppliedMigration[]
+  readonly version: number
+}
+
+async function lookAt(ask: Ask): Promise<Found> {
+  const [row] = await ask(
+    `select current_schema() as schema, current_user as role, m.oid is not null as is_ours,
+         coalesce(has_schema_privilege(n.oid, 'create'), false) as may_make,
+         'grant create on schema ' || quote_ident(current_schema()) || ' to ' || quote_ident(current_user) as let_make,
+         coalesce(has_schema_privilege(n.oid, 'usage') and has_table_privilege(m.oid, 'select'), false) as may_read,
+         exists (select from pg_class c where c.relnamespace = n.oid and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+           and not exists (select from pg_depend d
+             where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')) as has_any
+       from (select current_schema() as name) s
+       left join pg_namespace n on n.nspname = s.name
+       left join pg_class m on m.relnamespace = n.oid and m.relname = 'migration'
+         and exists (select from pg_attribute a where a.attrelid = m.oid and a.attname = 'breaking')`,
+  )
+  const { is_ours, may_read, has_any, ...rest } = row as Record<string, boolean> &
+    Pick<Found, 'schema' | 'role' | 'may_make' | 'let_make'>
+  const applied = may_read
+    ? ((await ask('select number, name, breaking from migration order by number')) as unknown as Found['applied'])
+    : []
+  return {
+    ...rest,
+    may_read: may_read === true || is_ours === false,
+    has_strangers: has_any === true && is_ours === false,
+    applied,
+    version: newestOf(applied),
+  }
+}
+
+function refuseForeign({ schema, role, may_read, has_strangers }: Found, place: string): void {
+  if (schema === null) {
+    throw new Refusal(
+      'database_unavailable',
+      `The database at ${place} has no schema that its user looks into. Make one: create schema nuncio; alter role USER set search_path = nuncio`,
+    )
+  }
+  if (!may_read) {
+    throw new Refusal(
+      'database_unavailable',
+      `The user “${role}” may not use the tables of the database at ${place}. Set NUNCIO_DATABASE_MIGRATE_URL to the URL of their owner, and run: ${commandLine`migrate`}`,
+    )
+  }
+  if (!has_strangers) return
+  throw new Refusal(
+    'database_foreign',
+    `The schema “${schema}” of the database at ${place} holds tables of another program. Give Nuncio a database of its own.`,
+  )
+}
+
+/** Only the owner of a database may make tables in its schema “public”, until others are let. */
+function refuseHelpless({ schema, role, may_make, let_make }: Found, place: string): void {
+  if (may_make || schema === null) return
+  throw new Refusal(
+    'database_unavailable',
+    `The user “${role}” may make no tables in the schema “${schema}” of the database at ${place}. Allow it: ${let_make}; or set NUNCIO_DATABASE_MIGRATE_URL to the URL of a user who may.`,
+  )
+}

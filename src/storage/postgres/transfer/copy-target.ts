@@ -1,0 +1,243 @@
+import type { Client } from 'pg'
+import { validLeaseSql } from '../../../core/dispatch/workers/lease.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import type { CopiedRow, CopiedTable, CopiedValue } from '../../queries/verify/copied-tables.ts'
+import { bigintArray, textArray, withoutNul } from '../connection/binary-arrays.ts'
+import type { Row } from '../connection/pg-connection.ts'
+import { checkServer, connect } from '../connection/open-database.ts'
+import { castsDoubt, classify, commitUnknown, describeServer, translateStatementError } from '../connection/postgres-errors.ts'
+
+const ROWS_AT_ONCE = 5_000
+
+/** Where the rows of a table of the shared names lie. */
+const LIES_IN: Readonly<Record<string, string>> = {
+  attempt: 'ended_attempt',
+  open_attempt: 'lane_attempt',
+}
+
+const KEPT_IN_QUEUED = [
+  'sequence',
+  'id',
+  'account_id',
+  'connection_id',
+  'token_id',
+  'request_id',
+  'body',
+  'body_crc',
+  'recipient',
+  'type',
+  'attempts',
+  'accepted_at',
+  'remote_address',
+  'user_agent',
+  'took_us',
+  'resend_of',
+]
+
+/**
+ * An installation that is being filled, all in one transaction: whatever goes wrong, it stays as empty as it was. Numbers
+ * of messages are small where they come from, so all of it falls into period 0, which is there for it.
+ */
+export class CopyTarget {
+  readonly #client: Client
+  readonly #url: string
+  /** In which spool a file lies. */
+  readonly #spoolOf: (path: string) => string | null
+  #warned = false
+
+  private constructor(client: Client, url: string, spoolOf: (path: string) => string | null) {
+    this.#client = client
+    this.#url = url
+    this.#spoolOf = spoolOf
+    client.on('notice', (notice) => {
+      if (castsDoubt(notice)) this.#warned = true
+    })
+  }
+
+  /** The tables must be there already. Refuses one that holds anything, or that somebody uses. */
+  static async open(url: string, spoolOf: (path: string) => string | null): Promise<CopyTarget> {
+    const target = new CopyTarget(await connect(url), url, spoolOf)
+    try {
+      await checkServer((sql) => target.#ask(sql), url)
+      await target.#begin()
+      await target.#refuseUsed()
+      return target
+    } catch (error) {
+      await target.abandon()
+      throw error
+    }
+  }
+
+  async write(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
+    const columns = Object.keys(table.columns)
+    if (table.name === 'message') return this.#writeMessages(table, rows)
+    if (table.name !== 'media') return this.#insert(LIES_IN[table.name] ?? table.name, table, { columns, rows })
+    const path = columns.indexOf('path')
+    const spools = rows.map((row) => (row[path] === null ? null : this.#spoolOf(row[path] as string)))
+    await this.#insert(
+      'media',
+      { ...table, columns: { ...table.columns, spool: 'text' } },
+      {
+        columns: [...columns, 'spool'],
+        rows: rows.map((row, at) => [...row, spools[at] ?? null]),
+      },
+    )
+  }
+
+  /** All rows as they are now, in the order of the key, some at a time. */
+  async *rows(table: CopiedTable): AsyncGenerator<CopiedRow[]> {
+    const columns = Object.keys(table.columns)
+    const from = quoted(LIES_IN[table.name] ?? table.name)
+    await this.#ask(
+      `declare reading no scroll cursor for select ${columns.map(quoted).join()} from ${from} order by ${table.key.map(quoted).join()}`,
+    )
+    for (;;) {
+      const rows = await this.#ask(`fetch ${ROWS_AT_ONCE} from reading`)
+      if (rows.length === 0) break
+      yield rows.map((row) => columns.map((column) => row[column] as CopiedValue))
+    }
+    await this.#ask('close reading')
+  }
+
+  /** As a text or a blob comes out of here, whatever it was before. */
+  asKept(row: CopiedRow): CopiedRow {
+    return row.map((value) => (typeof value === 'string' ? withoutNul(value) : value))
+  }
+
+  /** Gives no number again that was given to a row before, also to one that is gone. */
+  async advance(table: 'audit' | 'channel_memory' | 'notice', highest: number): Promise<void> {
+    if (highest === 0) return
+    const column = table === 'audit' ? 'sequence' : 'position'
+    await this.#ask('select setval(pg_get_serial_sequence($1, $2), $3)', [table, column, highest])
+  }
+
+  /** Holds all lanes, where no hold came along, and doubts what was open: others may have followed it. */
+  async hold(reason: string, at: number): Promise<void> {
+    const held = await this.#ask(
+      'insert into hold ("only", since, reason) values (1, $1, $2) on conflict do nothing returning 1',
+      [at, reason],
+    )
+    if (held.length > 0) await this.#ask('update remembrance set holds = holds + 1')
+    await this.#ask('update open_attempt set doubted_sequence = message_sequence')
+  }
+
+  /** What came along may be old: people are told a day before anything of it goes. */
+  async waitWithRetention(forMs: number): Promise<void> {
+    await this.#ask(`update retention_state set begins_at = now_ms() + $1::bigint, waits_for = 'copy'`, [forMs])
+  }
+
+  /** From here on it is the one that is served. Throws when it is not there; returns why when nobody knows. */
+  async commit(): Promise<Refusal | null> {
+    this.#warned = false
+    try {
+      await this.#client.query('commit')
+    } catch (error) {
+      if (classify(error) === 'unknown') return commitUnknown(this.#url, error)
+      throw translateStatementError(error, this.#url)
+    }
+    return this.#warned ? commitUnknown(this.#url, 'no standby has confirmed it') : null
+  }
+
+  /**
+   * Period 0 ends now. It ended when the tables were made, and what comes into it may be younger: it would go too early.
+   * Later ones are empty yet, and none may begin before the one that it follows.
+   */
+  async endPeriodOfCopies(): Promise<void> {
+    await this.#ask('update period set starts_at = greatest(starts_at, now_ms()) where number > 0')
+  }
+
+  /** Lets the server know how much there is, so that it plans well from the first question on. */
+  async learnSizes(tables: readonly CopiedTable[]): Promise<void> {
+    const names = tables.flatMap(({ name }) => (name === 'message' ? ['queued', 'settled'] : [LIES_IN[name] ?? name]))
+    await this.#ask(`analyze ${names.map(quoted).join()}`)
+  }
+
+  /** Ends the connection; what was not committed never was. */
+  async abandon(): Promise<void> {
+    await this.#client.end().catch(() => {})
+  }
+
+  async #begin(): Promise<void> {
+    await this.#ask('begin transaction isolation level read committed read write')
+    // It takes as long as it takes, but must not wait for others for long.
+    await this.#ask(
+      `select set_config(name, case when name = 'lock_timeout' then '5000' else '0' end, true) from pg_settings
+         where name in ('lock_timeout', 'statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout')`,
+    )
+    // Nobody makes the first account meanwhile.
+    await this.#ask('select pg_advisory_xact_lock(3, 0)')
+  }
+
+  async #refuseUsed(): Promise<void> {
+    const filled = [
+      'account',
+      'connection',
+      'token',
+      'queued',
+      'settled',
+      'request',
+      'channel_memory',
+      'audit',
+      'key_ring',
+    ]
+    const [row] = await this.#ask(
+      `select ${filled.map((table) => `exists (select from ${table})`).join(' or ')}
+           or not exists (select from period where number = 0) as is_filled,
+         exists (select from worker where ${validLeaseSql('now_ms()')}) as is_served`,
+    )
+    const place = describeServer(this.#url)
+    if (row?.['is_filled'] === true) {
+      throw new Refusal(
+        'database_not_empty',
+        `The database at ${place} holds an installation already. Copy into one that is empty: make another, or drop this one and make it anew.`,
+      )
+    }
+    if (row?.['is_served'] === true)
+      throw new Refusal('database_in_use', `A Nuncio serves the database at ${place}. Stop it until all is copied.`)
+  }
+
+  async #writeMessages(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
+    const all = Object.keys(table.columns)
+    const state = all.indexOf('state')
+    const kept = KEPT_IN_QUEUED.map((column) => all.indexOf(column))
+    const queued = rows.filter((row) => row[state] === 'QUEUED').map((row) => kept.map((at) => row[at] ?? null))
+    const settled = rows.filter((row) => row[state] !== 'QUEUED')
+    await this.#insert('queued', table, { columns: KEPT_IN_QUEUED, rows: queued })
+    await this.#insert('settled', table, { columns: all, rows: settled })
+  }
+
+  async #insert(
+    into: string,
+    table: CopiedTable,
+    { columns, rows }: { readonly columns: readonly string[]; readonly rows: readonly CopiedRow[] },
+  ): Promise<void> {
+    if (rows.length === 0) return
+    const kinds = columns.map((column) => table.columns[column])
+    const taken = columns.map((_, at) => (kinds[at] === 'bytes' ? `decode(v${at}, 'hex')` : `v${at}`))
+    const arrays = columns.map((_, at) => `$${at + 1}::${kinds[at] === 'number' ? 'bigint' : 'text'}[]`)
+    await this.#ask(
+      `insert into ${quoted(into)} (${columns.map(quoted).join()})
+         select ${taken.join()} from unnest(${arrays.join()}) s (${columns.map((_, at) => `v${at}`).join()})`,
+      columns.map((_, at) => {
+        const values = rows.map((row) => row[at] ?? null)
+        return kinds[at] === 'number' ? bigintArray(values as (number | null)[]) : textArray(values.map(toText))
+      }),
+    )
+  }
+
+  async #ask(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
+    try {
+      return (await this.#client.query<Row>(sql, [...values])).rows
+    } catch (error) {
+      throw translateStatementError(error, this.#url)
+    }
+  }
+}
+
+function toText(value: CopiedValue): string | null {
+  return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : (value as string | null)
+}
+
+function quoted(name: string): string {
+  return `"${name}"`
+}

@@ -1,0 +1,22 @@
+import { spawn } from 'node:child_process'
+import { Refusal } from '../../../core/refusals.ts'
+import { type ChildEnvironment, ended, programVersion, refuseOlder, wordsOf } from './programs.ts'
+
+interface DumpToRead {
+  readonly dump: string
+  /** The version of pg_dump. */
+  readonly dumpedBy: string
+  readonly childEnvironment: ChildEnvironment
+}
+
+/** Unpacks a dump to nowhere. Refuses with `backup_unusable` when it cannot be read to its end. */
+export async function readDump({ dump, dumpedBy, childEnvironment }: DumpToRead): Promise<void> {
+  refuseOlder('pg_restore', await programVersion('pg_restore', childEnvironment), dumpedBy)
+  const child = spawn('pg_restore', ['--file=/dev/null', dump], {
+    env: childEnvironment({}),
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const words = wordsOf(child)
+  if ((await ended(child, 'pg_restore')) === 0) return
+  throw new Refusal('backup_unusable', `${dump} cannot be read: ${words()} Take another backup.`)
+}

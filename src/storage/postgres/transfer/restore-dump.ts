@@ -1,0 +1,288 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { validLeaseSql } from '../../../core/dispatch/workers/lease.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import type { BackupProgress, HappenedSince, RestoredHold } from '../../queries/verify/backup-facts.ts'
+import { CHANGED_SCHEMA } from '../../queries/migrations.ts'
+import { type KnownPast, placedHolds, type Replaced, tellsAllSince } from '../../queries/tells-all-since.ts'
+import { dropNewerSettings } from './drop-newer-settings.ts'
+import { CLOSING_DEFINERS } from '../schema/grants.ts'
+import type { Ask } from '../connection/pg-connection.ts'
+import { withConnection } from '../connection/open-database.ts'
+import { describeServer } from '../connection/postgres-errors.ts'
+import {
+  type ChildEnvironment,
+  ended,
+  failed,
+  programVersion,
+  refuseOlder,
+  withoutPassword,
+  wordsOf,
+} from './programs.ts'
+import { refuseChangedSchema } from '../schema/refuse-changed-schema.ts'
+
+const TABLE_LOCK_WITHIN_MS = 5_000
+
+interface DumpToRestore {
+  /** Of the role that shall own the tables. */
+  readonly url: string
+  readonly dump: string
+  readonly bytes: number
+  /** The version of pg_dump. */
+  readonly dumpedBy: string
+  /** The schema that was dumped. It comes back under the same name. */
+  readonly schema: string
+  /** How many of our migrations made its tables. */
+  readonly appliedMigrations: number
+  readonly replace: boolean
+  /** What the schema is called from then on that is there now. */
+  readonly aside: string
+  readonly hold: RestoredHold
+  readonly past: KnownPast
+  /** The id of the spool that fetched files were brought back to. */
+  readonly spool: string | null
+  readonly childEnvironment: ChildEnvironment
+  readonly onProgress: (progress: BackupProgress) => void
+}
+
+/**
+ * Reads a dump in, in one transaction with the hold and with the renaming of what was there: whenever it is cut off, the
+ * database is as it was before. For that it goes through psql: pg_restore by itself commits before anything can be held.
+ */
+export async function restoreDump(
+  request: DumpToRestore,
+): Promise<{ readonly aside: string | null; readonly since: HappenedSince | null }> {
+  const { url, schema, replace, dumpedBy, childEnvironment } = request
+  refuseOlder('pg_restore', await programVersion('pg_restore', childEnvironment), dumpedBy)
+  await programVersion('psql', childEnvironment)
+  const there = await withConnection(url, (ask) => lookAtTarget(ask, url))
+  if (there.schema !== schema) throw otherSchema(there.schema, schema)
+  if (there.isServed) throw inUse(url)
+  if (there.hasTables && !replace) {
+    throw new Refusal(
+      'database_not_empty',
+      `The schema “${schema}” of the database at ${describeServer(url)} holds tables already. Name an empty database, or add --replace to move the schema aside, where it is kept.`,
+    )
+  }
+  const aside = there.hasTables ? request.aside : null
+  try {
+    await readIn(request, aside, there.serverMajor)
+  } catch (error) {
+    const isServed = await withConnection(url, (ask) => lookAtTarget(ask, url)).then(
+      (found) => found.isServed,
+      () => false,
+    )
+    throw isServed ? inUse(url) : error
+  }
+  // It is there, and held. Whatever fails from here on, nobody may read that nothing was changed.
+  const since = await withConnection(url, (ask) => lookBack(ask, request, aside)).catch(() => null)
+  return { aside: aside && `the schema ${aside}`, since }
+}
+
+interface Target {
+  readonly schema: string
+  readonly hasTables: boolean
+  readonly isServed: boolean
+  readonly serverMajor: number
+}
+
+async function lookAtTarget(ask: Ask, url: string): Promise<Target> {
+  // A schema that the user looks into first may not be there yet: it comes with the dump.
+  const [row] = await ask(
+    `select current_setting('server_version_num')::integer / 10000 as server_major, coalesce(current_schema(), btrim(split_part(replace(current_setting('search_path'), '"$user"', quote_ident(current_user)), ',', 1), ' "')) as schema,
+       to_regclass('account') is not null and to_regclass('worker') is not null and to_regclass('migration') is not null as is_ours,
+       exists (select from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+         and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')) as has_tables`,
+  )
+  const { schema, is_ours, has_tables, server_major } = row as {
+    schema: string
+    is_ours: boolean
+    has_tables: boolean
+    server_major: number
+  }
+  if (has_tables && !is_ours) {
+    throw new Refusal(
+      'database_foreign',
+      `The schema “${schema}” of the database at ${describeServer(url)} holds tables of another program, which are left alone. Name a database of its own.`,
+    )
+  }
+  const [served] = is_ours
+    ? await ask(`select exists (select from worker where ${validLeaseSql('now_ms()')}) as yes`)
+    : []
+  return { schema, hasTables: has_tables, isServed: served?.['yes'] === true, serverMajor: server_major }
+}
+
+function inUse(url: string): Refusal {
+  return new Refusal(
+    'database_in_use',
+    `A Nuncio serves the database at ${describeServer(url)}. Stop it first, on every machine.`,
+  )
+}
+
+function otherSchema(ours: string, dumped: string): Refusal {
+  return new Refusal(
+    'backup_unusable',
+    `The backup is of the schema “${dumped}”, and the user of this database looks into “${ours}”. Make them the same: alter role USER in database NAME set search_path = ${dumped}`,
+  )
+}
+
+async function readIn(request: DumpToRestore, aside: string | null, serverMajor: number): Promise<void> {
+  const { url, dump, schema, bytes, childEnvironment, onProgress } = request
+  const { url: shown, added } = withoutPassword(url)
+  const env = childEnvironment(added)
+  const psql = spawn(
+    'psql',
+    ['--no-psqlrc', '--quiet', '--no-password', '--set=ON_ERROR_STOP=1', `--dbname=${shown}`],
+    {
+      env,
+      stdio: ['pipe', 'ignore', 'pipe'],
+    },
+  )
+  const reader = spawn('pg_restore', ['--no-owner', '--no-privileges', `--schema=${schema}`, '--file=-', dump], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const words = { psql: wordsOf(psql), reader: wordsOf(reader) }
+  const isDone = { psql: ended(psql, 'psql'), reader: ended(reader, 'pg_restore') }
+  psql.stdin.on('error', () => {})
+  try {
+    psql.stdin.write(opening(schema, aside))
+    let done = 0
+    for await (const piece of dropNewerSettings(reader.stdout, serverMajor)) {
+      done += piece.length
+      onProgress({ doing: 'restoring', done, of: null })
+      // Nobody reads any more: what it says then says why.
+      if (psql.exitCode !== null || psql.stdin.destroyed) break
+      if (psql.stdin.write(piece)) continue
+      // Where the pipe breaks first, it is not the pipe that says why.
+      const hasRoom = once(psql.stdin, 'drain').catch(() => {})
+      await Promise.race([hasRoom, isDone.psql])
+    }
+    if (psql.exitCode === null && !psql.stdin.destroyed && (await isDone.reader) !== 0)
+      throw new Refusal('backup_unusable', `${dump} cannot be read: ${words.reader()} Nothing was restored.`)
+    psql.stdin.end(closing(request))
+    if ((await isDone.psql) !== 0) throw explain(words.psql())
+    onProgress({ doing: 'restoring', done: bytes, of: bytes })
+  } finally {
+    await stop([psql, reader], Object.values(isDone))
+  }
+}
+
+function explain(words: string): Refusal {
+  const changed = words.indexOf(CHANGED_SCHEMA)
+  return changed < 0
+    ? failed('psql', `${words} Nothing was restored.`)
+    : new Refusal('backup_unusable', words.slice(changed))
+}
+
+/** Without a commit the server takes everything back. */
+async function stop(children: readonly ChildProcess[], done: readonly Promise<unknown>[]): Promise<void> {
+  for (const child of children) if (child.exitCode === null) child.kill('SIGKILL')
+  await Promise.allSettled(done)
+}
+
+function opening(schema: string, aside: string | null): string {
+  return `\\set VERBOSITY terse
+begin;
+set local statement_timeout = 0;
+set local lock_timeout = ${TABLE_LOCK_WITHIN_MS};
+do ${literal(keepingOthersOut(aside === null ? null : schema))};
+${aside === null ? '' : `alter schema ${quoted(schema)} rename to ${quoted(aside)};\n`}create schema if not exists ${quoted(schema)};
+`
+}
+
+/**
+ * From here on whoever starts waits or fails. The renaming alone stops nobody: until it is committed others would go on
+ * under the old name, and what they answered with 200 would be moved aside (G1). Those that bring the schema up to date
+ * wait for their lock, and the others for the heartbeats. Those that have come up since somebody looked are seen here.
+ */
+function keepingOthersOut(schema: string | null): string {
+  const inSchema = (name: string) => `${quoted(schema ?? '')}.${name}`
+  const tables = `
+    lock table ${inSchema('worker')} in access exclusive mode;
+    if to_regclass(${literal(inSchema('queued'))}) is not null then
+      lock table ${inSchema('queued')} in access exclusive mode;
+    end if;
+    if exists (select from ${inSchema('worker')} where ${validLeaseSql(inSchema('now_ms()'))}) then
+      raise 'A Nuncio serves the database.';
+    end if;`
+  return `begin
+    perform pg_advisory_xact_lock(5, 0);${schema === null ? '' : tables}
+  exception when lock_not_available then
+    raise 'Somebody uses the tables of the database, such as a backup. Wait for its end, and try again.';
+  end`
+}
+
+/** What the dump has set for itself is set anew: its search path is empty. */
+function closing({ schema, hold, spool, appliedMigrations }: DumpToRestore): string {
+  const reason = literal(hold.reason)
+  const detail = literal(JSON.stringify({ reason: hold.reason }))
+  const moved = hold.media && {
+    from: literal(`${hold.media.from}/`),
+    to: literal(`${hold.media.to}/`),
+    spool: spool === null ? 'spool' : literal(spool),
+  }
+  return `
+set search_path = ${quoted(schema)}, pg_temp;
+${refuseChangedSchema(schema, appliedMigrations)}
+set search_path = ${quoted(schema)}, pg_temp;
+select hold_lanes(${reason}, (select holds from remembrance), ${hold.holdsRemembered});
+update hold set reason = ${reason}, since = ${hold.at};
+delete from session;
+delete from sign_in_ticket;
+update worker set heartbeat_until = least(heartbeat_until, now_ms());
+${hold.withoutSecrets ? 'delete from key_ring;' : ''}
+${moved ? `update media set path = ${moved.to} || substr(path, length(${moved.from}) + 1), spool = ${moved.spool} where left(path, length(${moved.from})) = ${moved.from};` : ''}
+insert into audit (at, actor, action, object, detail) values (${hold.at}, 'restore', 'hold.place', 'all lanes', ${detail});
+${CLOSING_DEFINERS} \\gexec
+commit;
+`
+}
+
+async function lookBack(ask: Ask, request: DumpToRestore, aside: string | null): Promise<HappenedSince | null> {
+  // It takes as long as it takes, whatever the role is set to.
+  await ask(
+    `select set_config(name, '0', false) from pg_settings where name in ('statement_timeout', 'transaction_timeout')`,
+  )
+  // Else the server learns it by itself, a little later.
+  await learnSizes(ask, request.schema).catch(() => {})
+  return aside === null ? null : compare(ask, request, aside)
+}
+
+/** Lets the server know how much there is, so that it plans well from the first question on. */
+async function learnSizes(ask: Ask, schema: string): Promise<void> {
+  const tables = await ask(
+    `select relname as name from pg_class where relnamespace = to_regnamespace($1) and relkind in ('r', 'p') and not relispartition`,
+    [quoted(schema)],
+  )
+  if (tables.length === 0) return
+  await ask(`analyze ${tables.map(({ name }) => `${quoted(schema)}.${quoted(name as string)}`).join()}`)
+}
+
+/** Null when they have nothing to do with each other, or the old one does not know all. */
+async function compare(ask: Ask, { schema, past }: DumpToRestore, aside: string): Promise<HappenedSince | null> {
+  const [now, old] = [quoted(schema), quoted(aside)]
+  const [row] = await ask(
+    `select installation, o.mark, o.holds, ${placedHolds(old, now)} as placed,
+       (select count(*) from ${old}.message where sequence > (select coalesce(max(sequence), 0) from
+         (select max(sequence) as sequence from ${now}.queued union all select max(sequence) from ${now}.settled) newest)) as accepted
+       from ${now}.remembrance join ${old}.remembrance o using (installation)`,
+  )
+  if (!row || !tellsAllSince(past, row as unknown as Replaced)) return null
+  const ended = await ask(
+    `select q.id from ${now}.queued q where exists (select from ${old}.settled s where s.account_id = q.account_id and s.sequence = q.sequence)
+       or exists (select from ${old}.queued o where o.account_id = q.account_id and o.sequence = q.sequence and o.attempts > q.attempts)
+       or exists (select from ${old}.open_attempt a where a.connection_id = q.connection_id and a.message_sequence = q.sequence)
+     order by q.sequence`,
+  )
+  return { accepted: row['accepted'] as number, ended: ended.map(({ id }) => id as string) }
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
+function literal(text: string): string {
+  // E'' whatever the server thinks of backslashes.
+  return `E'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
+}

@@ -1,0 +1,62 @@
+import type { Administration } from '../../core/ports/administration.ts'
+import { createAccount, listAccounts } from './people/accounts.ts'
+import { cancelMessage, resolveMessage, retryMessage } from './messages/change-message.ts'
+import {
+  addConnection,
+  changeConnection,
+  findConnection,
+  listConnections,
+  noteCheck,
+  setConnectionState,
+} from './connections/connections.ts'
+import { holdLanes, readHold, releaseHold } from './lanes/hold.ts'
+import { listMessages, listUnresolved } from './messages/list-messages.ts'
+import { explainMessage } from './messages/message-timeline.ts'
+import { removeConnection } from './connections/remove-connection.ts'
+import { findRequest, listRequests } from './api-log/request-log.ts'
+import { beginRetention, readOwnTimes, readSweep, setOwnTimes } from './retention/own-times.ts'
+import type { Store } from './store.ts'
+import { createToken, deleteToken, listTokens } from './tokens/tokens.ts'
+import { listHeldLanes, listWorkers } from './lanes/workers.ts'
+
+/** Administration over any engine that Kysely speaks to. Neither opens nor closes the database. */
+export function createAdministration(store: Store): Administration {
+  return {
+    createAccount: (name, actor) => createAccount(store, name, actor),
+    listAccounts: () => listAccounts(store),
+
+    addConnection: (wanted, actor) => addConnection(store, wanted, actor),
+    listConnections: (accountId) => listConnections(store, accountId),
+    findConnection: (number, accountId) => findConnection(store, number, accountId),
+    setConnectionState: (id, state, actor) => setConnectionState(store, { id, state }, actor),
+    changeConnection: (id, wanted, actor) => changeConnection(store, { id, changed: wanted }, actor),
+    noteCheck: (id, facts, actor) => noteCheck(store, { id, facts }, actor),
+    removeConnection: (id, cancelWaiting, actor) => removeConnection(store, { id, cancelWaiting }, actor),
+
+    createToken: (token, actor) => createToken(store, token, actor),
+    listTokens: (accountId) => listTokens(store, accountId),
+    deleteToken: (which, accountId, actor) => deleteToken(store, { which, accountId }, actor),
+
+    listMessages: (filter) => listMessages(store, filter),
+    explainMessage: (id) => explainMessage(store, id),
+    cancelMessage: (id, actor) => cancelMessage(store, id, actor),
+    retryMessage: (id, actor) => retryMessage(store, id, actor),
+    resolveMessage: (id, as, actor) => resolveMessage(store, { id, as }, actor),
+    listUnresolved: (accountId) => listUnresolved(store, accountId),
+
+    listRequests: (filter) => listRequests(store, filter),
+    findRequest: (requestId, accountId) => findRequest(store, requestId, accountId),
+
+    readOwnTimes: (accountId) => readOwnTimes(store, accountId),
+    setOwnTimes: (wanted, actor) => setOwnTimes(store, wanted, actor),
+    readSweep: () => readSweep(store),
+    beginRetention: (actor) => beginRetention(store, actor),
+
+    readHold: () => readHold(store),
+    holdLanes: (reason, actor) => holdLanes(store, reason, actor),
+    releaseHold: (actor) => releaseHold(store, actor),
+
+    listWorkers: () => listWorkers(store),
+    listHeldLanes: () => listHeldLanes(store),
+  }
+}

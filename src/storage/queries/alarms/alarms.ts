@@ -1,0 +1,88 @@
+import type { AccountId, Instant } from '../../../core/ids.ts'
+import type { Alarms, AlarmView, WhoseAlarms } from '../../../core/ports/console/alarms.ts'
+import type { AlarmFacts } from '../../../core/watchdog/alarm.ts'
+import { ALARM_KINDS, ALARM_SEVERITIES, type AlarmKind, isAlarmKind } from '../../../core/watchdog/alarm-kinds.ts'
+import { tellAlarm } from '../../../core/watchdog/alarm-text.ts'
+import type { Store } from '../store.ts'
+
+// Whoever has more has one cause for most of them, and mends that first.
+const MOST_OPEN = 200
+
+export function createAlarms(store: Store): Alarms {
+  return {
+    async readOpen(whose) {
+      const query = await selectAlarms(store, whose)
+      const rows = await query.where('alarm.cleared_at', 'is', null).orderBy('alarm.id').limit(MOST_OPEN).execute()
+      const now = store.now()
+      return rows.flatMap((row) => toView(row, now)).sort((one, other) => rank(one) - rank(other) || one.id - other.id)
+    },
+    async list({ before, limit, ...whose }) {
+      const query = await selectAlarms(store, whose)
+      const rows = await query
+        .$if(before !== null, (all) => all.where('alarm.id', '<', before ?? 0))
+        .orderBy('alarm.id', 'desc')
+        .limit(limit)
+        .execute()
+      const now = store.now()
+      return rows.flatMap((row) => toView(row, now))
+    },
+  }
+}
+
+async function selectAlarms({ database }: Store, { accountId, seesInstallation }: WhoseAlarms) {
+  const query = database
+    .selectFrom('alarm')
+    .leftJoin('account', 'account.id', 'alarm.account_id')
+    .select([
+      'alarm.id',
+      'alarm.account_id',
+      'account.name as account_name',
+      'alarm.kind',
+      'alarm.object',
+      'alarm.severity',
+      'alarm.facts',
+      'alarm.since',
+      'alarm.raised_at',
+      'alarm.cleared_at',
+    ])
+  if (accountId === null) return query
+  const isAlone =
+    seesInstallation && (await database.selectFrom('account').select('id').limit(2).execute()).length === 1
+  return isAlone
+    ? query.where((where) =>
+        where.or([where('alarm.account_id', '=', accountId), where('alarm.account_id', 'is', null)]),
+      )
+    : query.where('alarm.account_id', '=', accountId)
+}
+
+type AlarmRow = Awaited<ReturnType<Awaited<ReturnType<typeof selectAlarms>>['execute']>>[number]
+
+/** As it stands now, or as it stood when it was cleared. Without kinds of a newer version, for which there are no words. */
+function toView(row: AlarmRow, now: Instant): AlarmView[] {
+  if (!isAlarmKind(row.kind)) return []
+  const facts = JSON.parse(row.facts) as AlarmFacts
+  return [
+    {
+      id: row.id,
+      kind: row.kind,
+      severity: row.severity,
+      of: subjectOf(row.kind, row),
+      object: row.object,
+      name: String(facts['number'] ?? facts['name'] ?? facts['folder'] ?? ''),
+      account: row.account_name,
+      since: row.since,
+      raisedAt: row.raised_at,
+      clearedAt: row.cleared_at,
+      ...tellAlarm({ kind: row.kind, since: row.since, facts }, row.cleared_at ?? now),
+    },
+  ]
+}
+
+/** What waits is counted by connection and by account. */
+function subjectOf(kind: AlarmKind, row: { readonly object: string; readonly account_id: AccountId | null }) {
+  return row.object === row.account_id ? 'account' : ALARM_KINDS[kind].of
+}
+
+function rank({ severity }: AlarmView): number {
+  return ALARM_SEVERITIES.indexOf(severity)
+}

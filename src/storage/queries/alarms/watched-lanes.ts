@@ -1,0 +1,93 @@
+import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
+import { hasValidLease, LONGEST_LEASE_MS } from '../../../core/dispatch/workers/lease.ts'
+import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
+import type { TroubleMemory } from '../../../core/ports/lanes.ts'
+import type { WatchedLane } from '../../../core/ports/watch.ts'
+import { explainLane, type LaneFacts } from '../lanes/lane-reason.ts'
+import type { WatchDatabase } from './watch-database.ts'
+
+interface LaneRow extends LaneFacts {
+  readonly id: ConnectionId
+  readonly account_id: AccountId
+  readonly number: string
+  readonly channel: string
+  readonly policy: string
+  readonly trouble: string | null
+  readonly last_attempt_at: Instant | null
+  readonly owner_host: string | null
+  readonly owner_pid: number | null
+  readonly open_number: number | null
+  readonly open_started_at: Instant | null
+  readonly head: number | null
+  readonly head_at: Instant | null
+}
+
+export async function readLanes(
+  database: WatchDatabase,
+  { after, limit, now }: { readonly after: ConnectionId | null; readonly limit: number; readonly now: Instant },
+): Promise<readonly WatchedLane[]> {
+  const rows = await database.ask(`${database.busyLanes(limit)} ${selectLanes(database)}`, [after ?? '', now])
+  return (rows as unknown as LaneRow[]).map((row) => toLane(row, now))
+}
+
+export async function readLanesOf(
+  database: WatchDatabase,
+  ids: readonly ConnectionId[],
+  now: Instant,
+): Promise<readonly WatchedLane[]> {
+  const found: WatchedLane[] = []
+  for (const id of ids) {
+    const only = `with busy (id) as (select id from connection where id = ? and state <> 'removed')`
+    const rows = await database.ask(`${only} ${selectLanes(database)}`, [id, now])
+    found.push(...(rows as unknown as LaneRow[]).map((row) => toLane(row, now)))
+  }
+  return found
+}
+
+/** Lane by lane, each by its key: what else is in the tables is not looked at. */
+function selectLanes({ headOfC, unfinished }: WatchDatabase): string {
+  return `select x.*, q.accepted_at as head_at,
+      (select state from media where media.message_sequence = x.head) as head_media
+    from (select c.id, c.account_id, c.number, c.channel, c.policy, c.state as connection_state,
+        l.owner, l.wait_reason, l.wait_words, l.wait_until, l.trouble, l.last_attempt_at,
+        w.heartbeat_until as owner_until, w.host as owner_host, w.pid as owner_pid,
+        o.message_sequence as open_sequence, o.number as open_number, o.started_at as open_started_at,
+        o.evidence_until, o.words as open_words,
+        (select reason from hold) as held,
+        (select max(heartbeat_until) from worker
+          where (roles is null or ',' || roles || ',' like '%,dispatch,%') and heartbeat_until - ${LONGEST_LEASE_MS} <= ?) as workers_until,
+        (${headOfC}) as head
+      from busy b
+      join connection c on c.id = b.id
+      left join lane l on l.connection_id = c.id
+      left join open_attempt o on o.connection_id = c.id
+      left join worker w on w.id = l.owner) x
+    left join ${unfinished} q on q.sequence = x.head and q.account_id = x.account_id
+    order by x.id`
+}
+
+function toLane(row: LaneRow, now: Instant): WatchedLane {
+  // While nothing can be written, what is found cannot be kept either.
+  const explained = explainLane({ ...row, head_words: null, head_try_at: row.wait_until }, { now, trouble: null })
+  return {
+    connectionId: row.id,
+    accountId: row.account_id,
+    number: row.number,
+    channel: row.channel,
+    state: row.connection_state,
+    policy: { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row.policy) as Partial<LanePolicy>) },
+    ...explained,
+    lastWait: row.wait_reason,
+    troubleSince: row.trouble === null ? null : ((JSON.parse(row.trouble) as TroubleMemory | null)?.since ?? null),
+    lastAttemptAt: row.last_attempt_at,
+    holder:
+      row.owner === null
+        ? null
+        : { isAlive: hasValidLease(row.owner_until ?? 0, now), host: row.owner_host, pid: row.owner_pid },
+    head: row.head === null || row.head_at === null ? null : { sequence: row.head, acceptedAt: row.head_at },
+    open:
+      row.open_sequence === null || row.open_started_at === null
+        ? null
+        : { sequence: row.open_sequence, number: row.open_number ?? 1, startedAt: row.open_started_at },
+  }
+}

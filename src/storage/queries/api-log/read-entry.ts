@@ -1,0 +1,124 @@
+import type { AccountId, MessageId } from '../../../core/ids.ts'
+import type { MessageStory } from '../../../core/ports/administration.ts'
+import { type LogMedia, type LogStory, NO_FILTER } from '../../../core/ports/console/api-log.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import { explainMessage } from '../messages/message-timeline.ts'
+import { findEndedToken } from './other-requests.ts'
+import { type Reader, readingOf, type Store } from '../store.ts'
+import { type FoundEntry, readMessageEntry } from './accepted-log-source.ts'
+import { readPage } from './read-page.ts'
+import { readRequestEntry } from './rejected-log-source.ts'
+
+export async function readEntry(store: Store, accountId: AccountId, id: string): Promise<LogStory> {
+  const found = (await ofMessage(store, accountId, id)) ?? (await ofRequest(store, accountId, id))
+  if (found) return found
+  // An accepted request is found by its own id only by looking: an index would cost every acceptance more.
+  const { entries } = await readPage(store, accountId, { filter: { ...NO_FILTER, id }, cursor: null, limit: 1 })
+  const accepted = entries[0]?.messageId ? await ofMessage(store, accountId, entries[0].messageId) : null
+  if (accepted) return accepted
+  throw new Refusal(
+    'request_unknown',
+    'There is no entry with this id in the API log of this account, or it was deleted because its time was over. An older request that is still kept is found by its id with the search of the list.',
+  )
+}
+
+async function ofMessage(store: Store, accountId: AccountId, id: string): Promise<LogStory | null> {
+  const { database, engine } = store
+  const sequence = await engine.locate(database, id as MessageId)
+  const entry = sequence === null ? null : await readMessageEntry(database, accountId, sequence)
+  if (!entry || sequence === null) return null
+  const {
+    body,
+    resolved_at: resolvedAt,
+    body_deleted_at: bodyDeletedAt,
+  } = await database
+    .selectFrom('message')
+    .select(['body', 'resolved_at', 'body_deleted_at'])
+    .where('account_id', '=', accountId)
+    .where('sequence', '=', sequence)
+    .executeTakeFirstOrThrow()
+  return {
+    entry: withoutSequence(entry),
+    body: bodyDeletedAt === null ? body : null,
+    bodyDeletedAt,
+    endedToken: null,
+    ...(await around(store, entry)),
+    isUnresolved: entry.state === 'UNCONFIRMED' && resolvedAt === null,
+    media: await readMedia(database, { sequence, body }),
+  }
+}
+
+async function ofRequest(store: Store, accountId: AccountId, id: string): Promise<LogStory | null> {
+  const found = await readRequestEntry(readingOf(store), accountId, id)
+  if (!found) return null
+  const { entry, body, bodyDeletedAt } = found
+  const repeated = entry.messageId === null ? null : await ofMessage(store, accountId, entry.messageId)
+  return {
+    entry: withoutSequence(entry),
+    endedToken: await findEndedToken(store.database, {
+      tokenId: entry.token?.id ?? null,
+      status: entry.status ?? 0,
+      receivedAt: entry.receivedAt,
+    }),
+    // A repeat carried the same fields, if not to the letter, so its own text is not kept.
+    body: body ?? repeated?.body ?? null,
+    bodyDeletedAt: bodyDeletedAt ?? repeated?.bodyDeletedAt ?? null,
+    message: repeated?.message ?? null,
+    connection: repeated?.connection ?? null,
+    isUnresolved: repeated?.isUnresolved ?? false,
+    media: repeated?.media ?? null,
+  }
+}
+
+async function around(
+  store: Store,
+  { messageId, connectionId }: FoundEntry,
+): Promise<{ message: MessageStory | null; connection: LogStory['connection'] }> {
+  const connection = await store.database
+    .selectFrom('connection')
+    .select(['id', 'number', 'channel', 'state'])
+    .where('id', '=', connectionId ?? ('' as never))
+    .executeTakeFirst()
+  return {
+    message: messageId === null ? null : await explainMessage(store, messageId),
+    connection: connection ? { ...connection } : null,
+  }
+}
+
+async function readMedia(
+  tables: Reader,
+  { sequence, body }: { readonly sequence: number; readonly body: string },
+): Promise<LogMedia | null> {
+  const row = await tables
+    .selectFrom('media')
+    .select(['url', 'type', 'state', 'tries', 'size_bytes', 'sha256', 'mime', 'took_ms'])
+    .where('message_sequence', '=', sequence)
+    .executeTakeFirst()
+  if (!row) return null
+  return {
+    type: row.type,
+    name: mediaName(body),
+    url: row.url,
+    state: row.state,
+    sizeBytes: row.size_bytes,
+    mime: row.mime,
+    sha256: row.sha256,
+    tookMs: row.took_ms,
+    tries: row.tries,
+  }
+}
+
+function mediaName(body: string): string | null {
+  try {
+    const { message } = JSON.parse(body) as { message?: { media?: { name?: unknown } } }
+    const name = message?.media?.name
+    return typeof name === 'string' ? name : null
+  } catch {
+    // A damaged text, which the message itself tells of.
+    return null
+  }
+}
+
+function withoutSequence({ sequence: _, ...entry }: FoundEntry): LogStory['entry'] {
+  return entry
+}

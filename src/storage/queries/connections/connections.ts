@@ -1,0 +1,330 @@
+import { type SqlBool, sql } from 'kysely'
+import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
+import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
+import type {
+  Actor,
+  Administration,
+  ConnectionChange,
+  ConnectionView,
+  NetworkCheck,
+  NetworkLink,
+} from '../../../core/ports/administration.ts'
+import type { ConnectionFact } from '../../../core/ports/channel-onboarding.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import { headMediaOf, laneFacts } from '../lanes/lane-facts.ts'
+import { type Moment, momentOf, whyStandsStill } from '../lanes/lane-reason.ts'
+import { newConnectionId } from '../new-id.ts'
+import {
+  type Change,
+  change,
+  type Reader,
+  type Reading,
+  readingOf,
+  type Store,
+  touchLane,
+  writeAudit,
+} from '../store.ts'
+import { announceConnection } from '../webhooks/announce-connection.ts'
+
+type WantedConnection = Parameters<Administration['addConnection']>[0]
+
+export function addConnection(store: Store, wanted: WantedConnection, actor: Actor): Promise<ConnectionView> {
+  const { accountId, number, channel, id = newConnectionId(), link = null } = wanted
+  return change(store, actor, async (making) => {
+    const { tables, at } = making
+    const account = await tables.selectFrom('account').select('name').where('id', '=', accountId).executeTakeFirst()
+    if (!account) throw new Refusal('account_unknown')
+    const same = await selectConnections(making, at)
+      .where('c.account_id', '=', accountId)
+      .where('c.number', '=', number)
+      .execute()
+    if (same.length > 0)
+      throw new Refusal('connection_exists', `${number} is a connection of the account “${account.name}” already.`)
+    if (link) await refuseTakenKey(making, { id, channel, link })
+    await tables
+      .insertInto('connection')
+      .values({
+        id,
+        account_id: accountId,
+        number,
+        channel,
+        state: 'active',
+        policy: JSON.stringify(wanted.policy),
+        channel_settings: JSON.stringify(wanted.channelSettings),
+        network_key: link?.networkKey ?? null,
+        callback_app: link?.callbackApp ?? null,
+        created_at: at,
+        removed_at: null,
+      })
+      .execute()
+    await touchLane(making, id)
+    await writeAudit(making, { action: 'connection.add', object: id, accountId, detail: { number, channel } })
+    await announceConnection(making, { kind: 'connection.added', accountId, id, number, channel })
+    return view(making, id, at)
+  })
+}
+
+export async function listConnections(store: Store, accountId: AccountId | null): Promise<readonly ConnectionView[]> {
+  const rows = await selectConnections(readingOf(store), store.now())
+    .$if(accountId !== null, (query) => query.where('c.account_id', '=', accountId as AccountId))
+    .orderBy('a.created_at')
+    .orderBy('c.created_at')
+    .orderBy('c.number')
+    .execute()
+  const moment = await momentOf(store)
+  return rows.map((row) => toConnectionView(row, moment))
+}
+
+export async function findConnection(
+  store: Store,
+  number: string,
+  accountId: AccountId | null,
+): Promise<ConnectionView> {
+  const rows = await selectConnections(readingOf(store), store.now())
+    .where('c.number', '=', number)
+    .$if(accountId !== null, (query) => query.where('c.account_id', '=', accountId as AccountId))
+    .execute()
+  if (rows.length > 1)
+    throw new Refusal(
+      'connection_ambiguous',
+      `Several accounts have a connection ${number}: say which one with --account.`,
+    )
+  if (!rows[0]) throw new Refusal('connection_unknown', `There is no connection with the number ${number}.`)
+  return toConnectionView(rows[0], await momentOf(store))
+}
+
+export function setConnectionState(
+  store: Store,
+  { id, state }: { readonly id: ConnectionId; readonly state: 'active' | 'paused' },
+  actor: Actor,
+): Promise<ConnectionView> {
+  return change(store, actor, async (making) => {
+    await writeState(making, { id, accountId: await ownerOf(making, id) }, state)
+    return view(making, id, making.at)
+  })
+}
+
+/** Inside a change that has found the connection living. */
+export async function writeState(
+  making: Change,
+  { accountId, id }: OfAccount,
+  state: 'active' | 'paused',
+): Promise<void> {
+  const { tables } = making
+  const before = await tables.selectFrom('connection').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+  await tables.updateTable('connection').set({ state }).where('id', '=', id).execute()
+  // Whoever resumes has mended the cause, so the lane tries at once instead of sitting out its wait.
+  if (state === 'active') await clearWait(tables, id)
+  await touchLane(making, id)
+  const action = state === 'active' ? 'connection.resume' : 'connection.pause'
+  await writeAudit(making, { action, object: id, accountId })
+  if (before.state === state) return
+  const kind = state === 'active' ? 'connection.resumed' : 'connection.paused'
+  await announceConnection(making, { kind, accountId, id, number: before.number, channel: before.channel })
+}
+
+async function clearWait(tables: Reader, id: ConnectionId): Promise<void> {
+  await tables
+    .updateTable('lane')
+    .set({ wait_reason: null, wait_words: null, wait_until: null })
+    .where('connection_id', '=', id)
+    .execute()
+}
+
+export function changeConnection(
+  store: Store,
+  { id, changed }: { readonly id: ConnectionId; readonly changed: ConnectionChange },
+  actor: Actor,
+): Promise<ConnectionView> {
+  return change(store, actor, async (making) => {
+    await writeSettings(making, { id, accountId: await ownerOf(making, id) }, changed)
+    return view(making, id, making.at)
+  })
+}
+
+export function noteCheck(
+  store: Store,
+  { id, facts }: { readonly id: ConnectionId; readonly facts: readonly ConnectionFact[] },
+  actor: Actor,
+): Promise<void> {
+  return change(store, actor, async ({ tables, at }) => {
+    const check: NetworkCheck | null = facts.length === 0 ? null : { at, facts }
+    await tables
+      .updateTable('connection')
+      .set({ network_check: check && JSON.stringify(check) })
+      .where('id', '=', id)
+      .execute()
+  })
+}
+
+/** Inside a change that has found the connection living. What is left out stays as it is. */
+export async function writeSettings(
+  making: Change,
+  { accountId, id }: OfAccount,
+  { policy, channelSettings, expected, link }: ConnectionChange,
+): Promise<void> {
+  const { tables } = making
+  const columns = {
+    ...(policy && { policy: JSON.stringify(policy) }),
+    ...(channelSettings && { channel_settings: JSON.stringify(channelSettings) }),
+    ...(link && { network_key: link.networkKey, callback_app: link.callbackApp }),
+  }
+  if (Object.keys(columns).length === 0) return
+  if (link) await refuseTakenKey(making, { id, link, channel: await channelOf(making, id) })
+  const found = expected && (await requireUnchanged(making, id, expected))
+  const { numUpdatedRows } = await tables
+    .updateTable('connection')
+    .set(columns)
+    .where('id', '=', id)
+    // Once more: a change of the key ring seals secrets anew without waiting for changes like this one.
+    .$if(found !== undefined, (query) => query.where('channel_settings', '=', found ?? ''))
+    .executeTakeFirst()
+  if (numUpdatedRows !== 1n) throw new Refusal('connection_changed')
+  // Its network has just been asked with them, so what the lane may have waited for is mended, as after resuming.
+  if (link) await clearWait(tables, id)
+  await touchLane(making, id)
+  // Only the names of the channel's settings: their values may be credentials.
+  const detail = {
+    ...(policy && { policy }),
+    ...(channelSettings && { channelSettings: Object.keys(channelSettings) }),
+    ...(link && { link: Object.keys(link) }),
+  }
+  await writeAudit(making, { action: 'connection.change', object: id, accountId, detail })
+  const { number, channel } = await tables
+    .selectFrom('connection')
+    .select(['number', 'channel'])
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+  const what = { kind: 'connection.changed', accountId, id, number, channel, changed: Object.keys(detail) } as const
+  await announceConnection(making, what)
+}
+
+interface OfAccount {
+  readonly accountId: AccountId
+  readonly id: ConnectionId
+}
+
+/** The channel settings as they are written in their row, when they are those that are expected. */
+async function requireUnchanged(
+  { tables }: Change,
+  id: ConnectionId,
+  expected: Readonly<Record<string, unknown>>,
+): Promise<string> {
+  const { channel_settings: found } = await tables
+    .selectFrom('connection')
+    .select('channel_settings')
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+  // Not the texts themselves: whoever expects them has read them and knows nothing of blanks in between.
+  if (JSON.stringify(JSON.parse(found)) !== JSON.stringify(expected)) throw new Refusal('connection_changed')
+  return found
+}
+
+/**
+ * One number of a network, one connection of the installation: two would send as one sender in two lines, and nobody
+ * could tell whose a report is. No two changes run at once, so that two who add it at once find each other here; the
+ * index stands behind it.
+ */
+async function refuseTakenKey(
+  { tables }: Change,
+  wanted: { readonly id: ConnectionId; readonly channel: string; readonly link: NetworkLink },
+): Promise<void> {
+  const taken = await tables
+    .selectFrom('connection')
+    .select('id')
+    .where('channel', '=', wanted.channel)
+    .where('network_key', '=', wanted.link.networkKey)
+    .where(sql<SqlBool>`state <> 'removed'`)
+    .where('id', '<>', wanted.id)
+    .executeTakeFirst()
+  if (taken) throw new Refusal('network_key_taken')
+}
+
+async function channelOf({ tables }: Change, id: ConnectionId): Promise<string> {
+  const { channel } = await tables
+    .selectFrom('connection')
+    .select('channel')
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+  return channel
+}
+
+async function ownerOf({ tables }: Change, id: ConnectionId): Promise<AccountId> {
+  const row = await tables
+    .selectFrom('connection')
+    .select('account_id')
+    .where('id', '=', id)
+    .where('state', '<>', 'removed')
+    .executeTakeFirst()
+  if (!row) throw removedMeanwhile()
+  return row.account_id
+}
+
+/** Connections that are not removed, with how their lanes stand. */
+function selectConnections({ tables, engine }: Reading, now: Instant) {
+  return tables
+    .selectFrom('connection as c')
+    .innerJoin('account as a', 'a.id', 'c.account_id')
+    .leftJoin('open_attempt as o', 'o.connection_id', 'c.id')
+    .leftJoin('lane as l', 'l.connection_id', 'c.id')
+    .leftJoin('worker as w', 'w.id', 'l.owner')
+    .where('c.state', '<>', 'removed')
+    .select([
+      'c.id',
+      'c.number',
+      'c.account_id',
+      'c.channel',
+      'c.policy',
+      'c.channel_settings',
+      'c.network_key',
+      'c.callback_app',
+      'l.last_report_at',
+      'a.name as account_name',
+      ...laneFacts(now),
+      // The message that is being handed over counts too, because it has not come to its end.
+      sql<number>`(select count(*) from ${engine.unfinishedOfC})`.as('waiting'),
+      sql<Instant | null>`(select q.accepted_at from ${engine.unfinishedOfC} order by e.sequence limit 1)`.as(
+        'oldest_waiting_at',
+      ),
+      ...headMediaOf(engine.unfinishedOfC),
+    ])
+}
+
+type ConnectionRow = Awaited<ReturnType<ReturnType<typeof selectConnections>['execute']>>[number]
+
+async function view(reading: Reading, id: ConnectionId, now: Instant): Promise<ConnectionView> {
+  const row = await selectConnections(reading, now).where('c.id', '=', id).executeTakeFirst()
+  if (!row) throw removedMeanwhile()
+  // What was read is what was just written.
+  return toConnectionView(row, { now, trouble: null })
+}
+
+function removedMeanwhile(): Refusal {
+  return new Refusal('connection_unknown', 'This connection was removed in the meantime.')
+}
+
+function toConnectionView(row: ConnectionRow, moment: Moment): ConnectionView {
+  const still = whyStandsStill(row, row.waiting, moment)
+  return {
+    id: row.id,
+    number: row.number,
+    account: row.account_name,
+    accountId: row.account_id,
+    channel: row.channel,
+    state: row.connection_state,
+    waiting: row.waiting,
+    oldestWaitingAt: row.oldest_waiting_at,
+    reason: still?.reason ?? null,
+    reasonWords: still?.words ?? null,
+    reasonUntil: still?.until ?? null,
+    policy: { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row.policy) as Partial<LanePolicy>) },
+    channelSettings: JSON.parse(row.channel_settings) as Record<string, unknown>,
+    link: toLink(row),
+    lastReportAt: row.last_report_at,
+  }
+}
+
+/** Null where no network knows the number by anything. */
+export function toLink(row: Pick<ConnectionRow, 'network_key' | 'callback_app'>): NetworkLink | null {
+  return row.network_key === null ? null : { networkKey: row.network_key, callbackApp: row.callback_app }
+}

@@ -1,0 +1,71 @@
+import type { Kysely } from 'kysely'
+import type { AccountId, Instant } from '../../../core/ids.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import type { Tables } from '../tables.ts'
+
+export interface RememberedEntry {
+  /** The number of the connection, removed ones too. */
+  readonly connection: string
+  readonly key: string
+  /** Text as the channel wrote it. */
+  readonly value: string
+  readonly at: Instant
+}
+
+export interface WantedMemory {
+  readonly kind: string
+  readonly accountId: AccountId | null
+  readonly number: string | null
+  /** Only so many, the newest. */
+  readonly limit: number | null
+}
+
+const PAGE = 1_000
+
+/** What a channel remembers of one kind (`sandbox.inbox`), oldest first; with a limit the newest, in the same order. Streams in pages, so that millions fit. */
+export async function* listChannelMemory(
+  database: Kysely<Tables>,
+  wanted: WantedMemory,
+): AsyncIterable<RememberedEntry> {
+  if (wanted.number !== null) await refuseUnknown(database, wanted.number)
+  if (wanted.limit === 0) return
+  let after = wanted.limit === null ? 0 : await beforeNewest(database, wanted, wanted.limit)
+  for (;;) {
+    const rows = await selectWanted(database, wanted)
+      .select(['r.position', 'c.number as connection', 'r.key', 'r.value', 'r.at'])
+      .where('r.position', '>', after)
+      .orderBy('r.position')
+      .limit(PAGE)
+      .execute()
+    for (const { position: _, ...entry } of rows) yield entry
+    const last = rows.at(-1)
+    if (!last || rows.length < PAGE) return
+    after = last.position
+  }
+}
+
+function selectWanted(database: Kysely<Tables>, { kind, accountId, number }: WantedMemory) {
+  let query = database
+    .selectFrom('channel_memory as r')
+    .innerJoin('connection as c', 'c.id', 'r.connection_id')
+    .where('r.kind', '=', kind)
+  if (accountId !== null) query = query.where('c.account_id', '=', accountId)
+  if (number !== null) query = query.where('c.number', '=', number)
+  return query
+}
+
+async function beforeNewest(database: Kysely<Tables>, wanted: WantedMemory, count: number): Promise<number> {
+  const first = await selectWanted(database, wanted)
+    .select('r.position')
+    .orderBy('r.position', 'desc')
+    .offset(count - 1)
+    .limit(1)
+    .executeTakeFirst()
+  return first ? first.position - 1 : 0
+}
+
+/** A mistyped number must not look like one that has sent nothing. */
+async function refuseUnknown(database: Kysely<Tables>, number: string): Promise<void> {
+  const row = await database.selectFrom('connection').select('id').where('number', '=', number).executeTakeFirst()
+  if (!row) throw new Refusal('connection_unknown', `There never was a connection with the number ${number}.`)
+}

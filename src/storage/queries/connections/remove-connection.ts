@@ -1,0 +1,83 @@
+import type { AccountId, ConnectionId } from '../../../core/ids.ts'
+import { addTakenOut, NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
+import type { Actor, TakenOut } from '../../../core/ports/administration.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import { cancelSome, letOthersWrite, selectCancellable } from '../messages/cancel-waiting.ts'
+import { withoutSecrets } from './sealed-settings.ts'
+import { type Change, change, type Reader, type Store, touchLane, writeAudit } from '../store.ts'
+import { announceConnection } from '../webhooks/announce-connection.ts'
+
+interface WantedRemoval {
+  readonly id: ConnectionId
+  readonly cancelWaiting: boolean
+}
+
+/**
+ * A long line is cancelled in several transactions, the last of which removes the connection. Cut off in between, the
+ * connection is left paused with fewer messages, and the same command finishes the work.
+ */
+export async function removeConnection(store: Store, wanted: WantedRemoval, actor: Actor): Promise<TakenOut> {
+  let taken = NONE_TAKEN_OUT
+  for (;;) {
+    const step = await change(store, actor, (making) => removeStep(making, wanted))
+    taken = addTakenOut(taken, step)
+    if (step.removed) return taken
+    await letOthersWrite()
+  }
+}
+
+/** One of these transactions. */
+export async function removeStep(
+  making: Change,
+  { id, cancelWaiting }: WantedRemoval,
+): Promise<TakenOut & { readonly removed: boolean }> {
+  const { tables, engine, at } = making
+  // First of all: what is just being accepted would stay behind, on a connection that nobody sends for any more.
+  await engine.lockLane(tables, id)
+  const connection = await tables
+    .selectFrom('connection')
+    .selectAll()
+    .where('id', '=', id)
+    .where('state', '<>', 'removed')
+    .executeTakeFirst()
+  if (!connection) throw new Refusal('connection_unknown', 'This connection was removed already.')
+  if (!cancelWaiting) await refuseWaiting(tables, id)
+
+  const what = { id, upTo: Number.MAX_SAFE_INTEGER, reason: 'connection_removed' } as const
+  const { isAll: removed, cancelled, unconfirmed } = await cancelSome(making, what)
+  await tables
+    .updateTable('connection')
+    .set(
+      removed
+        ? { state: 'removed', removed_at: at, channel_settings: withoutSecrets(connection.channel_settings) }
+        : { state: 'paused' },
+    )
+    .where('id', '=', id)
+    .execute()
+  await touchLane(making, id)
+  const { number, channel, account_id: accountId } = connection
+  await noteRemoval(making, { id, number, accountId, removed, cancelled, unconfirmed })
+  if (removed) await announceConnection(making, { kind: 'connection.removed', accountId, id, number, channel })
+  return { cancelled, unconfirmed, removed }
+}
+
+async function refuseWaiting(tables: Reader, id: ConnectionId): Promise<void> {
+  const { waiting } = await selectCancellable(tables, id)
+    .select(({ fn }) => fn.countAll<number>().as('waiting'))
+    .executeTakeFirstOrThrow()
+  if (waiting === 0) return
+  const subject = waiting === 1 ? '1 message waits' : `${waiting} messages wait`
+  throw new Refusal(
+    'connection_has_waiting',
+    `${subject} on this connection; removing it cancels them. Say --cancel-waiting to do so.`,
+  )
+}
+
+async function noteRemoval(
+  making: Change,
+  what: TakenOut & { id: ConnectionId; number: string; accountId: AccountId; removed: boolean },
+): Promise<void> {
+  const { id, number, accountId, removed, cancelled, unconfirmed } = what
+  const action = removed ? 'connection.remove' : 'connection.cancel-waiting'
+  await writeAudit(making, { action, object: id, accountId, detail: { number, cancelled, unconfirmed } })
+}

@@ -1,0 +1,59 @@
+import type { Changes } from '../../core/ports/console/changes.ts'
+import type { ConsoleStore } from '../../core/ports/console/console-store.ts'
+import { createAdministration } from './administration.ts'
+import { createAlarms } from './alarms/alarms.ts'
+import { createApiLog } from './api-log/api-log.ts'
+import { createAuditLog } from './people/audit-log.ts'
+import { createDeliveries } from './webhooks/deliveries.ts'
+import { createInboxViews } from './inbox/inbox.ts'
+import { createLaneViews } from './lanes/lane-views.ts'
+import { lookAtAccount } from './people/check-account.ts'
+import { createOverview } from './overview/overview.ts'
+import { TallyCounter } from './overview/tally-counter.ts'
+import { createPeople } from './people/people.ts'
+import { createBlockLists } from './recipients/block-lists.ts'
+import { createSessions } from './people/sessions.ts'
+import type { Store } from './store.ts'
+import { createTokenViews } from './tokens/token-views.ts'
+import { createWebhooks } from './webhooks/webhooks.ts'
+
+interface ConsoleStoreParts {
+  /** As `Changes.look`: how the whole database stands is for the engine to say. */
+  readonly look: Changes['look']
+  /** What went wrong in the background; it is tried again by itself. */
+  readonly onTrouble: (error: unknown) => void
+}
+
+interface OpenConsoleStore {
+  readonly store: ConsoleStore
+  /** Begins what is done in the background. Harmless twice. */
+  readonly start: () => void
+  /** Resolves when nothing is done in the background any more. Harmless twice. */
+  readonly stop: () => Promise<void>
+}
+
+/** The console's store over any engine that Kysely speaks to. Neither opens nor closes the database. */
+export function createConsoleStore(store: Store, { look, onTrouble }: ConsoleStoreParts): OpenConsoleStore {
+  const counter = new TallyCounter(store, { onFault: onTrouble })
+  const apiLog = createApiLog(store)
+  return {
+    store: {
+      administration: createAdministration(store),
+      people: createPeople(store),
+      sessions: createSessions(store),
+      apiLog,
+      tokens: createTokenViews(store),
+      lanes: createLaneViews(store),
+      overview: createOverview(store, counter),
+      alarms: createAlarms(store),
+      inbox: createInboxViews(store),
+      blockLists: createBlockLists(store),
+      audit: createAuditLog(store),
+      changes: { look, lookAt: (accountId) => lookAtAccount(store, apiLog, accountId) },
+      webhooks: createWebhooks(store),
+      deliveries: createDeliveries(store),
+    },
+    start: () => counter.start(),
+    stop: () => counter.stop(),
+  }
+}

@@ -1,0 +1,33 @@
+import type { MessageId } from '../../../core/ids.ts'
+import type { DeliveryView } from '../../../core/ports/console/inbox.ts'
+import { shownState } from '../messages/message-view.ts'
+import type { Reading } from '../store.ts'
+import type { Entry } from './inbox-entries.ts'
+
+/** Deliveries with how their messages stand now. */
+export async function withStandings(reading: Reading, entries: readonly Entry[]): Promise<readonly DeliveryView[]> {
+  const standings = await findStandings(reading, [...new Set(entries.map(({ messageId }) => messageId))])
+  return entries.map(({ position: _, to: __, ...entry }) => {
+    const standing = standings.get(entry.messageId)
+    return {
+      ...entry,
+      state: standing ? shownState(standing) : null,
+      requestId: standing?.request_id ?? null,
+    }
+  })
+}
+
+async function findStandings({ tables, engine }: Reading, ids: readonly MessageId[]) {
+  if (ids.length === 0) return new Map<MessageId, never>()
+  const sequences = [...(await engine.locateMany(tables, ids)).values()]
+  if (sequences.length === 0) return new Map<MessageId, never>()
+  const rows = await tables
+    .selectFrom('message as m')
+    .leftJoin('open_attempt as o', (join) =>
+      join.onRef('o.connection_id', '=', 'm.connection_id').onRef('o.message_sequence', '=', 'm.sequence'),
+    )
+    .select(['m.id', 'm.state', 'm.request_id', 'o.message_sequence as open_sequence'])
+    .where('m.sequence', 'in', sequences)
+    .execute()
+  return new Map(rows.map((row) => [row.id, row]))
+}

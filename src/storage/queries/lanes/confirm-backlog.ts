@@ -1,0 +1,40 @@
+import type { Instant } from '../../../core/ids.ts'
+import type { Actor } from '../../../core/ports/administration.ts'
+import type { OfConnection } from '../../../core/ports/console/lanes.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import { selectCancellable } from '../messages/cancel-waiting.ts'
+import { change, type Store, touchLane, writeAudit } from '../store.ts'
+import { livingConnection } from './living-connection.ts'
+
+/**
+ * Lets a backlog drain that waited for a person. From now on the lane counts as moving: for as long as it may stand still
+ * unasked, it is tried as ever, even if its network is still away.
+ */
+export function confirmBacklog(store: Store, of: OfConnection, actor: Actor): Promise<void> {
+  return change(store, actor, async (making) => {
+    const { tables, at } = making
+    await livingConnection(tables, of)
+    const { numUpdatedRows } = await tables
+      .updateTable('lane')
+      .set({ last_attempt_at: at, trouble: null, wait_reason: null, wait_words: null, wait_until: null })
+      .where('connection_id', '=', of.id)
+      .where('wait_reason', '=', 'backlog_confirmation')
+      .executeTakeFirstOrThrow()
+    if (numUpdatedRows === 0n)
+      throw new Refusal('lane_not_waiting', 'No backlog of this connection waits for a confirmation.')
+    await touchLane(making, of.id)
+    await writeAudit(making, { action: 'connection.confirm-backlog', object: of.id, accountId: of.accountId })
+  })
+}
+
+/** The last one that waits and was accepted before a time, for `cancelWaiting`; null when there is none. */
+export async function findLastBefore(store: Store, of: OfConnection, before: Instant): Promise<string | null> {
+  const { database } = store
+  await livingConnection(database, of)
+  const row = await selectCancellable(database, of.id)
+    .where('e.accepted_at', '<', before)
+    .select(({ fn }) => fn.max('e.sequence').as('last'))
+    .executeTakeFirst()
+  const last = row?.last ?? null
+  return last === null ? null : String(last)
+}

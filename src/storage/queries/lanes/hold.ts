@@ -1,0 +1,55 @@
+import { sql } from 'kysely'
+import type { Actor, HoldView } from '../../../core/ports/administration.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import { type Change, change, type Store, writeAudit } from '../store.ts'
+
+/** Null while lanes may move. */
+export async function readHold({ database }: Store): Promise<HoldView | null> {
+  const row = await database.selectFrom('hold').select(['since', 'reason']).executeTakeFirst()
+  return row ? { ...row } : null
+}
+
+export function holdLanes(store: Store, reason: string, actor: Actor): Promise<HoldView> {
+  return change(store, actor, async (making) => {
+    const { tables, at } = making
+    const held = await tables
+      .insertInto('hold')
+      .values({ only: 1, since: at, reason })
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('since')
+      .executeTakeFirst()
+    if (!held) throw new Refusal('lanes_held_already')
+    // It may be a restored backup that is held, and then these may have been followed by others (G12).
+    await tables
+      .updateTable('open_attempt')
+      .set((its) => ({ doubted_sequence: its.ref('message_sequence') }))
+      .execute()
+    // Who remembers more than the database knows need not hold them again: a person is looking.
+    await tables
+      .updateTable('remembrance')
+      .set(({ eb }) => ({ holds: eb('holds', '+', 1) }))
+      .execute()
+    await writeAudit(making, { action: 'hold.place', object: 'all lanes', accountId: null, detail: { reason } })
+    return { since: at, reason }
+  })
+}
+
+export function releaseHold(store: Store, actor: Actor): Promise<HoldView> {
+  return change(store, actor, async (making) => {
+    const row = await making.tables.deleteFrom('hold').returning(['since', 'reason']).executeTakeFirst()
+    if (!row) throw new Refusal('lanes_not_held')
+    const held = { ...row }
+    await touchWaitingLanes(making)
+    await writeAudit(making, { action: 'hold.release', object: 'all lanes', accountId: null, detail: held })
+    return held
+  })
+}
+
+async function touchWaitingLanes({ tables, engine }: Change): Promise<void> {
+  const waiting = tables
+    .selectFrom('connection as c')
+    .select('c.id')
+    .where('c.state', '=', 'active')
+    .where(sql<boolean>`exists (select 1 from ${engine.unfinishedOfC})`)
+  await tables.insertInto('lane_change').columns(['connection_id']).expression(waiting).execute()
+}

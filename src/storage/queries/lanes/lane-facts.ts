@@ -1,0 +1,49 @@
+import { type RawBuilder, sql } from 'kysely'
+import { MOST_DOWNLOADS } from '../../../core/dispatch/media/stage.ts'
+import { LONGEST_LEASE_MS } from '../../../core/dispatch/workers/lease.ts'
+import type { Instant } from '../../../core/ids.ts'
+import type { Tables } from '../tables.ts'
+
+/** Whether a row of `worker` is of one that dispatches: others move no lane, however alive they are. */
+const DISPATCHES = sql<boolean>`(roles is null or ',' || roles || ',' like '%,dispatch,%')`
+
+/**
+ * What a query selects so that `explainLane` can tell why a lane stands still; the facts of its media come beside it. Tables:
+ * connection `c`, lane `l`, its open attempt `o`, the lane's owner `w`. Workers whose lease cannot be
+ * valid, because it ends too far ahead, are left out.
+ */
+export function laneFacts(now: Instant) {
+  return [
+    'c.state as connection_state',
+    'o.message_sequence as open_sequence',
+    'o.evidence_until',
+    'o.words as open_words',
+    'l.owner',
+    'l.wait_reason',
+    'l.wait_words',
+    'l.wait_until',
+    'w.heartbeat_until as owner_until',
+    sql<string | null>`(select reason from hold)`.as('held'),
+    sql<Instant | null>`(select max(heartbeat_until) from worker
+      where ${DISPATCHES} and heartbeat_until - ${sql.lit(LONGEST_LEASE_MS)} <= ${now})`.as('workers_until'),
+  ] as const
+}
+
+const MEDIA = sql<Tables['media']['state'] | null>`x.state`
+const NEXT_TRY = sql<Instant | null>`case when x.state = 'pending' and x.tries > 0 then x.next_try_at end`
+const LAST_TRY = sql<string | null>`case when x.state = 'pending' and x.tries > 0
+  then x.words || ' It is tried again: try ' || (x.tries + 1) || ' of ' || ${sql.lit(MOST_DOWNLOADS)} || '.' end`
+
+/** The same of the attachment of the lane's head. Table: its media `x`. */
+export const HEAD_MEDIA = [MEDIA.as('head_media'), NEXT_TRY.as('head_try_at'), LAST_TRY.as('head_words')] as const
+
+/** The same, where `waiting` is what waits in the lane, with its sequence in `e`. */
+export function headMediaOf(waiting: RawBuilder<unknown>) {
+  const ofHead = <Value>(fact: RawBuilder<Value>) => sql<Value>`(select
+    (select ${fact} from media x where x.message_sequence = e.sequence) from ${waiting} order by e.sequence limit 1)`
+  return [
+    ofHead(MEDIA).as('head_media'),
+    ofHead(NEXT_TRY).as('head_try_at'),
+    ofHead(LAST_TRY).as('head_words'),
+  ] as const
+}

@@ -1,0 +1,128 @@
+import { CLAIM_LASTS_MS, hasValidLease } from '../../../core/dispatch/workers/lease.ts'
+import { instantText } from '../../../core/duration.ts'
+import type { Instant } from '../../../core/ids.ts'
+import type { ConnectionState } from '../../../core/ports/administration.ts'
+import type { StorageTrouble } from '../../../core/ports/lanes.ts'
+import type { ReasonCode } from '../../../core/reasons.ts'
+import type { Store } from '../store.ts'
+
+/** What the rows around a lane say about why it stands still. */
+export interface LaneFacts {
+  readonly connection_state: ConnectionState
+  readonly wait_reason: string | null
+  readonly wait_words: string | null
+  readonly wait_until: Instant | null
+  readonly owner: string | null
+  /** Null when nobody owns the lane, or its owner is gone without a trace. */
+  readonly owner_until: Instant | null
+  /** Why all lanes are held; null while they may move. */
+  readonly held: string | null
+  /** When the last heartbeat of any worker runs out; null when there is no worker, and of none that is too far ahead. */
+  readonly workers_until: Instant | null
+  /** The message with an open attempt; null when none is open. */
+  readonly open_sequence: number | null
+  readonly evidence_until: Instant | null
+  readonly open_words: string | null
+  /** Of the head message; null for text. */
+  readonly head_media: 'pending' | 'ready' | 'failed' | 'forgotten' | null
+  /** Why its last download failed, and when it is tried again; null while none has. */
+  readonly head_words: string | null
+  readonly head_try_at: Instant | null
+}
+
+export interface LaneReason {
+  readonly reason: string
+  readonly words: string | null
+  readonly until: Instant | null
+}
+
+/** As of when lanes are explained. */
+export interface Moment {
+  readonly now: Instant
+  /** While nothing can be written, heartbeats run out and say nothing: this is why every lane stands still. */
+  readonly trouble: StorageTrouble | null
+  /** The process that holds the data; null when that is not known. */
+  readonly holder?: number | null
+}
+
+export async function momentOf(store: Store): Promise<Moment> {
+  return {
+    now: store.now(),
+    trouble: (await store.findStorageTrouble?.()) ?? null,
+    holder: store.findHolder?.() ?? null,
+  }
+}
+
+/** Why the head of a lane that has something to do is where it is. `due` and `sending` mean that the lane moves. */
+export function explainLane(lane: LaneFacts, moment: Moment): LaneReason {
+  const { now, trouble } = moment
+  if (trouble) return unavailable(trouble)
+  if (lane.open_sequence !== null) {
+    if (lane.evidence_until !== null)
+      return { reason: 'awaiting_evidence', words: lane.open_words, until: lane.evidence_until }
+    return withoutWorker(lane, moment) ?? plain('sending')
+  }
+  if (lane.connection_state === 'removed') return plain('connection_removed')
+  if (lane.connection_state === 'paused') return plain('paused')
+  const hold = held(lane)
+  if (hold) return hold
+  // The wait for a file is told by the download: the lane would wait for longer than that tries.
+  const waits = lane.wait_reason !== 'media_pending' && (lane.wait_until === null || lane.wait_until > now)
+  if (lane.wait_reason !== null && waits) {
+    return { reason: lane.wait_reason, words: lane.wait_words, until: lane.wait_until }
+  }
+  return withoutWorker(lane, moment) ?? (lane.head_media === 'pending' ? download(lane, now) : plain('due'))
+}
+
+function download({ head_words: words, head_try_at: tryAt }: LaneFacts, now: Instant): LaneReason {
+  return { reason: 'media_pending', words, until: tryAt !== null && tryAt > now ? tryAt : null }
+}
+
+/** The same for what stands behind the head: even while that is being sent, nothing may be going to follow it. */
+export function explainBehind(lane: LaneFacts, moment: Moment): LaneReason {
+  if (moment.trouble) return unavailable(moment.trouble)
+  if (lane.connection_state === 'paused') return plain('paused')
+  return held(lane) ?? explainLane(lane, moment)
+}
+
+/**
+ * As `explainBehind`, but null while the lane moves or has nothing to do. A lane with nothing to do stands still, too, while
+ * nothing can be written: nothing could be accepted for it.
+ */
+export function whyStandsStill(lane: LaneFacts, waiting: number, moment: Moment): LaneReason | null {
+  if (moment.trouble) return unavailable(moment.trouble)
+  if (lane.connection_state === 'paused') return plain('paused')
+  if (waiting === 0 && lane.open_sequence === null) return null
+  const reason = explainBehind(lane, moment)
+  return reason.reason === 'due' || reason.reason === 'sending' ? null : reason
+}
+
+function held({ held: words }: LaneFacts): LaneReason | null {
+  return words === null ? null : { reason: 'database_went_back', words, until: null }
+}
+
+/** Null while there is somebody to move the lane. */
+function withoutWorker(lane: LaneFacts, { now, holder }: Moment): LaneReason | null {
+  const { workers_until: until } = lane
+  if (until === null) return plain('service_stopped')
+  // One that ends as it should takes its row with it.
+  if (until <= now) return { reason: 'service_stopped', words: noSignOfLife(until, holder ?? null), until: null }
+  const isOwnerGone = lane.owner !== null && (lane.owner_until === null || !hasValidLease(lane.owner_until, now))
+  return isOwnerGone ? plain('worker_gone') : null
+}
+
+/** A process that was killed, is frozen or cannot reach the database: only on SQLite the lock tells which. */
+function noSignOfLife(heartbeatUntil: Instant, holder: number | null): string {
+  const seen = instantText(heartbeatUntil - CLAIM_LASTS_MS)
+  return holder === null
+    ? `No process sends. The last sign of life of one was on ${seen}.`
+    : `Process ${holder} has shown no sign of life since ${seen}, but still holds the data, so nothing is sent.`
+}
+
+function unavailable({ cause }: StorageTrouble): LaneReason {
+  return { reason: 'storage_unavailable', words: cause, until: null }
+}
+
+function plain(reason: ReasonCode): LaneReason {
+  return { reason, words: null, until: null }
+}

@@ -1,0 +1,32 @@
+import type { LaneViews } from '../../../core/ports/console/lanes.ts'
+import { cancelMessage, resolveMessage, retryMessage } from '../messages/change-message.ts'
+import type { Store } from '../store.ts'
+import { cancelWaiting, removeSome } from './cancel-lane.ts'
+import { changeSettings, endWait, setState } from './change-lane.ts'
+import { changeOwn } from './change-own-message.ts'
+import { confirmBacklog, findLastBefore } from './confirm-backlog.ts'
+import { listUnresolved } from './list-unresolved.ts'
+import { listWaiting } from './list-waiting.ts'
+import { listLanes, readLane } from './read-lanes.ts'
+
+/** Connections and lanes for the console, over any engine. */
+export function createLaneViews(store: Store): LaneViews {
+  return {
+    listLanes: (wanted) => listLanes(store, wanted),
+    readLane: (of) => readLane(store, of),
+    listWaiting: (of, after) => listWaiting(store, of, after),
+
+    setState: (of, state, actor) => setState(store, { of, state }, actor),
+    changeSettings: (of, changed, actor) => changeSettings(store, { of, changed }, actor),
+    endWait: (of, actor) => endWait(store, of, actor),
+    confirmBacklog: (of, actor) => confirmBacklog(store, of, actor),
+    findLastBefore: (of, before) => findLastBefore(store, of, before),
+    cancelWaiting: (of, upTo, actor) => cancelWaiting(store, { of, upTo }, actor),
+    removeSome: (of, mayCancel, actor) => removeSome(store, { of, cancelWaiting: mayCancel }, actor),
+
+    listUnresolved: (wanted) => listUnresolved(store, wanted),
+    cancelMessage: (of, actor) => changeOwn(store, of, (id) => cancelMessage(store, id, actor)),
+    retryMessage: (of, actor) => changeOwn(store, of, (id) => retryMessage(store, id, actor)),
+    resolveMessage: (of, as, actor) => changeOwn(store, of, (id) => resolveMessage(store, { id, as }, actor)),
+  }
+}

@@ -1,0 +1,88 @@
+import { sql } from 'kysely'
+import type { AccountId } from '../../../core/ids.ts'
+import type { Sequence } from '../../../core/message/message.ts'
+import type { LaneViews } from '../../../core/ports/console/lanes.ts'
+import { HAS_ENDED_BADLY } from '../messages/message-view.ts'
+import { type Reader, type Store, snapshot } from '../store.ts'
+
+const PAGE = 20
+const MOST_LOOKED_AT = 5_000
+
+type Wanted = Parameters<LaneViews['listUnresolved']>[0]
+
+export function listUnresolved(store: Store, wanted: Wanted): ReturnType<LaneViews['listUnresolved']> {
+  return snapshot(store, async (tables) => {
+    const { found, goesOnBelow } = await find(tables, wanted)
+    const rows = found.length === 0 ? [] : await read(tables, wanted.accountId, found)
+    const items = rows.map((row) => ({
+      id: row.id,
+      to: row.recipient,
+      connectionId: row.connection_id,
+      connection: row.number,
+      type: row.type,
+      acceptedAt: row.accepted_at,
+      settledAt: row.settled_at,
+      attempts: row.attempts,
+      reason: row.reason,
+      words: row.words,
+    }))
+    return { items, next: goesOnBelow === null ? null : String(goesOnBelow) }
+  })
+}
+
+/**
+ * Those of all accounts lie in one index, which is short as a rule. Where another account has many in between, the rest are
+ * looked for among all that ended badly in this one: an index of them for each account would cost every acceptance more.
+ */
+async function find(tables: Reader, { accountId, connectionId, after }: Wanted) {
+  const fits = (row: { account_id: AccountId; connection_id: unknown }) =>
+    row.account_id === accountId && (connectionId === null || row.connection_id === connectionId)
+  const ofAll = await unresolvedBelow(tables, before(after)).execute()
+  let found = ofAll.filter(fits).map(({ sequence }) => sequence)
+  let lowest = ofAll.length < MOST_LOOKED_AT ? null : (ofAll.at(-1)?.sequence ?? null)
+  if (lowest !== null && found.length <= PAGE) {
+    const own = await endedBadlyBelow(tables, accountId, lowest).execute()
+    const further = own.filter((row) => row.state === 'UNCONFIRMED' && row.resolved_at === null && fits(row))
+    found = [...found, ...further.map(({ sequence }) => sequence)]
+    lowest = own.length < MOST_LOOKED_AT ? null : (own.at(-1)?.sequence ?? null)
+  }
+  return { found: found.slice(0, PAGE), goesOnBelow: found.length > PAGE ? (found[PAGE - 1] ?? null) : lowest }
+}
+
+function unresolvedBelow(tables: Reader, sequence: Sequence) {
+  return tables
+    .selectFrom('message')
+    .select(['sequence', 'account_id', 'connection_id'])
+    .where('state', '=', sql.lit('UNCONFIRMED'))
+    .where('resolved_at', 'is', null)
+    .where('sequence', '<', sequence)
+    .orderBy('sequence', 'desc')
+    .limit(MOST_LOOKED_AT)
+}
+
+function endedBadlyBelow(tables: Reader, accountId: AccountId, sequence: Sequence) {
+  return tables
+    .selectFrom('message')
+    .select(['sequence', 'account_id', 'connection_id', 'state', 'resolved_at'])
+    .where('account_id', '=', accountId)
+    .where(HAS_ENDED_BADLY)
+    .where('sequence', '<', sequence)
+    .orderBy('sequence', 'desc')
+    .limit(MOST_LOOKED_AT)
+}
+
+function read(tables: Reader, accountId: AccountId, sequences: readonly Sequence[]) {
+  return tables
+    .selectFrom('message as m')
+    .innerJoin('connection as c', 'c.id', 'm.connection_id')
+    .select(['m.id', 'm.recipient', 'm.connection_id', 'c.number', 'm.type', 'm.accepted_at'])
+    .select(['m.settled_at', 'm.attempts', 'm.reason', 'm.words'])
+    .where('m.account_id', '=', accountId)
+    .where('m.sequence', 'in', sequences)
+    .orderBy('m.sequence', 'desc')
+    .execute()
+}
+
+function before(cursor: string | null): Sequence {
+  return cursor !== null && /^\d{1,16}$/.test(cursor) ? Number(cursor) : Number.MAX_SAFE_INTEGER
+}

@@ -1,0 +1,149 @@
+import { type SqlBool, sql } from 'kysely'
+import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
+import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
+import type { Sequence } from '../../../core/message/message.ts'
+import type { NetworkCheck } from '../../../core/ports/administration.ts'
+import type { BoundedCount, LaneOverview, LaneViews, OfConnection } from '../../../core/ports/console/lanes.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import { toLink } from '../connections/connections.ts'
+import type { Standing } from '../engine.ts'
+import { HEAD_MEDIA, laneFacts } from './lane-facts.ts'
+import { type LaneFacts, type Moment, momentOf, whyStandsStill } from './lane-reason.ts'
+import { type Reader, type Reading, type Store, snapshot } from '../store.ts'
+import { mayBeEnded } from './endable-waits.ts'
+import { measurePaces, NO_PACE } from './measure-pace.ts'
+
+const PAGE = 25
+
+/** How much is looked at for each lane: much for a page of its own, little in a list. */
+interface Effort {
+  readonly counted: number
+  readonly rowsBack: number
+}
+
+const IN_LIST: Effort = { counted: 1_000, rowsBack: 300 }
+const ALONE: Effort = { counted: 10_000, rowsBack: 3_000 }
+
+export async function listLanes(
+  store: Store,
+  { accountId, find, after }: Parameters<LaneViews['listLanes']>[0],
+): ReturnType<LaneViews['listLanes']> {
+  const moment = await momentOf(store)
+  return snapshot(store, async (tables) => {
+    const rows = await selectLanes(tables, accountId, moment.now)
+      .where('c.number', '>', after ?? '')
+      .$if(find !== null, (query) => query.where('c.number', '>=', find ?? '').where('c.number', '<', `${find ?? ''}:`))
+      .orderBy('c.number')
+      .limit(PAGE + 1)
+      .execute()
+    const page = rows.slice(0, PAGE)
+    const items = await toOverviews({ tables, engine: store.engine }, page, { ...moment, ...IN_LIST })
+    return { items, next: rows.length > PAGE ? (page.at(-1)?.number ?? null) : null }
+  })
+}
+
+export async function readLane(store: Store, { accountId, id }: OfConnection): Promise<LaneOverview> {
+  const moment = await momentOf(store)
+  return snapshot(store, async (tables) => {
+    const rows = await selectLanes(tables, accountId, moment.now).where('c.id', '=', id).execute()
+    const reading = { tables, engine: store.engine }
+    const [lane] = await toOverviews(reading, rows, { ...moment, ...ALONE })
+    if (!lane) throw connectionUnknown()
+    return lane
+  })
+}
+
+/** The same for another account's connection, a removed one, and one that never was. */
+export function connectionUnknown(): Refusal {
+  return new Refusal('connection_unknown', 'There is no such connection in this account. It may have been removed.')
+}
+
+function selectLanes(tables: Reader, accountId: AccountId, now: Instant) {
+  return (
+    tables
+      .selectFrom('connection as c')
+      .leftJoin('open_attempt as o', 'o.connection_id', 'c.id')
+      .leftJoin('lane as l', 'l.connection_id', 'c.id')
+      .leftJoin('worker as w', 'w.id', 'l.owner')
+      .where('c.account_id', '=', accountId)
+      // As a literal, so that the index on just these is used.
+      .where(sql<SqlBool>`c.state <> 'removed'`)
+      .select([
+        'c.id',
+        'c.number',
+        'c.account_id',
+        'c.channel',
+        'c.policy',
+        'c.channel_settings',
+        'c.network_key',
+        'c.callback_app',
+        'c.network_check',
+        'c.created_at',
+        'l.last_report_at',
+        ...laneFacts(now),
+      ])
+  )
+}
+
+type LaneRow = Awaited<ReturnType<ReturnType<typeof selectLanes>['execute']>>[number]
+
+interface Head extends Pick<LaneFacts, 'head_media' | 'head_try_at' | 'head_words'> {
+  readonly accepted_at: Instant
+}
+
+const NO_MEDIA = { head_media: null, head_try_at: null, head_words: null }
+
+async function toOverviews(
+  reading: Reading,
+  rows: readonly LaneRow[],
+  { counted, rowsBack, ...moment }: Effort & Moment,
+): Promise<LaneOverview[]> {
+  const [first] = rows
+  if (!first) return []
+  const ids = rows.map(({ id }) => id)
+  const standings = await reading.engine.standings(reading.tables, ids, counted)
+  const heads = await readHeads(reading.tables, [...standings.values()])
+  const wanted = {
+    accountId: first.account_id,
+    lanes: ids,
+    headOf: (id: ConnectionId) => standings.get(id)?.head ?? null,
+  }
+  const paces = await measurePaces(reading, wanted, { now: moment.now, rowsBack })
+  return rows.map((row) => {
+    const standing = standings.get(row.id) ?? { waiting: 0, head: null }
+    const head = heads.get(standing.head ?? -1)
+    const still = whyStandsStill({ ...row, ...(head ?? NO_MEDIA) }, standing.waiting, moment)
+    return {
+      id: row.id,
+      number: row.number,
+      channel: row.channel,
+      state: row.connection_state === 'paused' ? 'paused' : 'active',
+      policy: { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row.policy) as Partial<LanePolicy>) },
+      channelSettings: JSON.parse(row.channel_settings) as Record<string, unknown>,
+      link: toLink(row),
+      networkCheck: JSON.parse(row.network_check ?? 'null') as NetworkCheck | null,
+      lastReportAt: row.last_report_at,
+      createdAt: row.created_at,
+      waiting: bounded(standing.waiting, counted),
+      oldestWaitingAt: head?.accepted_at ?? null,
+      pace: paces.get(row.id) ?? NO_PACE,
+      standsStill: still && { ...still, canBeEnded: row.connection_state === 'active' && mayBeEnded(still.reason) },
+    }
+  })
+}
+
+export function bounded(count: number, most: number): BoundedCount {
+  return { count: Math.min(count, most), isMore: count > most }
+}
+
+async function readHeads(tables: Reader, standings: readonly Standing[]): Promise<ReadonlyMap<Sequence, Head>> {
+  const sequences = standings.flatMap(({ head }) => (head === null ? [] : [head]))
+  if (sequences.length === 0) return new Map()
+  const rows = await tables
+    .selectFrom('message as m')
+    .leftJoin('media as x', 'x.message_sequence', 'm.sequence')
+    .where('m.sequence', 'in', sequences)
+    .select(['m.sequence', 'm.accepted_at', ...HEAD_MEDIA])
+    .execute()
+  return new Map(rows.map(({ sequence, ...head }) => [sequence, head]))
+}

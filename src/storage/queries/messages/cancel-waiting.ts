@@ -1,0 +1,103 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { sql } from 'kysely'
+import type { ConnectionId } from '../../../core/ids.ts'
+import type { Sequence } from '../../../core/message/message.ts'
+import { NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
+import type { TakenOut } from '../../../core/ports/administration.ts'
+import { cancelledEnd } from './cancelled-end.ts'
+import { selectUnfinished } from '../lanes/lane-order.ts'
+import type { Change, Reader } from '../store.ts'
+
+// About 20 ms of writing on a laptop: the service accepts messages at the same time and must not wait long for its turn.
+const CANCELLED_AT_ONCE = 2_000
+const GAP_FOR_OTHER_WRITERS_MS = 10
+
+/** Between two parts of a long cancelling. */
+export function letOthersWrite(): Promise<void> {
+  return pause(GAP_FOR_OTHER_WRITERS_MS)
+}
+
+interface WhatToCancel {
+  readonly id: ConnectionId
+  /** Nothing that was accepted after this message. */
+  readonly upTo: Sequence
+  readonly reason: 'connection_removed' | 'cancelled_by_person'
+}
+
+export interface Cancelled extends TakenOut {
+  /** True when nothing is left to cancel but what came after. */
+  readonly isAll: boolean
+  /** The first of them; null when there was none. */
+  readonly first: Sequence | null
+}
+
+/** What waits, without the message that is just being handed over: cutting that off would leave its fate unknown. */
+export function selectCancellable(tables: Reader, id: ConnectionId) {
+  return selectUnfinished(tables, id).where('e.sequence', 'not in', (open) =>
+    open.selectFrom('open_attempt').select('message_sequence').where('connection_id', '=', id),
+  )
+}
+
+/** Cancels the last ones first, so that what is still sent meanwhile is sent in order and without gaps. */
+export async function cancelSome(making: Change, { id, upTo, reason }: WhatToCancel): Promise<Cancelled> {
+  const { tables, engine, at } = making
+  // With the lane's last messages comes the one that is being handed over, when there are no more than these.
+  await engine.lockLastWaiting(tables, { connectionId: id, upTo, most: CANCELLED_AT_ONCE + 1 })
+  const rows = await selectCancellable(tables, id)
+    .select('e.sequence')
+    .where('e.sequence', '<=', upTo)
+    .orderBy('e.sequence', 'desc')
+    .limit(CANCELLED_AT_ONCE)
+    .execute()
+  const isAll = rows.length < CANCELLED_AT_ONCE
+  const first = rows.at(-1)?.sequence ?? null
+  if (rows.length === 0) return { ...NONE_TAKEN_OUT, isAll, first }
+  const ended = await tables
+    .updateTable('message')
+    .set({ ...cancelledEnd(reason), settled_at: at })
+    .where(
+      'sequence',
+      'in',
+      rows.map((row) => row.sequence),
+    )
+    .where('state', '=', sql.lit('QUEUED'))
+    .returning(['sequence', 'state'])
+    .execute()
+  const sequences = ended.map((row) => row.sequence)
+  if (sequences.length === 0) return { ...NONE_TAKEN_OUT, isAll, first }
+  // Or each further batch would read past all that the ones before have cancelled.
+  await tables.deleteFrom('lane_entry').where('connection_id', '=', id).where('sequence', 'in', sequences).execute()
+  await tables
+    .updateTable('media')
+    .set({ state: 'forgotten', ended_at: at })
+    .where('message_sequence', 'in', sequences)
+    .where('state', '=', 'pending')
+    .execute()
+  if (reason === 'cancelled_by_person') await tellEach(making, sequences)
+  const cancelled = ended.filter(({ state }) => state === 'CANCELLED').length
+  return { isAll, cancelled, unconfirmed: ended.length - cancelled, first }
+}
+
+/** Who did it, in the timeline of each. */
+async function tellEach({ tables, at, actor }: Change, sequences: readonly Sequence[]): Promise<void> {
+  const last = sql<number>`coalesce((select max(t.position) from timeline t where t.message_sequence = m.sequence), 0)`
+  await tables
+    .insertInto('timeline')
+    .columns(['message_sequence', 'position', 'at', 'kind', 'code', 'facts'])
+    .expression((query) =>
+      query
+        .selectFrom('message as m')
+        .where('m.sequence', 'in', sequences)
+        .select([
+          'm.sequence',
+          sql<number>`${last} + 1`.as('position'),
+          sql<number>`${sql.lit(at)}`.as('at'),
+          sql.lit('cancelled').as('kind'),
+          sql.lit('cancelled_by_person').as('code'),
+          sql<string>`cast(${JSON.stringify({ by: actor })} as text)`.as('facts'),
+        ]),
+    )
+    // The service has noted something at the same time, such as a receipt: the message itself says the same.
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}

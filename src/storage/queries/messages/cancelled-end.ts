@@ -1,0 +1,15 @@
+import { sql } from 'kysely'
+import type { SettledState } from '../../../core/message/message.ts'
+import type { ReasonCode } from '../../../core/reasons.ts'
+
+/**
+ * How a message ends that is taken out of its lane. One that was handed over before with an unknown fate may have
+ * arrived, so nobody may say that it was cancelled. For an update of `message`.
+ */
+export function cancelledEnd(reason: ReasonCode) {
+  const mayHaveArrived = sql`exists (select 1 from attempt where message_sequence = message.sequence and outcome = 'unknown')`
+  return {
+    state: sql<SettledState>`case when ${mayHaveArrived} then 'UNCONFIRMED' else 'CANCELLED' end`,
+    reason: sql<ReasonCode>`case when ${mayHaveArrived} then 'fate_unknown' else ${reason} end`,
+  }
+}

@@ -1,0 +1,202 @@
+import { sql, type UpdateResult } from 'kysely'
+import { commandLine } from '../../../core/command-line.ts'
+import type { MessageId } from '../../../core/ids.ts'
+import { ERASED } from '../../../core/message/erased.ts'
+import { CHANNEL_ACTOR } from '../../../core/message/timeline.ts'
+import type { Actor, MessageView } from '../../../core/ports/administration.ts'
+import type { ChannelEvents } from '../../../core/ports/channel.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import { cancelledEnd } from './cancelled-end.ts'
+import { type MessageRow, selectMessages, shownState, toMessageViews } from './message-view.ts'
+import { noteDealtWith } from '../overview/note-dealt-with.ts'
+import { findBlock } from '../recipients/block-lists.ts'
+import { sendAgain } from './send-again.ts'
+import { addMoment, type Change, change, type Store, touchLane, writeAudit } from '../store.ts'
+
+export function cancelMessage(store: Store, id: MessageId, actor: Actor): Promise<MessageView> {
+  return change(store, actor, async (making) => {
+    const { tables, at } = making
+    const message = await findLocked(making, id)
+    const state = shownState(message)
+    if (state === 'SENDING') {
+      throw new Refusal(
+        'message_not_waiting',
+        'This message is being handed over right now, so it cannot be cancelled.',
+      )
+    }
+    if (state !== 'QUEUED')
+      throw new Refusal(
+        'message_not_waiting',
+        `This message is ${state} and no longer waits, so it cannot be cancelled.`,
+      )
+    const ended = await tables
+      .updateTable('message')
+      .set({ ...cancelledEnd('cancelled_by_person'), settled_at: at })
+      .where('sequence', '=', message.sequence)
+      .where('state', '=', sql.lit('QUEUED'))
+      .executeTakeFirstOrThrow()
+    refuseTooLate(ended, 'message_not_waiting')
+    await tables
+      .updateTable('media')
+      .set({ state: 'forgotten', ended_at: at })
+      .where('message_sequence', '=', message.sequence)
+      .where('state', '=', 'pending')
+      .execute()
+    await addMoment(making, {
+      sequence: message.sequence,
+      kind: 'cancelled',
+      code: 'cancelled_by_person',
+      facts: { by: making.actor },
+    })
+    await finish(making, message, { action: 'message.cancel' })
+    return view(making, id)
+  })
+}
+
+export function retryMessage(store: Store, id: MessageId, actor: Actor): Promise<MessageView> {
+  return change(store, actor, async (making) => {
+    const message = await findLocked(making, id)
+    const state = shownState(message)
+    if (state === 'UNCONFIRMED') {
+      throw new Refusal(
+        'message_not_ended',
+        `Nobody knows whether this message arrived. Use: ${commandLine`message resolve ID --arrived`} or --send-again`,
+      )
+    }
+    if (state !== 'FAILED' && state !== 'EXPIRED' && state !== 'CANCELLED') {
+      throw new Refusal(
+        'message_not_ended',
+        `This message is ${state}: only one that has failed, expired or been cancelled can be retried.`,
+      )
+    }
+    await refuseSentAgain(making, message)
+    const resent = await sendAgain(making, message)
+    await noteDealtWith(making, message, message.state)
+    await finish(making, message, { action: 'message.retry', detail: { resent } })
+    return view(making, resent)
+  })
+}
+
+/** For a channel: null where a person would be refused. */
+export function sendFailedAgain(
+  store: Store,
+  { connectionId, messageId, reason }: Parameters<ChannelEvents['sendAgain']>[0],
+): Promise<MessageId | null> {
+  return change(store, CHANNEL_ACTOR, async (making) => {
+    const { tables, engine, at } = making
+    const sequence = await engine.locate(tables, messageId)
+    if (sequence === null) return null
+    await engine.lockMessage(tables, sequence)
+    const message = await selectMessages(tables, at).where('m.sequence', '=', sequence).executeTakeFirst()
+    if (message?.connection_id !== connectionId || message.connection_state === 'removed') return null
+    if (message.state !== 'FAILED' || message.reason !== reason || message.resent_as !== null) return null
+    if (message.recipient === ERASED || (await findBlock(tables, message.account_id, [message.recipient]))) return null
+    if (message.body_deleted_at !== null) return null
+    const resent = await sendAgain(making, message)
+    await noteDealtWith(making, message, message.state)
+    await finish(making, message, { action: 'message.retry', detail: { resent } })
+    return resent
+  })
+}
+
+export function resolveMessage(
+  store: Store,
+  { id, as }: { readonly id: MessageId; readonly as: 'arrived' | 'send-again' },
+  actor: Actor,
+): Promise<MessageView> {
+  return change(store, actor, async (making) => {
+    const message = await findLocked(making, id)
+    if (message.state !== 'UNCONFIRMED') {
+      throw new Refusal(
+        'message_not_unconfirmed',
+        `This message is ${shownState(message)}, not UNCONFIRMED, so there is nothing to resolve.`,
+      )
+    }
+    if (message.resolved_at !== null) throw new Refusal('message_not_unconfirmed', 'This message was resolved already.')
+    return as === 'arrived' ? resolveArrived(making, message) : resolveSendAgain(making, message)
+  })
+}
+
+async function resolveArrived(making: Change, message: MessageRow): Promise<MessageView> {
+  const { tables, at, actor } = making
+  const resolved = await tables
+    .updateTable('message')
+    .set({ state: 'PUBLISHED', reason: 'says_arrived', published_at: at, resolved_at: at })
+    .where('sequence', '=', message.sequence)
+    .executeTakeFirstOrThrow()
+  refuseTooLate(resolved, 'message_not_unconfirmed')
+  // The reason it had is kept here, because the row now carries the person's word.
+  const facts = { by: actor, as: 'arrived', was: message.reason }
+  await addMoment(making, { sequence: message.sequence, kind: 'resolved', code: 'says_arrived', facts })
+  await noteDealtWith(making, message, 'PUBLISHED')
+  await finish(making, message, { action: 'message.resolve', detail: { as: 'arrived' } })
+  return view(making, message.id)
+}
+
+async function resolveSendAgain(making: Change, message: MessageRow): Promise<MessageView> {
+  const { tables, at, actor } = making
+  const resolved = await tables
+    .updateTable('message')
+    .set({ resolved_at: at })
+    .where('sequence', '=', message.sequence)
+    .executeTakeFirstOrThrow()
+  refuseTooLate(resolved, 'message_not_unconfirmed')
+  await addMoment(making, { sequence: message.sequence, kind: 'resolved', facts: { by: actor, as: 'send-again' } })
+  const resent = await sendAgain(making, message)
+  await noteDealtWith(making, message, message.state)
+  await finish(making, message, { action: 'message.resolve', detail: { as: 'send-again', resent } })
+  return view(making, resent)
+}
+
+/** A second copy by accident would be a duplicate nobody decided on (G5). */
+async function refuseSentAgain({ tables }: Change, message: MessageRow): Promise<void> {
+  if (message.resent_as === null) return
+  const newer = await tables
+    .selectFrom('message')
+    .select('id')
+    .where('sequence', '=', message.resent_as)
+    .executeTakeFirst()
+  throw new Refusal(
+    'message_sent_again',
+    `This message was sent again already, as ${newer?.id ?? 'another message'}: look at that one instead.`,
+  )
+}
+
+async function finish(
+  making: Change,
+  message: MessageRow,
+  did: { action: string; detail?: Readonly<Record<string, unknown>> },
+): Promise<void> {
+  await touchLane(making, message.connection_id)
+  await writeAudit(making, { ...did, object: message.id, accountId: message.account_id })
+}
+
+async function view(making: Change, id: MessageId): Promise<MessageView> {
+  const [message] = await toMessageViews(making, [await find(making, id)], { now: making.at, trouble: null })
+  if (!message) throw new Error('A message that was just changed has gone')
+  return message
+}
+
+/** The engine changes nothing when the row is no longer as it was found. Then nothing that goes with it may be written. */
+function refuseTooLate(
+  { numUpdatedRows }: UpdateResult,
+  code: 'message_not_waiting' | 'message_not_unconfirmed',
+): void {
+  if (numUpdatedRows === 0n) throw new Refusal(code, 'This message has just moved on. Look at it again.')
+}
+
+/** As it stands while nobody else can move it on. */
+async function findLocked(making: Change, id: MessageId): Promise<MessageRow> {
+  const { tables, engine } = making
+  const sequence = await engine.locate(tables, id)
+  if (sequence !== null) await engine.lockMessage(tables, sequence)
+  return find(making, id)
+}
+
+async function find({ tables, engine, at }: Change, id: MessageId): Promise<MessageRow> {
+  const sequence = await engine.locate(tables, id)
+  const row =
+    sequence === null ? null : await selectMessages(tables, at).where('m.sequence', '=', sequence).executeTakeFirst()
+  if (!row) throw new Refusal('message_unknown', `There is no message with the id ${id}.`)
+  return row
+}

@@ -1,0 +1,94 @@
+import { sql } from 'kysely'
+import type { AccountId, ConnectionId } from '../../../core/ids.ts'
+import type { MessageFilter, MessageView } from '../../../core/ports/administration.ts'
+import { momentOf } from '../lanes/lane-reason.ts'
+import { type MessageRow, selectMessages, selectRows, toMessageViews } from './message-view.ts'
+import { widening } from '../newest-first.ts'
+import { type Reader, readingOf, type Store } from '../store.ts'
+
+/** A page is read in one go, so nobody who prints a long list slowly keeps a transaction open. */
+const PAGE = 1_000
+
+export async function* listMessages(store: Store, filter: MessageFilter): AsyncIterable<MessageView> {
+  const pages = filter.state === 'SENDING' ? sendingPages(store, filter) : pagesOf(store, filter)
+  let left = filter.limit ?? Number.POSITIVE_INFINITY
+  if (left <= 0) return
+  const moment = await momentOf(store)
+  for await (const rows of pages) {
+    const wanted = rows.slice(0, left)
+    yield* await toMessageViews(readingOf(store), wanted, moment)
+    left -= wanted.length
+    if (left <= 0) return
+  }
+}
+
+async function* pagesOf(
+  { database, engine, now }: Store,
+  filter: MessageFilter,
+): AsyncGenerator<readonly MessageRow[]> {
+  const limit = Math.min(filter.limit ?? PAGE, PAGE)
+  for (const span of widening(await engine.spans(database))) {
+    let { before } = span
+    for (;;) {
+      const page = selectWanted(database, filter)
+        .where('sequence', '>=', span.from)
+        .where('sequence', '<', before)
+        .orderBy('sequence', 'desc')
+        .limit(limit)
+      const rows = await selectMessages(database, now(), page).orderBy('m.sequence', 'desc').execute()
+      yield rows
+      const last = rows.at(-1)
+      if (!last || rows.length < limit) break
+      before = last.sequence
+    }
+  }
+}
+
+/** There is at most one of each connection, so they are looked up one by one: among all that wait they are rare. */
+async function* sendingPages({ database, now }: Store, filter: MessageFilter): AsyncGenerator<readonly MessageRow[]> {
+  const open = await database
+    .selectFrom('open_attempt')
+    .select('message_sequence')
+    .orderBy('message_sequence', 'desc')
+    .execute()
+  for (let at = 0; at < open.length; at += PAGE) {
+    const sequences = open.slice(at, at + PAGE).map((row) => row.message_sequence)
+    const page = selectWanted(database, filter).where('sequence', 'in', sequences)
+    yield await selectMessages(database, now(), page).orderBy('m.sequence', 'desc').execute()
+  }
+}
+
+function selectWanted(tables: Reader, filter: MessageFilter) {
+  let query = selectRows(tables)
+  if (filter.accountId !== null) query = query.where('account_id', '=', filter.accountId)
+  if (filter.connectionId !== null) query = ofConnection(query, filter.connectionId)
+  switch (filter.state) {
+    case null:
+      return query
+    case 'QUEUED':
+      return query
+        .where('state', '=', sql.lit('QUEUED'))
+        .where('sequence', 'not in', (open) => open.selectFrom('open_attempt').select('message_sequence'))
+    case 'SENDING':
+      return query.where('state', '=', sql.lit('QUEUED'))
+    default:
+      // As a literal: a database that plans without knowing it cannot use an index on just these.
+      return query.where('state', '=', sql.lit(filter.state))
+  }
+}
+
+/** Its account is said too, because an engine may keep the messages of an account together, but not those of a connection. */
+function ofConnection(query: ReturnType<typeof selectRows>, id: ConnectionId) {
+  return query
+    .where('connection_id', '=', id)
+    .where('account_id', '=', (own) => own.selectFrom('connection').select('account_id').where('id', '=', id))
+}
+
+export async function listUnresolved(store: Store, accountId: AccountId | null): Promise<readonly MessageView[]> {
+  let unresolved = selectRows(store.database)
+    .where('state', '=', sql.lit('UNCONFIRMED'))
+    .where('resolved_at', 'is', null)
+  if (accountId !== null) unresolved = unresolved.where('account_id', '=', accountId)
+  const rows = await selectMessages(store.database, store.now(), unresolved).orderBy('m.sequence').execute()
+  return toMessageViews(readingOf(store), rows, await momentOf(store))
+}

@@ -1,0 +1,122 @@
+import { commandLine } from '../../../core/command-line.ts'
+import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
+import type { Instant, MessageId } from '../../../core/ids.ts'
+import type { MessageState } from '../../../core/message/message.ts'
+import type { MessageStory, TimelineEntry } from '../../../core/ports/administration.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import type { AlarmFacts } from '../../../core/watchdog/alarm.ts'
+import type { AlarmKind } from '../../../core/watchdog/alarm-kinds.ts'
+import { tellAlarm } from '../../../core/watchdog/alarm-text.ts'
+import { findHeads, selectUnfinished } from '../lanes/lane-order.ts'
+import { explainBehind, explainLane, type LaneReason, momentOf } from '../lanes/lane-reason.ts'
+import { type MessageDetails, selectDetails } from './message-details.ts'
+import { type MessageRow, selectMessages, toMessageView } from './message-view.ts'
+import { findSuccessor } from './send-again.ts'
+import { type Reader, type Reading, type Store, snapshot } from '../store.ts'
+import { readTimeline } from './timeline.ts'
+
+/** A message with all that is known of it, as it stood at one moment. */
+export async function explainMessage(store: Store, id: MessageId): Promise<MessageStory> {
+  const moment = await momentOf(store)
+  return snapshot(store, async (tables) => {
+    const sequence = await store.engine.locate(tables, id)
+    const row = sequence === null ? null : await selectDetails(tables, sequence, moment.now)
+    if (!row)
+      throw new Refusal(
+        'message_unknown',
+        `There is no message with the id ${id}. One whose time was over has been deleted (${commandLine`retention`}).`,
+      )
+    const isWaiting = row.state === 'QUEUED'
+    const head = isWaiting ? await findHead({ tables, engine: store.engine }, row, moment.now) : null
+    const isHead = head?.sequence === row.sequence
+    const repeated = await findRepeated(tables, row.resend_of)
+    const timeline = await readTimeline({ tables, engine: store.engine }, row)
+    const resent = await findResent(tables, row.resent_as, timeline)
+    const lane = head && standing(isHead ? explainLane(head, moment) : explainBehind(head, moment))
+    return {
+      message: toMessageView(row, isHead, moment),
+      reasonWords: isWaiting ? (isHead ? (lane?.words ?? null) : null) : row.message_words,
+      requestId: row.request_id,
+      tokenName: row.token_name,
+      position: isWaiting ? await positionOf(tables, row) : null,
+      laneWait: lane,
+      reportsMissing: row.state === 'PUBLISHED' ? await readReportsMissing(tables, row, moment.now) : null,
+      connectionState: row.connection_state,
+      expiresAt: isWaiting ? row.accepted_at + timeToLiveMs(row.policy) : null,
+      bodyDeletedAt: row.body_deleted_at,
+      resendOf: repeated?.id ?? null,
+      repeatsWhatLeft: isWaiting && HAS_LEFT.has(repeated?.state ?? ''),
+      resentAs: resent?.id ?? null,
+      resent,
+      hasSuccessor: row.connection_state === 'removed' && (await findSuccessor(tables, row)) !== null,
+      timeline,
+    }
+  })
+}
+
+/** Why a lane stands still is judged by its head, whichever message is asked about. */
+async function findHead(reading: Reading, row: MessageDetails, now: Instant): Promise<MessageRow | null> {
+  const sequence = (await findHeads(reading, [row.connection_id])).get(row.connection_id)
+  if (sequence === row.sequence) return row
+  return (
+    (await selectMessages(reading.tables, now)
+      .where('m.sequence', '=', sequence ?? -1)
+      .executeTakeFirst()) ?? null
+  )
+}
+
+function standing(lane: LaneReason): LaneReason | null {
+  return lane.reason === 'due' || lane.reason === 'sending' ? null : lane
+}
+
+async function positionOf(tables: Reader, row: MessageDetails): Promise<number> {
+  const { position } = await selectUnfinished(tables, row.connection_id)
+    .select(({ fn }) => fn.countAll<number>().as('position'))
+    .where('e.sequence', '<=', row.sequence)
+    .executeTakeFirstOrThrow()
+  return position
+}
+
+function timeToLiveMs(policy: string): number {
+  return { ...DEFAULT_LANE_POLICY, ...(JSON.parse(policy) as Partial<LanePolicy>) }.timeToLiveMs
+}
+
+/** Only of what the network took since: of messages before, it has reported all that it knew. */
+async function readReportsMissing(
+  tables: Reader,
+  row: MessageDetails,
+  now: Instant,
+): Promise<MessageStory['reportsMissing']> {
+  const kind = 'reports_missing' satisfies AlarmKind
+  const alarm = await tables
+    .selectFrom('alarm')
+    .select(['since', 'facts'])
+    .where('kind', '=', kind)
+    .where('object', '=', row.connection_id)
+    .where('cleared_at', 'is', null)
+    .executeTakeFirst()
+  if (!alarm) return null
+  const facts = JSON.parse(alarm.facts) as AlarmFacts
+  if (row.published_at === null || row.published_at < Number(facts['oldestAt'])) return null
+  return tellAlarm({ kind, since: alarm.since, facts }, now)
+}
+
+const HAS_LEFT: ReadonlySet<string> = new Set<MessageState>(['PUBLISHED', 'DELIVERED', 'READ'])
+
+async function findRepeated(tables: Reader, sequence: number | null) {
+  if (sequence === null) return null
+  const rows = tables.selectFrom('message').select(['id', 'state']).where('sequence', '=', sequence)
+  return (await rows.executeTakeFirst()) ?? null
+}
+
+async function findResent(
+  tables: Reader,
+  sequence: number | null,
+  timeline: readonly TimelineEntry[],
+): Promise<MessageStory['resent']> {
+  if (sequence === null) return null
+  const rows = tables.selectFrom('message').select(['id', 'state', 'reason', 'words']).where('sequence', '=', sequence)
+  const row = await rows.executeTakeFirst()
+  const by = timeline.find(({ kind, facts }) => kind === 'sent-again' && 'newMessage' in facts)?.facts['by']
+  return row ? { ...row, by: typeof by === 'string' ? by : null } : null
+}

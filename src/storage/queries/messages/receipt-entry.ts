@@ -1,0 +1,21 @@
+import type { MessageState } from '../../../core/message/message.ts'
+import type { TimelineKind } from '../../../core/message/timeline.ts'
+import type { Receipt } from '../../../core/ports/channel.ts'
+
+/** As a report stands in the story of its message. A contrary one names its kind in its words, unless it has some. */
+export function receiptMoment(
+  { kind, words }: Pick<Receipt, 'kind' | 'words'>,
+  contrary: boolean,
+): { kind: TimelineKind; words: string | null } {
+  return contrary ? { kind: 'receipt-contrary', words: words ?? kind } : { kind: `receipt-${kind}`, words }
+}
+
+/** Of a state in which nobody may say that the network has taken the message. */
+export function isDoubtful(state: MessageState | null): boolean {
+  return state === 'FAILED' || state === 'UNCONFIRMED'
+}
+
+/** Of a message whose recipient was erased: what becomes of it is still told, but nothing that may name the person. */
+export function withoutPerson(receipt: Receipt): Receipt {
+  return { ...receipt, words: null, networkId: null }
+}

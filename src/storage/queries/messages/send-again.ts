@@ -1,0 +1,127 @@
+import type { Selectable } from 'kysely'
+import type { ConnectionId, MessageId } from '../../../core/ids.ts'
+import { CHANNEL_ACTOR } from '../../../core/message/timeline.ts'
+import { isReasonCode } from '../../../core/reasons.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import type { MessageRow } from './message-view.ts'
+import { newMessageId } from '../new-id.ts'
+import { refuseBlocked } from '../recipients/block-lists.ts'
+import { addMoment, type Change, type Reader, touchLane } from '../store.ts'
+import type { Tables } from '../tables.ts'
+
+/** Puts a copy of a message at the end of its line, and links the two. Returns the id of the copy. */
+export async function sendAgain(making: Change, old: MessageRow): Promise<MessageId> {
+  const { tables, at } = making
+  await refuseBlocked(making, { accountId: old.account_id, recipient: old.recipient })
+  const connectionId = await livingConnection(making, old)
+  const stored = await tables
+    .selectFrom('message')
+    .selectAll()
+    .where('sequence', '=', old.sequence)
+    .executeTakeFirstOrThrow()
+  refuseWithoutBody(stored)
+  const id = newMessageId()
+  const { sequence } = await tables
+    .insertInto('message')
+    .values({ ...copyOf(stored), id, connection_id: connectionId, accepted_at: at, resend_of: old.sequence })
+    .returning('sequence')
+    .executeTakeFirstOrThrow()
+  if (old.type !== 'message') await copyMedia(making, old, { sequence, connectionId })
+  const { numUpdatedRows } = await tables
+    .updateTable('message')
+    .set({ resent_as: sequence })
+    .where('sequence', '=', old.sequence)
+    .executeTakeFirstOrThrow()
+  if (numUpdatedRows !== 1n) throw new Error('A message that was locked has moved on')
+  const { actor: by } = making
+  // A person has reasons of their own; a channel repeats for what the network said of the old one.
+  const why = by === CHANNEL_ACTOR && old.reason !== null && isReasonCode(old.reason) ? { code: old.reason } : {}
+  await addMoment(making, { sequence: old.sequence, kind: 'sent-again', ...why, facts: { newMessage: id, by } })
+  await addMoment(making, { sequence, kind: 'sent-again', ...why, facts: { oldMessage: old.id, by } })
+  await touchLane(making, connectionId)
+  return id
+}
+
+function refuseWithoutBody({ body_deleted_at: at }: Selectable<Tables['message']>): void {
+  if (at === null) return
+  const day = new Date(at).toISOString().slice(0, 10)
+  throw new Refusal(
+    'message_body_deleted',
+    `The content of this message was deleted on ${day}, because its time was over. Ask the sender of the request to send it anew.`,
+  )
+}
+
+/** What a copy shares with the message it repeats: what is sent to whom, but nothing of the request or of what became of it. */
+function copyOf(stored: Selectable<Tables['message']>) {
+  return {
+    account_id: stored.account_id,
+    recipient: stored.recipient,
+    type: stored.type,
+    body: stored.body,
+    // With the body, not computed anew: damage of the old row must be noticed in the copy too.
+    body_crc: stored.body_crc,
+    state: 'QUEUED' as const,
+    token_id: null,
+    request_id: null,
+    reason: null,
+    words: null,
+    published_at: null,
+    settled_at: null,
+    network_id: null,
+    remote_address: null,
+    user_agent: null,
+    took_us: null,
+    resent_as: null,
+    resolved_at: null,
+  }
+}
+
+/** The message's own connection, or the one that took its number over after it had been removed. */
+async function livingConnection({ tables }: Change, old: MessageRow): Promise<ConnectionId> {
+  if (old.connection_state !== 'removed') return old.connection_id
+  const successor = await findSuccessor(tables, old)
+  if (successor) return successor
+  throw new Refusal(
+    'connection_unknown',
+    `The connection ${old.number} was removed. Add the number again, then the message can be sent again.`,
+  )
+}
+
+/** The living connection of the number. */
+export async function findSuccessor(
+  tables: Reader,
+  { account_id, number }: Pick<MessageRow, 'account_id' | 'number'>,
+): Promise<ConnectionId | null> {
+  const successor = await tables
+    .selectFrom('connection')
+    .select('id')
+    .where('account_id', '=', account_id)
+    .where('number', '=', number)
+    .where('state', '<>', 'removed')
+    .executeTakeFirst()
+  return successor?.id ?? null
+}
+
+async function copyMedia(
+  { tables, at }: Change,
+  old: MessageRow,
+  copy: { readonly sequence: number; readonly connectionId: ConnectionId },
+): Promise<void> {
+  const { url } = await tables
+    .selectFrom('media')
+    .select('url')
+    .where('message_sequence', '=', old.sequence)
+    .executeTakeFirstOrThrow()
+  await tables
+    .insertInto('media')
+    .values({
+      message_sequence: copy.sequence,
+      account_id: old.account_id,
+      connection_id: copy.connectionId,
+      url,
+      type: old.type,
+      state: 'pending',
+      next_try_at: at,
+    })
+    .execute()
+}

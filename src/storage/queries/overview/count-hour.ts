@@ -1,0 +1,125 @@
+import { sql } from 'kysely'
+import type { Instant } from '../../../core/ids.ts'
+import type { Sequence } from '../../../core/message/message.ts'
+import { countRequests } from '../api-log/count-requests.ts'
+import type { Span } from '../engine.ts'
+import type { Reading } from '../store.ts'
+import { findMoment, type LongTable } from './lower-bound-by-time.ts'
+import { HourTally, talliedAs } from './hour-tally.ts'
+import { HOUR_MS, MINUTE_MS } from './hours.ts'
+import { writeHour } from './write-hour.ts'
+
+// Rows of one moment are numbered at about that moment: by several at once, so not quite in order.
+const MARGIN_MS = MINUTE_MS
+// Some milliseconds: meanwhile whoever shares the thread or the connection waits.
+const ROWS_AT_ONCE = 5_000
+
+/** Of a message that somebody may have to do something about; null: nobody has to, or somebody has dealt with it. */
+export const OPEN_REASON = sql<string | null>`case when state in ('FAILED', 'EXPIRED', 'UNCONFIRMED')
+  and resent_as is null and resolved_at is null then coalesce(reason, '') end`
+
+/** Waits so long as is fair after something that took `tookMs`. False: give up. */
+export type Rest = (tookMs: number) => Promise<boolean>
+
+/**
+ * Counts what became of the messages that were accepted within an hour, and the requests that were refused in it, and
+ * keeps the figures. A little at a time: each message is counted as it stands at that moment. When told to give up, it
+ * keeps nothing.
+ */
+export async function countHour(
+  reading: Reading,
+  { hour, now, rest }: { readonly hour: Instant; readonly now: Instant; readonly rest: Rest },
+): Promise<void> {
+  const tally = new HourTally()
+  const isThrough =
+    (await walk(reading, { table: 'message', hour, rest }, (span) => addMessages(reading, { hour, span }, tally))) &&
+    (await walk(reading, { table: 'request', hour, rest }, (span) => addRefused(reading, { hour, span }, tally)))
+  if (isThrough) await writeHour(reading, { hour, countedAt: now, tally })
+}
+
+interface Walk {
+  readonly table: LongTable
+  readonly hour: Instant
+  readonly rest: Rest
+}
+
+/** From the newest number of the hour backwards. */
+async function walk(
+  reading: Reading,
+  { table, hour, rest }: Walk,
+  add: (span: Span) => Promise<void>,
+): Promise<boolean> {
+  const first = await findMoment(reading, table, hour - MARGIN_MS)
+  const past = hour + HOUR_MS + MARGIN_MS
+  if (first === null || first.at >= past) return true
+  const from = first.sequence
+  let before = (await findMoment(reading, table, past))?.sequence ?? Number.MAX_SAFE_INTEGER
+  while (before > from) {
+    const begunAt = performance.now()
+    const start = await startOfStretch(reading, table, { from, before })
+    await add({ from: start, before })
+    before = start
+    if (!(await rest(performance.now() - begunAt))) return false
+  }
+  return true
+}
+
+async function startOfStretch({ tables, engine }: Reading, table: LongTable, span: Span): Promise<Sequence> {
+  const newest = await tables
+    .selectFrom(table)
+    .select('sequence')
+    .where('sequence', '>=', span.from)
+    .where('sequence', '<', span.before)
+    .orderBy('sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  if (!newest) return span.from
+  const behind = { from: span.from, before: newest.sequence + 1 }
+  return engine.startOfStretch(tables, { table, span: behind, rows: ROWS_AT_ONCE })
+}
+
+interface Part {
+  readonly hour: Instant
+  readonly span: Span
+}
+
+async function addMessages({ tables }: Reading, { hour, span }: Part, tally: HourTally): Promise<void> {
+  const rows = await tables
+    .selectFrom('message')
+    .select(({ fn }) => [
+      'account_id',
+      'connection_id',
+      'state',
+      OPEN_REASON.as('open_reason'),
+      fn.countAll<number>().as('count'),
+      fn.max('accepted_at').as('latest_at'),
+    ])
+    .where('sequence', '>=', span.from)
+    .where('sequence', '<', span.before)
+    .where('accepted_at', '>=', hour)
+    .where('accepted_at', '<', hour + HOUR_MS)
+    .groupBy(['account_id', 'connection_id', 'state', OPEN_REASON])
+    .execute()
+  for (const row of rows) {
+    const { account_id: accountId, connection_id: connectionId, state, count, latest_at: latestAt } = row
+    tally.add({ accountId, connectionId, state: talliedAs(state), count })
+    if (row.open_reason !== null) tally.addReason({ accountId, state, reason: row.open_reason, count, latestAt })
+  }
+}
+
+async function addRefused({ tables }: Reading, { hour, span }: Part, tally: HourTally): Promise<void> {
+  const rows = await tables
+    .selectFrom('request')
+    .select(['account_id', countRequests().as('count')])
+    .where('sequence', '>=', span.from)
+    .where('sequence', '<', span.before)
+    .where('received_at', '>=', hour)
+    .where('received_at', '<', hour + HOUR_MS)
+    // The others repeat a request that was accepted.
+    .where('message_id', 'is', null)
+    .groupBy('account_id')
+    .execute()
+  for (const { account_id, count } of rows) {
+    tally.add({ accountId: account_id, connectionId: null, state: 'refused', count })
+  }
+}

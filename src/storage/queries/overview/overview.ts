@@ -1,0 +1,69 @@
+import type { AccountId, Instant } from '../../../core/ids.ts'
+import type { Overview, OverviewView, WantedOverview } from '../../../core/ports/console/overview.ts'
+import { readHold } from '../lanes/hold.ts'
+import type { Store } from '../store.ts'
+import { readAttention, readEndingTokens } from './attention.ts'
+import { noteMessageSeen, readFirstSteps } from './first-steps.ts'
+import { hourOf } from './hours.ts'
+import { readLatency } from './latency.ts'
+import { readBars, totalsOf } from './read-bars.ts'
+import { type Recent, readRecent } from './recent.ts'
+import { readRetention } from './retention.ts'
+import { readWaiting } from './waiting-lanes.ts'
+
+/** Told that somebody looks, so that the counting goes on faster for a while. */
+export interface Watched {
+  look(): void
+}
+
+export function createOverview(store: Store, counter: Watched | null = null): Overview {
+  return {
+    readOverview(wanted) {
+      counter?.look()
+      return readOverview(store, wanted)
+    },
+    readRetention(accountId) {
+      counter?.look()
+      return readRetention(store, accountId)
+    },
+    noteMessageSeen: (accountId, actor) => noteMessageSeen(store, accountId, actor),
+  }
+}
+
+async function readOverview(store: Store, wanted: WantedOverview): Promise<OverviewView> {
+  const { accountId, range } = wanted
+  const now = store.now()
+  const recent = await readRecent(store, accountId, now)
+  const [{ from, barMs, bars, countedAt, isComplete }, { latency, ...waiting }, others] = await Promise.all([
+    readBars(store, wanted, { now, recent }),
+    readFlow(store, accountId, now),
+    readOthers(store, accountId, { now, recent }),
+  ])
+  const groups = await readAttention(store, { accountId, from, recent })
+  return {
+    ...{ now, range, from, barMs, bars, countedAt, isComplete },
+    totals: totalsOf(bars),
+    latency,
+    ...waiting,
+    // Counted by whole hours, which may begin before the first bar.
+    attention: { from: hourOf(from), groups },
+    ...others,
+  }
+}
+
+async function readFlow(store: Store, accountId: AccountId, now: Instant) {
+  const { head, ...waiting } = await readWaiting(store, accountId, now)
+  return { ...waiting, latency: await readLatency(store, accountId, head) }
+}
+
+async function readOthers(
+  store: Store,
+  accountId: AccountId,
+  { now, recent }: { readonly now: Instant; readonly recent: Recent | null },
+) {
+  return {
+    endingTokens: await readEndingTokens(store, accountId, now),
+    hold: await readHold(store),
+    firstSteps: await readFirstSteps(store, accountId, recent),
+  }
+}

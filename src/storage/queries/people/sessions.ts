@@ -1,0 +1,237 @@
+import type { Instant } from '../../../core/ids.ts'
+import type {
+  NewSession,
+  Proof,
+  SessionPass,
+  Sessions,
+  SessionView,
+  Ticket,
+} from '../../../core/ports/console/sessions.ts'
+import { newPeopleId } from '../new-id.ts'
+import { HAS_SECOND_FACTOR } from './person-view.ts'
+import { change, type Reader, type Store, writeAudit } from '../store.ts'
+import { countTry, forgiveTry, sweepThrottle } from './throttle.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+/** Half an hour away from the desk ends a session, and a day's work; unless the person said that the device is theirs. */
+const LIVES = {
+  usual: { idleMs: 30 * MINUTE_MS, allMs: 12 * HOUR_MS },
+  kept: { idleMs: 14 * DAY_MS, allMs: 30 * DAY_MS },
+} as const
+
+// A write for every request would be a write for every glance at a page.
+const NOTED_EVERY_MS = MINUTE_MS
+
+/** As long as browsers keep a cookie at most. */
+const DEVICE_FORGOTTEN_AFTER_MS = 400 * DAY_MS
+
+export function createSessions(store: Store): Sessions {
+  const { database } = store
+  return {
+    begin: (session) => begin(store, session),
+    find: (sha256) => find(store, sha256),
+    async prove(sessionId, newSha256) {
+      const { numUpdatedRows } = await database
+        .updateTable('session')
+        .set({ sha256: Buffer.from(newSha256), proven_at: store.now() })
+        .where('id', '=', sessionId)
+        .executeTakeFirst()
+      return numUpdatedRows === 1n
+    },
+    list: (personId) => list(store, personId),
+    async end(personId, sessionId) {
+      const { numDeletedRows } = await database
+        .deleteFrom('session')
+        .where('id', '=', sessionId)
+        .where('person_id', '=', personId)
+        .executeTakeFirst()
+      return numDeletedRows === 1n
+    },
+    async endAll(personId, except) {
+      let sessions = database.deleteFrom('session').where('person_id', '=', personId)
+      if (except !== null) sessions = sessions.where('id', '<>', except)
+      return Number((await sessions.executeTakeFirst()).numDeletedRows)
+    },
+    countTry: (tries) => countTry(store, tries),
+    forgiveTry: (given) => forgiveTry(database, given),
+    async knowsDevice(personId, sha256) {
+      const row = await database
+        .selectFrom('known_device')
+        .select('used_at')
+        .where('person_id', '=', personId)
+        .where('sha256', '=', Buffer.from(sha256))
+        .executeTakeFirst()
+      return row !== undefined
+    },
+    rememberDevice: (personId, sha256) => rememberDevice(store, { personId, sha256: Buffer.from(sha256) }),
+    async addTicket({ sha256, kind, personId, content, expiresAt }) {
+      await database
+        .insertInto('sign_in_ticket')
+        .values({ sha256: Buffer.from(sha256), kind, person_id: personId, content, expires_at: expiresAt })
+        .execute()
+    },
+    findTicket: (sha256, kind, take) => findTicket(store, { sha256: Buffer.from(sha256), kind }, take),
+    async dropTicket(sha256) {
+      await database.deleteFrom('sign_in_ticket').where('sha256', '=', Buffer.from(sha256)).execute()
+    },
+  }
+}
+
+async function rememberDevice(
+  { database, now }: Store,
+  { personId, sha256 }: { readonly personId: string; readonly sha256: Buffer },
+): Promise<void> {
+  const at = now()
+  await database
+    .insertInto('known_device')
+    .values({ person_id: personId, sha256, used_at: at })
+    .onConflict((conflict) => conflict.columns(['person_id', 'sha256']).doUpdateSet({ used_at: at }))
+    .execute()
+  await database
+    .deleteFrom('known_device')
+    .where('used_at', '<=', at - DEVICE_FORGOTTEN_AFTER_MS)
+    .execute()
+}
+
+function begin(store: Store, session: NewSession): Promise<string> {
+  const { personId, proof, isKept, remoteAddress, userAgent } = session
+  const by = { name: '', personId, remoteAddress, userAgent, right: null }
+  return change(store, by, async (making) => {
+    const { tables, at } = making
+    await sweep(tables, at)
+    const id = newPeopleId('ses')
+    await tables
+      .insertInto('session')
+      .values({
+        id,
+        sha256: Buffer.from(session.sha256),
+        person_id: personId,
+        proof,
+        is_kept: isKept ? 1 : 0,
+        started_at: at,
+        last_used_at: at,
+        ends_at: at + (isKept ? LIVES.kept : LIVES.usual).allMs,
+        proven_at: at,
+        remote_address: remoteAddress,
+        user_agent: userAgent,
+      })
+      .execute()
+    const { email } = await tables
+      .updateTable('person')
+      .set({ last_sign_in_at: at })
+      .where('id', '=', personId)
+      .returning('email')
+      .executeTakeFirstOrThrow()
+    await writeAudit(
+      { ...making, actor: email },
+      { action: 'sign-in', object: personId, accountId: null, detail: { proof } },
+    )
+    return id
+  })
+}
+
+/** What is over is of no use to anybody. */
+async function sweep(tables: Reader, now: Instant): Promise<void> {
+  await tables
+    .deleteFrom('session')
+    .where((its) =>
+      its.or([
+        its('ends_at', '<=', now),
+        its('last_used_at', '<=', now - LIVES.kept.idleMs),
+        its.and([its('is_kept', '=', 0), its('last_used_at', '<=', now - LIVES.usual.idleMs)]),
+      ]),
+    )
+    .execute()
+  await tables.deleteFrom('sign_in_ticket').where('expires_at', '<=', now).execute()
+  await sweepThrottle(tables, now)
+}
+
+function selectLiving(tables: Reader, now: Instant) {
+  return tables
+    .selectFrom('session as s')
+    .where('s.ends_at', '>', now)
+    .where((its) =>
+      its.or([
+        its('s.last_used_at', '>', now - LIVES.usual.idleMs),
+        its.and([its('s.is_kept', '=', 1), its('s.last_used_at', '>', now - LIVES.kept.idleMs)]),
+      ]),
+    )
+}
+
+async function find(store: Store, sha256: Buffer): Promise<SessionPass | null> {
+  const { database } = store
+  const now = store.now()
+  const row = await selectLiving(database, now)
+    .innerJoin('person as p', 'p.id', 's.person_id')
+    .select(['s.id', 's.person_id', 's.last_used_at', 's.proven_at', 'p.email', 'p.name'])
+    .select(HAS_SECOND_FACTOR.as('has_second_factor'))
+    .where('s.sha256', '=', Buffer.from(sha256))
+    .executeTakeFirst()
+  if (!row) return null
+  const memberships = await database
+    .selectFrom('membership as m')
+    .innerJoin('account as a', 'a.id', 'm.account_id')
+    .select(['m.account_id', 'm.role', 'a.requires_second_factor'])
+    .where('m.person_id', '=', row.person_id)
+    .execute()
+  if (now - row.last_used_at >= NOTED_EVERY_MS)
+    await database.updateTable('session').set({ last_used_at: now }).where('id', '=', row.id).execute()
+  return {
+    sessionId: row.id,
+    personId: row.person_id,
+    email: row.email,
+    name: row.name,
+    provenAt: row.proven_at,
+    hasSecondFactor: row.has_second_factor === 1,
+    memberships: memberships.map(({ account_id, role, requires_second_factor }) => ({
+      accountId: account_id,
+      role,
+      requiresSecondFactor: requires_second_factor === 1,
+    })),
+  }
+}
+
+async function list(store: Store, personId: string): Promise<readonly SessionView[]> {
+  const rows = await selectLiving(store.database, store.now())
+    .selectAll('s')
+    .where('s.person_id', '=', personId)
+    .orderBy('s.last_used_at', 'desc')
+    .orderBy('s.id')
+    .execute()
+  return rows.map((row) => ({
+    id: row.id,
+    startedAt: row.started_at,
+    lastUsedAt: row.last_used_at,
+    endsAt: row.ends_at,
+    isKept: row.is_kept === 1,
+    proof: row.proof as Proof,
+    remoteAddress: row.remote_address,
+    userAgent: row.user_agent,
+  }))
+}
+
+async function findTicket(
+  store: Store,
+  { sha256, kind }: Pick<Ticket, 'sha256' | 'kind'>,
+  take: boolean,
+): Promise<Ticket | null> {
+  const { database } = store
+  const row = take
+    ? await database
+        .deleteFrom('sign_in_ticket')
+        .where('sha256', '=', sha256)
+        .where('kind', '=', kind)
+        .returningAll()
+        .executeTakeFirst()
+    : await database
+        .selectFrom('sign_in_ticket')
+        .selectAll()
+        .where('sha256', '=', sha256)
+        .where('kind', '=', kind)
+        .executeTakeFirst()
+  if (!row || row.expires_at <= store.now()) return null
+  return { sha256, kind, personId: row.person_id, content: row.content, expiresAt: row.expires_at }
+}

@@ -1,0 +1,222 @@
+import { crc32 } from 'node:zlib'
+import { sql } from 'kysely'
+import { ERASED, erasedBody, mentionsNumber, namesNumber } from '../../../core/message/erased.ts'
+import type { Sequence } from '../../../core/message/message.ts'
+import { NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
+import type { Actor, TakenOut } from '../../../core/ports/administration.ts'
+import { hintOf } from '../../../core/ports/recipients.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import { letOthersWrite } from '../messages/cancel-waiting.ts'
+import { cancelMessage } from '../messages/change-message.ts'
+import { addMoment, type Change, change, type Store, writeAudit } from '../store.ts'
+import { hideBlock } from './block-lists.ts'
+import { eraseNotices } from './erase-notifications.ts'
+import { memoriesAbout, messagesTo, namesOf, type OfRecipient, type OnProgress, requestsAbout } from './find-traces.ts'
+
+// A few milliseconds of writing: the service accepts messages at the same time.
+const AT_ONCE = 100
+
+interface WantedErasure extends OfRecipient {
+  readonly cancelWaiting: boolean
+  /** What stays in the block list in the place of the number, if it is blocked. */
+  readonly hashedEntry: string
+}
+
+export interface Erased extends TakenOut {
+  readonly messages: number
+  readonly requests: number
+  readonly memories: number
+}
+
+interface ErasingParts {
+  readonly onProgress?: OnProgress
+  /** Removes a file that shows what was sent. Harmless when it is gone. */
+  readonly removeFile: (path: string) => Promise<void>
+}
+
+/**
+ * Erases what an account knows of one number: who it is and what was written to it, but not that something was sent, when
+ * and how it ended. In small parts, each a transaction: cut off in between, the same call finishes the work, because what
+ * remembers messages by their names goes before the messages do. Looks at the end whether anything is left.
+ */
+export async function eraseRecipient(
+  store: Store,
+  wanted: WantedErasure,
+  { actor, ...parts }: ErasingParts & { readonly actor: Actor },
+): Promise<Erased> {
+  const taken = await endWaiting(store, wanted, actor)
+  const known = new Set<string>()
+  const found: Sequence[] = []
+  for await (const sequences of messagesTo(store, wanted, parts.onProgress)) {
+    found.push(...sequences)
+    for (const name of await namesOf(store, sequences)) known.add(name)
+  }
+  const memories = await eraseMemories(store, { ...wanted, known }, { actor, ...parts })
+  const requests = await eraseRequests(store, { ...wanted, messageIds: known }, actor)
+  for (let at = 0; at < found.length; at += AT_ONCE) {
+    if (at > 0) await letOthersWrite()
+    await change(store, actor, (making) => eraseMessages(making, wanted, found.slice(at, at + AT_ONCE)))
+  }
+  await eraseNotices(store, wanted, actor)
+  await eraseKeys(store, wanted, actor)
+  const erased = { messages: found.length, requests, memories, ...taken }
+  await change(store, actor, async (making) => {
+    await hideBlock(making, { ...wanted, entry: wanted.hashedEntry })
+    await eraseWaitWords(making, wanted)
+    const { accountId, recipient } = wanted
+    await writeAudit(making, { action: 'recipient.erase', object: hintOf(recipient), accountId, detail: { ...erased } })
+  })
+  await refuseLeftovers(store, wanted)
+  return erased
+}
+
+/** Refuses while anything waits that may not be, or that is being handed over. */
+async function endWaiting(
+  store: Store,
+  { accountId, recipient, cancelWaiting }: WantedErasure,
+  actor: Actor,
+): Promise<TakenOut> {
+  const waiting = await store.database
+    .selectFrom('waiting')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('recipient', '=', recipient)
+    .execute()
+  if (waiting.length === 0) return NONE_TAKEN_OUT
+  if (!cancelWaiting) {
+    const subject = waiting.length === 1 ? '1 message waits' : `${waiting.length} messages wait`
+    throw new Refusal(
+      'recipient_has_waiting',
+      `${subject} for this recipient. Say --cancel-waiting to cancel them first.`,
+    )
+  }
+  let cancelled = 0
+  for (const { id } of waiting) if ((await cancelMessage(store, id, actor)).state === 'CANCELLED') cancelled += 1
+  return { cancelled, unconfirmed: waiting.length - cancelled }
+}
+
+async function eraseMemories(
+  store: Store,
+  of: OfRecipient & { readonly known: ReadonlySet<string> },
+  { actor, removeFile }: ErasingParts & { readonly actor: Actor },
+): Promise<number> {
+  let count = 0
+  for await (const rows of memoriesAbout(store, of)) {
+    for (const { kind, value } of rows) {
+      const path = kind === 'sandbox.inbox' ? pathIn(value) : null
+      if (path !== null) await removeFile(path)
+    }
+    const positions = rows.map(({ position }) => position)
+    await change(store, actor, ({ tables }) =>
+      tables.deleteFrom('channel_memory').where('position', 'in', positions).execute(),
+    )
+    count += rows.length
+  }
+  return count
+}
+
+function pathIn(value: string): string | null {
+  const record = JSON.parse(value) as { readonly path?: unknown } | null
+  return typeof record?.path === 'string' ? record.path : null
+}
+
+async function eraseRequests(
+  store: Store,
+  of: OfRecipient & { readonly messageIds: ReadonlySet<string> },
+  actor: Actor,
+): Promise<number> {
+  const pattern = namesNumber(of.recipient)
+  let count = 0
+  for await (const rows of requestsAbout(store, of)) {
+    await change(store, actor, async ({ tables }) => {
+      for (const { sequence, errors, user_agent: userAgent } of rows) {
+        await tables
+          .updateTable('request')
+          .set({
+            body: null,
+            errors: errors?.replaceAll(pattern, ERASED) ?? null,
+            user_agent: userAgent === null || mentionsNumber(userAgent, of.recipient) ? null : userAgent,
+          })
+          .where('account_id', '=', of.accountId)
+          .where('sequence', '=', sequence)
+          .execute()
+      }
+    })
+    count += rows.length
+  }
+  return count
+}
+
+async function eraseMessages(
+  making: Change,
+  { accountId, recipient }: OfRecipient,
+  sequences: readonly Sequence[],
+): Promise<void> {
+  const { tables, engine } = making
+  const rows = await tables
+    .selectFrom('message as m')
+    .innerJoin('connection as c', 'c.id', 'm.connection_id')
+    .select(['m.sequence', 'm.type', 'm.state', 'm.connection_id', 'c.number'])
+    .where('m.sequence', 'in', sequences)
+    .where('m.recipient', '=', recipient)
+    .execute()
+  for (const { sequence, type, state, number } of rows) {
+    if (state === 'QUEUED') throw stillWaiting()
+    const body = erasedBody({ from: number, type })
+    await engine.eraseMessage(tables, { accountId, sequence, recipient: ERASED, body, bodyCrc: crc32(body) })
+    await tables
+      .updateTable('timeline')
+      .set({ words: null })
+      .where('message_sequence', '=', sequence)
+      .where('words', 'is not', null)
+      .execute()
+    await addMoment(making, { sequence, kind: 'erased', facts: { by: making.actor } })
+  }
+  await tables
+    .updateTable('media')
+    .set({ url: '', words: null, sha256: null })
+    .where('account_id', '=', accountId)
+    .where('message_sequence', 'in', sequences)
+    .execute()
+}
+
+/** Callers may put the number into their idempotency keys. Without its key a request that is repeated is a new one. */
+async function eraseKeys(store: Store, { accountId, recipient }: OfRecipient, actor: Actor): Promise<void> {
+  const plain = sql`replace(replace(replace(replace(key, ' ', ''), '-', ''), '.', ''), '/', '')`
+  const { rows } = await sql<{ key: string }>`
+    select key from idempotency where account_id = ${accountId} and ${plain} like ${`%${recipient}%`}`.execute(
+    store.database,
+  )
+  for (let at = 0; at < rows.length; at += AT_ONCE) {
+    const keys = rows.slice(at, at + AT_ONCE).map(({ key }) => key)
+    await change(store, actor, ({ tables }) =>
+      sql`delete from idempotency where account_id = ${accountId} and key in (${sql.join(keys)})`.execute(tables),
+    )
+    await letOthersWrite()
+  }
+}
+
+/** What the network said last of a lane may name the recipient of its head. */
+async function eraseWaitWords({ tables }: Change, { accountId, recipient }: OfRecipient): Promise<void> {
+  const lanes = await tables
+    .selectFrom('lane as l')
+    .innerJoin('connection as c', 'c.id', 'l.connection_id')
+    .select(['l.connection_id', 'l.wait_words'])
+    .where('c.account_id', '=', accountId)
+    .where('l.wait_words', 'is not', null)
+    .execute()
+  const about = lanes.filter(({ wait_words: words }) => words !== null && mentionsNumber(words, recipient))
+  for (const { connection_id: id } of about)
+    await tables.updateTable('lane').set({ wait_words: null }).where('connection_id', '=', id).execute()
+}
+
+async function refuseLeftovers(store: Store, of: OfRecipient): Promise<void> {
+  for await (const sequences of messagesTo(store, of)) if (sequences.length > 0) throw stillWaiting()
+}
+
+function stillWaiting(): Refusal {
+  return new Refusal(
+    'recipient_has_waiting',
+    'A message to this recipient came meanwhile. Block the number first, so that no more are sent, and erase it again.',
+  )
+}

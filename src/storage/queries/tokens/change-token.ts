@@ -1,0 +1,142 @@
+import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
+import type { Actor, NewToken } from '../../../core/ports/administration.ts'
+import type { Rotation, TokenDetails } from '../../../core/ports/console/tokens.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import { type Change, change, type Store, writeAudit } from '../store.ts'
+import { addToken, refuseTakenName } from './tokens.ts'
+import { readToken } from './token-rows.ts'
+
+const OVERLAP_MS = 7 * 86_400_000
+const LONGEST_NAME = 60
+const MOST_NAMES_TRIED = 100
+
+export function createBoundToken(store: Store, token: NewToken, actor: Actor): Promise<TokenDetails> {
+  return change(store, actor, async (making) => {
+    await refuseForeignConnections(making, token)
+    const id = await addToken(making, token)
+    return readToken(making.tables, token.accountId, id)
+  })
+}
+
+export function renameToken(
+  store: Store,
+  { accountId, id, name }: { readonly accountId: AccountId; readonly id: TokenId; readonly name: string },
+  actor: Actor,
+): Promise<TokenDetails> {
+  return change(store, actor, async (making) => {
+    const old = await readToken(making.tables, accountId, id)
+    if (old.deletedAt !== null) throw new Refusal('token_unknown', 'This token was deleted, so it keeps its name.')
+    if (old.name === name) return old
+    await refuseTakenName(making, accountId, name)
+    await rename(making, { accountId, id, from: old.name, to: name })
+    return readToken(making.tables, accountId, id)
+  })
+}
+
+/**
+ * The successor takes over the name, because the name says who calls: that is the one which lives on. So also what
+ * people have noted or scripted by name speaks of the living one.
+ */
+export function rotateToken(
+  store: Store,
+  { accountId, ...rotation }: Rotation & { readonly accountId: AccountId },
+  actor: Actor,
+): Promise<TokenDetails> {
+  return change(store, actor, async (making) => {
+    const { tables, at } = making
+    const old = await readToken(tables, accountId, rotation.id)
+    if (old.deletedAt !== null || old.expiresAt <= at || old.successorId !== null) throw new Refusal('token_ended')
+    const endsAt = rotation.oldEndsAt ?? Math.min(at + OVERLAP_MS, old.expiresAt)
+    if (endsAt <= at || endsAt > old.expiresAt)
+      throw new Refusal(
+        'expiry_invalid',
+        'The old token can end between now and when it would have expired anyway.',
+        'oldEndsAt',
+      )
+    const oldName = await freeNameOfOld(making, accountId, old.name)
+    await rename(making, { accountId, id: old.id, from: old.name, to: oldName })
+    const id = await addToken(making, {
+      accountId,
+      name: old.name,
+      events: old.events,
+      expiresAt: rotation.expiresAt,
+      ...(await bindingsOf(making, old.id)),
+      sha256: rotation.sha256,
+      prefix: rotation.prefix,
+    })
+    await tables
+      .updateTable('token')
+      .set({ expires_at: endsAt, successor_id: id })
+      .where('account_id', '=', accountId)
+      .where('id', '=', old.id)
+      .execute()
+    const detail = { name: old.name, successor: id, endedBefore: old.expiresAt, endsAt }
+    await writeAudit(making, { action: 'token.rotate', object: old.id, accountId, detail })
+    return readToken(tables, accountId, id)
+  })
+}
+
+/** As they are kept: removed connections belong to them. */
+async function bindingsOf({ tables }: Change, id: TokenId): Promise<Pick<NewToken, 'connectionIds' | 'sourceRanges'>> {
+  const row = await tables
+    .selectFrom('token')
+    .select(['connection_ids', 'source_ranges'])
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+  return {
+    connectionIds: row.connection_ids === null ? null : (JSON.parse(row.connection_ids) as ConnectionId[]),
+    sourceRanges: row.source_ranges === null ? null : (JSON.parse(row.source_ranges) as string[]),
+  }
+}
+
+async function rename(
+  making: Change,
+  { accountId, id, from, to }: { accountId: AccountId; id: TokenId; from: string; to: string },
+): Promise<void> {
+  await making.tables
+    .updateTable('token')
+    .set({ name: to })
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .execute()
+  await writeAudit(making, { action: 'token.rename', object: id, accountId, detail: { from, to } })
+}
+
+/** `shop (old)`, `shop (old 2)` and so on. */
+async function freeNameOfOld({ tables }: Change, accountId: AccountId, name: string): Promise<string> {
+  for (let number = 1; number <= MOST_NAMES_TRIED; number++) {
+    const ending = number === 1 ? ' (old)' : ` (old ${number})`
+    const free =
+      [...name]
+        .slice(0, LONGEST_NAME - ending.length)
+        .join('')
+        .trimEnd() + ending
+    const taken = await tables
+      .selectFrom('token')
+      .select('id')
+      .where('account_id', '=', accountId)
+      .where('name', '=', free)
+      .where('deleted_at', 'is', null)
+      .executeTakeFirst()
+    if (!taken) return free
+  }
+  throw new Refusal('token_exists', `There are ${MOST_NAMES_TRIED} old tokens of this name. Delete some of them first.`)
+}
+
+async function refuseForeignConnections({ tables }: Change, token: NewToken): Promise<void> {
+  const { accountId, connectionIds } = token
+  if (!connectionIds || connectionIds.length === 0) return
+  const found = await tables
+    .selectFrom('connection')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('state', '<>', 'removed')
+    .where('id', 'in', connectionIds)
+    .execute()
+  if (found.length < new Set(connectionIds).size)
+    throw new Refusal(
+      'connection_unknown',
+      'One of these connections is no longer there. Choose again.',
+      'connectionIds',
+    )
+}

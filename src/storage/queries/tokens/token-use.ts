@@ -1,0 +1,148 @@
+import { sql } from 'kysely'
+import type { AccountId, Instant, TokenId } from '../../../core/ids.ts'
+import type { TokenCaller, TokenDeed, TokenDeeds, TokenUse } from '../../../core/ports/console/tokens.ts'
+import { countRequests, requestsOfRow } from '../api-log/count-requests.ts'
+import type { Reader, Reading } from '../store.ts'
+import { type Recent, recentRows } from './recent-rows.ts'
+import { readToken } from './token-rows.ts'
+
+interface Wanted {
+  readonly accountId: AccountId
+  /** Null: all of the account. */
+  readonly tokenId: TokenId | null
+  readonly since: Instant
+}
+
+/** What is looked at of both halves of the API log, and from when on all of it is. */
+interface Looked extends Wanted {
+  readonly tables: Reader
+  readonly messages: Recent
+  readonly requests: Recent
+  readonly countedFrom: Instant
+}
+
+export async function countTokenUse(reading: Reading, wanted: Wanted): Promise<TokenUse> {
+  return whoUsed(await look(reading, wanted), wanted)
+}
+
+/** Refuses with `token_unknown`, also for a token of another account. */
+export async function describeTokenUse(reading: Reading, wanted: Wanted & { tokenId: TokenId }): Promise<TokenDeeds> {
+  await readToken(reading.tables, wanted.accountId, wanted.tokenId)
+  const looked = await look(reading, wanted)
+  const use = await whoUsed(looked, wanted)
+  return { ...use, deeds: [...(await acceptedDeeds(looked)), ...(await otherDeeds(looked))] }
+}
+
+async function look(reading: Reading, wanted: Wanted): Promise<Looked> {
+  const messages = await recentRows(reading, 'message', wanted)
+  const requests = await recentRows(reading, 'request', wanted)
+  const countedFrom = Math.max(messages.completeFrom, requests.completeFrom)
+  return { ...wanted, tables: reading.tables, messages, requests, countedFrom }
+}
+
+async function whoUsed(looked: Looked, { since }: Wanted): Promise<TokenUse> {
+  const accepted = await acceptedCallers(looked).execute()
+  const others = await otherCallers(looked).execute()
+  const callers = new Map<string, TokenCaller>()
+  for (const row of [...accepted.map((some) => ({ ...some, refused: 0 })), ...others]) {
+    const { token_id, remote_address, user_agent, requests, refused, last_at } = row
+    if (token_id === null) continue
+    const key = JSON.stringify([token_id, remote_address, user_agent])
+    const before = callers.get(key)
+    callers.set(key, {
+      tokenId: token_id,
+      address: remote_address,
+      userAgent: user_agent,
+      requests: requests + (before?.requests ?? 0),
+      refused: refused + (before?.refused ?? 0),
+      lastAt: Math.max(last_at, before?.lastAt ?? 0),
+    })
+  }
+  const { countedFrom } = looked
+  return {
+    countedFrom,
+    isComplete: countedFrom === since,
+    callers: [...callers.values()].sort((one, other) => other.requests - one.requests || other.lastAt - one.lastAt),
+  }
+}
+
+function acceptedCallers(looked: Looked) {
+  return acceptedRows(looked)
+    .select([
+      'token_id',
+      'remote_address',
+      'user_agent',
+      ({ fn }) => fn.countAll<number>().as('requests'),
+      ({ fn }) => fn.max('accepted_at').as('last_at'),
+    ])
+    .groupBy(['token_id', 'remote_address', 'user_agent'])
+}
+
+function otherCallers(looked: Looked) {
+  return otherRows(looked)
+    .select([
+      'token_id',
+      'remote_address',
+      'user_agent',
+      countRequests().as('requests'),
+      sql<number>`coalesce(sum(case when message_id is null then ${requestsOfRow()} end), 0)`.as('refused'),
+      // Of a sum only the first moment is certainly one of its requests.
+      sql<Instant>`max(coalesce(summed_since, received_at))`.as('last_at'),
+    ])
+    .groupBy(['token_id', 'remote_address', 'user_agent'])
+}
+
+async function acceptedDeeds(looked: Looked): Promise<TokenDeed[]> {
+  const rows = await acceptedRows(looked)
+    .select(['connection_id', 'type', 'state', ({ fn }) => fn.countAll<number>().as('count')])
+    .groupBy(['connection_id', 'type', 'state'])
+    .execute()
+  const ids = [...new Set(rows.map(({ connection_id }) => connection_id))]
+  if (ids.length === 0) return []
+  const connections = await looked.tables
+    .selectFrom('connection')
+    .select(['id', 'number'])
+    .where('account_id', '=', looked.accountId)
+    .where('id', 'in', ids)
+    .execute()
+  const numbers = new Map(connections.map(({ id, number }) => [id, number]))
+  return rows.map(({ connection_id, type, state, count }) => ({
+    number: numbers.get(connection_id) ?? null,
+    type,
+    state,
+    status: null,
+    count,
+  }))
+}
+
+/** A repeat tells of nothing new: its message is among those accepted. */
+async function otherDeeds(looked: Looked): Promise<TokenDeed[]> {
+  const rows = await otherRows(looked)
+    .select(['status', countRequests().as('count')])
+    .where('message_id', 'is', null)
+    .groupBy('status')
+    .execute()
+  return rows.map(({ status, count }) => ({ number: null, type: null, state: null, status, count }))
+}
+
+/** Copies that a person made came by no request. */
+function acceptedRows({ tables, accountId, tokenId, messages, countedFrom }: Looked) {
+  const query = tables
+    .selectFrom('message')
+    .where('account_id', '=', accountId)
+    .where('sequence', '>=', messages.from)
+    .where('sequence', '<', messages.before)
+    .where('request_id', 'is not', null)
+    .where('accepted_at', '>=', countedFrom)
+  return tokenId === null ? query : query.where('token_id', '=', tokenId)
+}
+
+function otherRows({ tables, accountId, tokenId, requests, countedFrom }: Looked) {
+  const query = tables
+    .selectFrom('request')
+    .where('account_id', '=', accountId)
+    .where('sequence', '>=', requests.from)
+    .where('sequence', '<', requests.before)
+    .where('received_at', '>=', countedFrom)
+  return tokenId === null ? query : query.where('token_id', '=', tokenId)
+}

@@ -1,0 +1,154 @@
+import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
+import type { Actor, NewToken, TokenView } from '../../../core/ports/administration.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import type { TokenEvent } from '../../../core/token/token.ts'
+import { newTokenId } from '../new-id.ts'
+import { type Change, change, type Reader, type Store, writeAudit } from '../store.ts'
+
+export function createToken(store: Store, token: NewToken, actor: Actor): Promise<TokenView> {
+  return change(store, actor, async (making) => view(making.tables, await addToken(making, token)))
+}
+
+/** In a change that does more than this. Writes the audit log. Refuses with `token_exists`. */
+export async function addToken(making: Change, token: NewToken): Promise<TokenId> {
+  const { tables, at, actor } = making
+  const { accountId, name } = token
+  await refuseTakenName(making, accountId, name)
+  const id = newTokenId()
+  await tables
+    .insertInto('token')
+    .values({
+      id,
+      account_id: accountId,
+      name,
+      sha256: token.sha256,
+      prefix: token.prefix,
+      events: JSON.stringify(token.events),
+      connection_ids: listText(token.connectionIds),
+      source_ranges: listText(token.sourceRanges),
+      created_at: at,
+      expires_at: token.expiresAt,
+      last_used_at: null,
+      deleted_at: null,
+      created_by: actor,
+      successor_id: null,
+    })
+    .execute()
+  const detail = {
+    name,
+    events: token.events,
+    expiresAt: token.expiresAt,
+    connections: token.connectionIds,
+    sources: token.sourceRanges,
+  }
+  await writeAudit(making, { action: 'token.create', object: id, accountId, detail })
+  return id
+}
+
+/** A deleted token gives its name free. */
+export async function refuseTakenName({ tables }: Change, accountId: AccountId, name: string): Promise<void> {
+  const same = await tables
+    .selectFrom('token')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('name', '=', name)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  if (same)
+    throw new Refusal(
+      'token_exists',
+      `There is a token named “${name}” already. Delete it first, or choose another name.`,
+      'name',
+    )
+}
+
+export async function listTokens(store: Store, accountId: AccountId | null): Promise<readonly TokenView[]> {
+  const rows = await selectTokens(store.database)
+    .$if(accountId !== null, (query) => query.where('t.account_id', '=', accountId as AccountId))
+    .orderBy('t.created_at', 'desc')
+    .orderBy('t.id', 'desc')
+    .execute()
+  return rows.map(toTokenView)
+}
+
+export function deleteToken(
+  store: Store,
+  { which, accountId }: { readonly which: string; readonly accountId: AccountId | null },
+  actor: Actor,
+): Promise<TokenView> {
+  return change(store, actor, async (making) => {
+    const { tables, at } = making
+    const token = await findOne(tables, which, accountId)
+    await tables.updateTable('token').set({ deleted_at: at }).where('id', '=', token.id).execute()
+    await writeAudit(making, {
+      action: 'token.delete',
+      object: token.id,
+      accountId: token.account_id,
+      detail: { name: token.name },
+    })
+    return view(tables, token.id)
+  })
+}
+
+async function findOne(tables: Reader, which: string, accountId: AccountId | null): Promise<TokenRow> {
+  const fitting = await selectTokens(tables)
+    .where((where) =>
+      where.or([where('t.id', '=', which as TokenId), where('t.prefix', '=', which), where('t.name', '=', which)]),
+    )
+    .$if(accountId !== null, (query) => query.where('t.account_id', '=', accountId as AccountId))
+    .execute()
+  const living = fitting.filter((row) => row.deleted_at === null)
+  // An id names one token for ever, whatever names and prefixes others have.
+  const byId = living.find((row) => row.id === which)
+  if (byId) return byId
+  if (living.length > 1)
+    throw new Refusal('token_ambiguous', `${living.length} tokens fit “${which}”: say which one by its id.`)
+  if (living[0]) return living[0]
+  throw new Refusal(
+    'token_unknown',
+    fitting.length > 0
+      ? `The token “${which}” was deleted already.`
+      : `There is no token with the id, prefix or name “${which}”.`,
+  )
+}
+
+function selectTokens(tables: Reader) {
+  return tables
+    .selectFrom('token as t')
+    .innerJoin('account as a', 'a.id', 't.account_id')
+    .select([
+      't.id',
+      't.account_id',
+      'a.name as account_name',
+      't.name',
+      't.prefix',
+      't.events',
+      't.expires_at',
+      't.last_used_at',
+      't.deleted_at',
+    ])
+}
+
+type TokenRow = Awaited<ReturnType<ReturnType<typeof selectTokens>['execute']>>[number]
+
+async function view(tables: Reader, id: TokenId): Promise<TokenView> {
+  return toTokenView(await selectTokens(tables).where('t.id', '=', id).executeTakeFirstOrThrow())
+}
+
+function toTokenView(row: TokenRow): TokenView {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    account: row.account_name,
+    name: row.name,
+    prefix: row.prefix,
+    events: JSON.parse(row.events) as TokenEvent[],
+    expiresAt: row.expires_at,
+    lastUsedAt: row.last_used_at,
+    deletedAt: row.deleted_at,
+  }
+}
+
+function listText(items: readonly (ConnectionId | string)[] | null): string | null {
+  return items === null ? null : JSON.stringify(items)
+}

@@ -1,0 +1,73 @@
+import type { Selectable } from 'kysely'
+import type { Instant } from '../../../core/ids.ts'
+import { TOLD_AFTER_MS, TOLD_DAYS_AHEAD, tokenNotice } from '../../../core/notifications/token-notifications.ts'
+import { letOthersWrite } from '../messages/cancel-waiting.ts'
+import type { Store } from '../store.ts'
+import type { Tables } from '../tables.ts'
+import { writeNotices } from './write-notifications.ts'
+
+const DAY_MS = 86_400_000
+/** Few enough that others who write wait for a moment only. */
+const TOKENS_AT_ONCE = 200
+
+/**
+ * See `Deliveries.announceTokens`. Only of accounts where somebody wants to hear it. All of them, a part at a time: however
+ * many one account has, those of others have their turn (G8).
+ */
+export async function announceTokens(store: Store): Promise<void> {
+  const now = store.now()
+  let after: Place | null = null
+  do {
+    const rows = await readEnding(store, now, after)
+    const notices = rows.flatMap((row) => {
+      const { id, name, prefix } = row
+      const token = {
+        id,
+        name,
+        prefix,
+        accountId: row.account_id,
+        createdAt: row.created_at,
+        expiresAt: row.expires_at,
+      }
+      return tokenNotice(token, now) ?? []
+    })
+    if (notices.length > 0) {
+      await store.database.transaction().execute((tables) => writeNotices({ tables }, notices))
+      await letOthersWrite()
+    }
+    after = rows.length < TOKENS_AT_ONCE ? null : (rows.at(-1) ?? null)
+  } while (after !== null)
+}
+
+type Place = Pick<Selectable<Tables['token']>, 'id' | 'expires_at'>
+
+function readEnding({ database }: Store, now: Instant, after: Place | null) {
+  return database
+    .selectFrom('token as t')
+    .select(['t.id', 't.account_id', 't.name', 't.prefix', 't.created_at', 't.expires_at'])
+    .where('t.deleted_at', 'is', null)
+    .where('t.expires_at', '>', now - TOLD_AFTER_MS)
+    .where('t.expires_at', '<=', now + Math.max(...TOLD_DAYS_AHEAD) * DAY_MS)
+    .where((where) =>
+      where.exists(
+        where
+          .selectFrom('notice_want as w')
+          .select('w.kind')
+          .whereRef('w.account_id', '=', 't.account_id')
+          .where('w.kind', 'in', ['token.expiring', 'token.expired']),
+      ),
+    )
+    .$if(after !== null, (query) =>
+      query.where((where) => {
+        const { id, expires_at } = after as Place
+        return where.or([
+          where('t.expires_at', '>', expires_at),
+          where.and([where('t.expires_at', '=', expires_at), where('t.id', '>', id)]),
+        ])
+      }),
+    )
+    .orderBy('t.expires_at')
+    .orderBy('t.id')
+    .limit(TOKENS_AT_ONCE)
+    .execute()
+}

@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto'
+import { sql, type Transaction } from 'kysely'
+import type { AccountId, Instant } from '../../../core/ids.ts'
+import { type DueWebhook, type Room, type Share, shareOut } from '../../../core/notifications/fair-scheduling.ts'
+import type { ClaimedDelivery } from '../../../core/ports/deliveries.ts'
+import type { Store } from '../store.ts'
+import type { Tables } from '../tables.ts'
+import { LONGEST_AHEAD_MS } from './poll-deliveries.ts'
+
+// Of those with something due, the ones that have waited longest: as many that work, and as many that fail.
+const MOST_WEBHOOKS_LOOKED_AT = 500
+
+interface ClaimWanted extends Room {
+  readonly leaseMs: number
+}
+
+/** See `Deliveries.claimDue`. A claim is a later `next_try_at`: until then it is nobody else's, and after it anybody's. */
+export function claimDue(store: Store, { leaseMs, ...room }: ClaimWanted): Promise<readonly ClaimedDelivery[]> {
+  return store.database.transaction().execute(async (tables) => {
+    await store.engine.beginDelivering(tables)
+    const now = store.now()
+    const due = await findDue(tables, now)
+    const claimed: ClaimedDelivery[] = []
+    for (const share of shareOut(due, room)) claimed.push(...(await claimShare(tables, share, { now, leaseMs })))
+    return claimed
+  })
+}
+
+async function findDue(tables: Transaction<Tables>, now: Instant): Promise<readonly DueWebhook[]> {
+  // Apart: of those that fail only a few may be tried at once, and the others would have to wait behind all of them.
+  const rows = [
+    ...(await dueWebhooks(tables, now, 'is').execute()),
+    ...(await dueWebhooks(tables, now, 'is not').execute()),
+  ]
+  if (rows.length === 0) return []
+  const running = await tables
+    .selectFrom('delivery')
+    .select(['account_id', 'webhook_id', sql<number>`count(*)`.as('count')])
+    .where('claim', 'is not', null)
+    .where('next_try_at', '>', now)
+    .where('next_try_at', '<=', now + LONGEST_AHEAD_MS)
+    .groupBy(['account_id', 'webhook_id'])
+    .execute()
+  const ofWebhooks = new Map(running.map((row) => [`${row.account_id} ${row.webhook_id}`, Number(row.count)]))
+  const ofAccounts = new Map<AccountId, number>()
+  for (const { account_id, count } of running)
+    ofAccounts.set(account_id, (ofAccounts.get(account_id) ?? 0) + Number(count))
+  return rows.map((row) => ({
+    accountId: row.account_id,
+    webhookId: row.id,
+    isFailing: row.failing_since !== null,
+    servedAt: row.served_at,
+    running: ofWebhooks.get(`${row.account_id} ${row.id}`) ?? 0,
+    runningOfAccount: ofAccounts.get(row.account_id) ?? 0,
+  }))
+}
+
+/** `failing_since` is null for those that work. */
+function dueWebhooks(tables: Transaction<Tables>, now: Instant, failingSince: 'is' | 'is not') {
+  return tables
+    .selectFrom('webhook as w')
+    .select(['w.account_id', 'w.id', 'w.failing_since', 'w.served_at'])
+    .where('w.state', '=', 'enabled')
+    .where('w.failing_since', failingSince, null)
+    .where((where) => {
+      const waiting = where
+        .selectFrom('delivery as d')
+        .select('d.webhook_id')
+        .whereRef('d.account_id', '=', 'w.account_id')
+        .whereRef('d.webhook_id', '=', 'w.id')
+        .where('d.state', '=', sql.lit('waiting'))
+      // Two looks into the index: for one that seeks both it would be read from end to end.
+      return where.or([
+        where.exists(waiting.where('d.next_try_at', '<=', now)),
+        where.exists(waiting.where('d.next_try_at', '>', now + LONGEST_AHEAD_MS)),
+      ])
+    })
+    .orderBy('w.served_at')
+    .limit(MOST_WEBHOOKS_LOOKED_AT)
+}
+
+async function claimShare(
+  tables: Transaction<Tables>,
+  { webhook: { accountId, webhookId, isFailing }, most }: Share,
+  { now, leaseMs }: { readonly now: Instant; readonly leaseMs: number },
+): Promise<readonly ClaimedDelivery[]> {
+  const waiting = tables
+    .selectFrom('delivery as d')
+    .innerJoin('notice as n', 'n.position', 'd.notice_position')
+    .innerJoin('webhook as w', (join) =>
+      join.onRef('w.account_id', '=', 'd.account_id').onRef('w.id', '=', 'd.webhook_id'),
+    )
+    .select([
+      'd.notice_position as position',
+      'd.tries',
+      'd.tries_before',
+      'd.payload',
+      'n.id as notice_id',
+      'w.url',
+      'w.secret',
+      'w.old_secret',
+      'w.old_secret_until',
+    ])
+    .where('d.account_id', '=', accountId)
+    .where('d.webhook_id', '=', webhookId)
+    .where('d.state', '=', sql.lit('waiting'))
+    .orderBy('d.next_try_at')
+    .orderBy('d.notice_position')
+    .limit(most)
+  let rows = await waiting.where('d.next_try_at', '<=', now).execute()
+  if (rows.length === 0) rows = await waiting.where('d.next_try_at', '>', now + LONGEST_AHEAD_MS).execute()
+  if (rows.length === 0) return []
+  const claim = randomUUID()
+  await tables
+    .updateTable('delivery')
+    .set({ claim, next_try_at: now + leaseMs })
+    .where('account_id', '=', accountId)
+    .where('webhook_id', '=', webhookId)
+    .where(
+      'notice_position',
+      'in',
+      rows.map(({ position }) => position),
+    )
+    .execute()
+  await tables
+    .updateTable('webhook')
+    .set({ served_at: now })
+    .where('account_id', '=', accountId)
+    .where('id', '=', webhookId)
+    .execute()
+  return rows.map((row) => {
+    const isOldInUse = row.old_secret !== null && (row.old_secret_until ?? 0) > now
+    return {
+      accountId,
+      webhookId,
+      position: row.position,
+      claim,
+      number: row.tries + 1,
+      scheduled: row.tries + 1 - row.tries_before,
+      noticeId: row.notice_id,
+      url: row.url,
+      payload: row.payload,
+      isFailing,
+      secrets: isOldInUse ? [row.secret, row.old_secret ?? ''] : [row.secret],
+    }
+  })
+}

@@ -1,0 +1,186 @@
+import type { Selectable } from 'kysely'
+import type { Instant } from '../../../core/ids.ts'
+import { isNoticeKind } from '../../../core/notifications/notification-kinds.ts'
+import type { Actor } from '../../../core/ports/administration.ts'
+import type { DeliveryFilter, DeliveryRow, DeliveryView, OfWebhook } from '../../../core/ports/webhooks.ts'
+import { Refusal } from '../../../core/refusals.ts'
+import { letOthersWrite } from '../messages/cancel-waiting.ts'
+import { change, type Reader, type Store, writeAudit } from '../store.ts'
+import type { Tables } from '../tables.ts'
+import { findWebhook } from './webhook-rows.ts'
+
+const PAGE = 50
+// What one look goes through at most, so that a rare state in a long list does not keep the others waiting.
+const MOST_LOOKED_THROUGH = 5_000
+const REPLAYED_AT_ONCE = 500
+
+export async function listDeliveries(
+  store: Store,
+  of: OfWebhook,
+  filter: DeliveryFilter,
+): Promise<{ items: readonly DeliveryRow[]; next: string | null }> {
+  const { database: tables } = store
+  await findWebhook(tables, of)
+  const before = readAfter(filter.after)
+  const { state, kind } = filter
+  const stretch = tables
+    .selectFrom('delivery')
+    .select('notice_position as position')
+    .where('account_id', '=', of.accountId)
+    .where('webhook_id', '=', of.id)
+    .where('notice_position', '<', before)
+    .orderBy('notice_position', 'desc')
+    .offset(MOST_LOOKED_THROUGH)
+    .limit(1)
+  const [end] = state === null && kind === null ? [] : await stretch.execute()
+  const rows = await selectDeliveries(tables, of)
+    .where('d.notice_position', '<', before)
+    .$if(end !== undefined, (query) => query.where('d.notice_position', '>', end?.position ?? 0))
+    .$if(state !== null, (query) => query.where('d.state', '=', state ?? 'waiting'))
+    .$if(kind !== null, (query) => query.where('d.kind', '=', kind ?? ''))
+    .orderBy('d.notice_position', 'desc')
+    .limit(PAGE + 1)
+    .execute()
+  const items = rows.slice(0, PAGE).map(toDeliveryRow)
+  if (rows.length > PAGE) return { items, next: String(items.at(-1)?.position ?? 0) }
+  return { items, next: end ? String(end.position + 1) : null }
+}
+
+export async function readDelivery(tables: Reader, of: OfWebhook, position: number): Promise<DeliveryView> {
+  await findWebhook(tables, of)
+  const row = await selectDeliveries(tables, of)
+    .select('d.payload')
+    .where('d.notice_position', '=', position)
+    .executeTakeFirst()
+  if (!row) throw new Refusal('webhook_delivery_unknown')
+  const tries = await tables
+    .selectFrom('delivery_try')
+    .selectAll()
+    .where('account_id', '=', of.accountId)
+    .where('webhook_id', '=', of.id)
+    .where('notice_position', '=', position)
+    .orderBy('number', 'desc')
+    .execute()
+  return { ...toDeliveryRow(row), payload: row.payload, tryRows: tries.map(toTryRow) }
+}
+
+export function replayDelivery(
+  store: Store,
+  { of, position }: { readonly of: OfWebhook; readonly position: number },
+  actor: Actor,
+): Promise<DeliveryView> {
+  return change(store, actor, async (making) => {
+    const { tables, at } = making
+    refuseDisabled(await findWebhook(tables, of))
+    const before = await readDelivery(tables, of, position)
+    await again(tables, of, at).where('notice_position', '=', position).execute()
+    const detail = { delivery: before.noticeId }
+    await writeAudit(making, { action: 'webhook.replay', object: of.id, accountId: of.accountId, detail })
+    return readDelivery(tables, of, position)
+  })
+}
+
+export async function replayFailed(
+  store: Store,
+  { of, since }: { readonly of: OfWebhook; readonly since: Instant },
+  actor: Actor,
+): Promise<number> {
+  let replayed = 0
+  let after = 0
+  for (;;) {
+    const part = await change(store, actor, async (making) => {
+      const { tables, at } = making
+      if (after === 0) {
+        refuseDisabled(await findWebhook(tables, of))
+        const detail = { failedSince: since }
+        await writeAudit(making, { action: 'webhook.replay', object: of.id, accountId: of.accountId, detail })
+      }
+      const rows = await tables
+        .selectFrom('delivery')
+        .select(['notice_position as position', 'state', 'created_at'])
+        .where('account_id', '=', of.accountId)
+        .where('webhook_id', '=', of.id)
+        .where('notice_position', '>', after)
+        .orderBy('notice_position')
+        .limit(REPLAYED_AT_ONCE)
+        .execute()
+      const wanted = rows.filter(
+        (row) => (row.state === 'failed' || row.state === 'dropped') && row.created_at >= since,
+      )
+      if (wanted.length > 0)
+        await again(tables, of, at)
+          .where(
+            'notice_position',
+            'in',
+            wanted.map(({ position }) => position),
+          )
+          .execute()
+      return { wanted: wanted.length, last: rows.length < REPLAYED_AT_ONCE ? null : (rows.at(-1)?.position ?? null) }
+    })
+    replayed += part.wanted
+    if (part.last === null) return replayed
+    after = part.last
+    await letOthersWrite()
+  }
+}
+
+/** With a new schedule. The number of tries goes on, because each keeps its row. */
+function again(tables: Reader, { accountId, id }: OfWebhook, at: Instant) {
+  return tables
+    .updateTable('delivery')
+    .set({ state: 'waiting', next_try_at: at, claim: null, ended_at: null, tries_before: (eb) => eb.ref('tries') })
+    .where('account_id', '=', accountId)
+    .where('webhook_id', '=', id)
+}
+
+function refuseDisabled({ state }: Selectable<Tables['webhook']>): void {
+  if (state !== 'enabled') throw new Refusal('webhook_disabled')
+}
+
+function readAfter(after: string | null): number {
+  if (after === null) return Number.MAX_SAFE_INTEGER
+  if (!/^\d{1,16}$/.test(after)) throw new Refusal('argument_invalid', 'This is no place in the list. Read it again.')
+  return Number(after)
+}
+
+function selectDeliveries(tables: Reader, { accountId, id }: OfWebhook) {
+  return tables
+    .selectFrom('delivery as d')
+    .innerJoin('notice as n', 'n.position', 'd.notice_position')
+    .where('d.account_id', '=', accountId)
+    .where('d.webhook_id', '=', id)
+    .select([
+      'd.notice_position as position',
+      'n.id as notice_id',
+      'd.kind',
+      'd.state',
+      'd.tries',
+      'd.created_at',
+      'd.next_try_at',
+      'd.ended_at',
+      'd.last_status',
+      'd.last_code',
+    ])
+}
+
+type Row = Awaited<ReturnType<ReturnType<typeof selectDeliveries>['execute']>>[number]
+
+function toDeliveryRow(row: Row): DeliveryRow {
+  return {
+    position: row.position,
+    noticeId: row.notice_id,
+    kind: isNoticeKind(row.kind) ? row.kind : 'webhook.test',
+    state: row.state,
+    tries: row.tries,
+    createdAt: row.created_at,
+    nextTryAt: row.state === 'waiting' ? row.next_try_at : null,
+    endedAt: row.ended_at,
+    lastStatus: row.last_status,
+    lastCode: row.last_code,
+  }
+}
+
+function toTryRow(row: Selectable<Tables['delivery_try']>): DeliveryView['tryRows'][number] {
+  const { number, at, status, code, words, excerpt } = row
+  return { number, at, tookMs: row.took_ms, status, code, words, excerpt }
+}

@@ -1,0 +1,119 @@
+import { Refusal } from '../../../core/refusals.ts'
+import { explainErrno } from '../../../core/system-errors.ts'
+import { whyNotOpened } from './why-not-opened.ts'
+
+/** Primary result codes of SQLite, and one extended one (https://sqlite.org/rescode.html). */
+const CODES = {
+  busy: 5,
+  locked: 6,
+  readOnly: 8,
+  ioError: 10,
+  corrupt: 11,
+  full: 13,
+  cantOpen: 14,
+  notADatabase: 26,
+} as const
+/** Making room for the shared-memory index failed: a full disk reports itself so. */
+const IO_ERROR_SHM_SIZE = 4874
+
+const WRITING: readonly number[] = [CODES.readOnly, CODES.cantOpen]
+
+/** The same, of files that are no database. */
+const NO_ROOM = ['ENOSPC', 'EDQUOT']
+
+export type StorageTrouble = 'busy' | 'full' | 'broken'
+
+function resultCode(error: unknown): number | null {
+  if (!(error instanceof Error) || !('errcode' in error)) return null
+  return typeof error.errcode === 'number' ? error.errcode : null
+}
+
+/**
+ * What a failed statement says about storage, or null when only the statement itself was wrong. `busy` and `full` pass;
+ * `broken` means that the disk or the file can no longer be trusted.
+ */
+export function storageTrouble(error: unknown): StorageTrouble | null {
+  const code = resultCode(error)
+  if (code === null) return null
+  if (code === IO_ERROR_SHM_SIZE) return 'full'
+  switch (code & 0xff) {
+    case CODES.busy:
+    case CODES.locked:
+      return 'busy'
+    case CODES.full:
+      return 'full'
+    case CODES.ioError:
+    case CODES.corrupt:
+    case CODES.notADatabase:
+    case CODES.readOnly:
+    case CODES.cantOpen:
+      return 'broken'
+    default:
+      return null
+  }
+}
+
+/** The same for people, in half a sentence. */
+export function whyNotWritten(error: unknown): string {
+  const code = (resultCode(error) ?? 0) & 0xff
+  const systemCode = systemCodeOf(error)
+  if (storageTrouble(error) === 'full' || (systemCode !== null && NO_ROOM.includes(systemCode)))
+    return 'the disk is full'
+  if (storageTrouble(error) === 'busy') return 'another program holds the database'
+  if (code === CODES.readOnly || systemCode === 'EROFS') return 'the disk is mounted read-only'
+  if (code === CODES.ioError || systemCode === 'EIO') return 'the disk reported an error'
+  if (code === CODES.corrupt || code === CODES.notADatabase) return 'the database is damaged'
+  return 'the database cannot be written'
+}
+
+/** Whether it is about what was being written, where one file is read into another: no room, or no right. */
+export function isOfWriting(error: unknown): boolean {
+  const code = resultCode(error)
+  return storageTrouble(error) === 'full' || (code !== null && WRITING.includes(code & 0xff))
+}
+
+/** Whether SQLite refused the statement itself, as it would again. */
+export function isRefusedStatement(error: unknown): error is Error {
+  return resultCode(error) !== null && storageTrouble(error) === null
+}
+
+/** Turns what opening a database threw into a sentence for the operator. Refusals and faults pass unchanged. */
+export function translateOpenError(error: unknown, path: string): unknown {
+  if (error instanceof Refusal) return error
+  const cause = { cause: error }
+  const unavailable = (sentence: string) => new Refusal('database_unavailable', sentence, null, cause)
+  const systemCode = systemCodeOf(error)
+  const code = resultCode(error)
+  if (code === null && systemCode === null) return error
+  if (storageTrouble(error) === 'full' || (systemCode !== null && NO_ROOM.includes(systemCode)))
+    return unavailable(`There is no room left on the disk of ${path}. Nothing was changed: make room and try again.`)
+  switch (code === null ? null : code & 0xff) {
+    case CODES.notADatabase:
+      return new Refusal(
+        'database_foreign',
+        `${path} is not a database, or its first page is damaged. Restore a backup, or point NUNCIO_DATA_DIR at another folder.`,
+        null,
+        cause,
+      )
+    case CODES.corrupt:
+      return damaged(path, error)
+    case CODES.busy:
+      return unavailable(`${path} is held by another program. Try again in a moment.`)
+    default: {
+      const explained = systemCode === null ? null : explainErrno(systemCode, path)
+      const named = systemCode ?? `SQLite code ${String(code)}`
+      const vague = `${path} cannot be opened (${named}). Check the disk, the folder and its permissions.`
+      return unavailable(whyNotOpened(path) ?? explained ?? vague)
+    }
+  }
+}
+
+function systemCodeOf(error: unknown): string | null {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return /^E[A-Z]+$/.test(code) ? code : null
+}
+
+export function damaged(path: string, cause?: unknown): Refusal {
+  const sentence = `${path} is damaged. Keep a copy of the folder, then restore a backup; nothing was changed.`
+  return new Refusal('database_damaged', sentence, null, { cause })
+}

@@ -1,0 +1,15 @@
+import { enableCompileCache } from 'node:module'
+import { workerData } from 'node:worker_threads'
+import { nameTrueLines } from '../../../assets/true-lines.ts'
+import { setCommandPrefix } from '../../../core/command-line.ts'
+
+// A thread does not inherit them.
+const { compileCache, commandPrefix } = workerData as {
+  readonly compileCache: string | null
+  readonly commandPrefix: string
+}
+if (compileCache !== null) enableCompileCache(compileCache)
+setCommandPrefix(commandPrefix)
+
+nameTrueLines()
+await import('./console-thread.ts')

@@ -1,0 +1,51 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { Kysely } from 'kysely'
+import type { ConsoleStore } from '../../../core/ports/console/console-store.ts'
+import type { StorageTrouble } from '../../../core/ports/lanes.ts'
+import { createConsoleStore } from '../../queries/console-store.ts'
+import type { Tables } from '../../queries/tables.ts'
+import { sqliteEngine } from '../queries/administration-engine.ts'
+import { createSqliteDialect } from '../connection/kysely-dialect.ts'
+import { noteStates } from '../lanes/notification-trigger.ts'
+import { openDatabase } from '../connection/open-database.ts'
+import { pragma } from '../connection/pragma.ts'
+
+// A quarter of what the service has: people look at the newest, and that is found in the system's own cache, too.
+const CACHE_KB = 16_384
+
+/** Opens the database beside a running service, for as long as the console is served. */
+export function openConsoleDatabase(
+  path: string,
+  {
+    findTrouble,
+    onTrouble,
+  }: { readonly findTrouble: () => StorageTrouble | null; readonly onTrouble: (error: unknown) => void },
+): { readonly store: ConsoleStore; readonly close: () => Promise<void> } {
+  const database = openDatabase(path, { create: false })
+  database.exec(`pragma cache_size = -${CACHE_KB}`)
+  noteStates(database, () => Date.now())
+  const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(database) })
+  const { store, start, stop } = createConsoleStore(
+    {
+      database: kysely,
+      engine: sqliteEngine,
+      now: () => Date.now(),
+      findStorageTrouble: async () => findTrouble(),
+    },
+    { look: async () => lookAt(database), onTrouble },
+  )
+  start()
+  return {
+    store,
+    async close() {
+      await stop()
+      if (database.isOpen) database.close()
+    },
+  }
+}
+
+/** The first number changes with what others commit, the second with what we do ourselves. */
+function lookAt(database: DatabaseSync): string {
+  const { own } = database.prepare('select total_changes() as own').get() as { own: number }
+  return `${pragma(database, 'data_version')}.${own}`
+}

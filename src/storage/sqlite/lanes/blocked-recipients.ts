@@ -1,0 +1,55 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { AccountId } from '../../../core/ids.ts'
+import type { BlockedRecipients } from '../../../core/ports/blocked-recipients.ts'
+import { type HashRecipient, hashedEntry } from '../../../core/ports/recipients.ts'
+import type { Directory } from '../accept/directory.ts'
+
+interface BlockList {
+  /** Sealed; null where nobody was erased. */
+  readonly hashKey: string | null
+}
+
+/**
+ * Who asked to stop, always as of now. Of an account whose list is empty nothing more than that is known; in any other,
+ * one entry is looked up by its key, which takes a few microseconds: less than keeping all of them in memory is worth.
+ */
+export class SqliteBlockedRecipients implements BlockedRecipients {
+  readonly #directory: Directory
+  readonly #hash: HashRecipient
+  readonly #list: StatementSync
+  readonly #entry: StatementSync
+  /** Null: the list is empty. */
+  readonly #lists = new Map<AccountId, BlockList | null>()
+
+  constructor(database: DatabaseSync, directory: Directory, hash: HashRecipient) {
+    this.#directory = directory
+    this.#hash = hash
+    this.#list = database.prepare('select hash_key from block_list where account_id = ? and entries > 0')
+    this.#entry = database.prepare('select 1 from blocked_recipient where account_id = ? and recipient = ?')
+  }
+
+  /** Somebody else has written to the database. */
+  forget(): void {
+    this.#lists.clear()
+  }
+
+  isBlocked(accountId: AccountId, recipient: string): boolean {
+    // Nobody but other connections writes lists, and each of them is noticed by this.
+    this.#directory.refreshOncePerTurn()
+    const list = this.#listOf(accountId)
+    if (!list) return false
+    if (this.#entry.get(accountId, recipient)) return true
+    if (list.hashKey === null) return false
+    return this.#entry.get(accountId, hashedEntry(this.#hash(accountId, list.hashKey, recipient))) !== undefined
+  }
+
+  #listOf(accountId: AccountId): BlockList | null {
+    let list = this.#lists.get(accountId)
+    if (list === undefined) {
+      const row = this.#list.get(accountId)
+      list = row ? { hashKey: row['hash_key'] as string | null } : null
+      this.#lists.set(accountId, list)
+    }
+    return list
+  }
+}

@@ -1,0 +1,65 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { Instant } from '../../../core/ids.ts'
+import type { Directory } from '../accept/directory.ts'
+import type { Participant } from '../connection/group-commit.ts'
+
+const NAME = 'notice_of_state'
+
+// Of this connection alone: it lies in the temporary schema, and nobody else runs it. It sees every change of a state,
+// whoever makes it, also one that is not yet thought of.
+const CREATE = `
+  create temp trigger if not exists ${NAME} after update of state on main.message
+    when new.state <> old.state and new.state <> 'QUEUED' and exists (
+      select 1 from notice_want where account_id = new.account_id and kind = 'message.' || lower(new.state))
+  begin
+    insert into notice (id, account_id, kind, at, message_sequence, data) values (
+      'ntc_' || lower(hex(randomblob(16))), new.account_id, 'message.' || lower(new.state), notice_now(), new.sequence,
+      json_object('messageId', new.id, 'connectionId', new.connection_id, 'to', new.recipient, 'type', new.type,
+        'state', new.state, 'reason', new.reason, 'words', new.words, 'attempts', new.attempts, 'acceptedAt', new.accepted_at));
+  end`
+
+/** Lets a connection that changes messages now and then note what its account wants to be told, in the same commit. */
+export function noteStates(database: DatabaseSync, now: () => Instant): void {
+  database.function('notice_now', { deterministic: false }, () => now())
+  database.exec(CREATE)
+}
+
+/**
+ * The same for the connection that accepts and dispatches: the trigger is there only while anybody wants notices of
+ * messages, so that all others pay nothing. Looked at inside each transaction, as the directory is: what others have
+ * committed counts from the next one on.
+ */
+export class NoticeTrigger implements Participant {
+  readonly #database: DatabaseSync
+  readonly #directory: Directory
+  readonly #isWanted: StatementSync
+  /** As of which the trigger is right; null when that is not known. */
+  #version: number | null = null
+  #isThere = false
+
+  constructor(database: DatabaseSync, directory: Directory, now: () => Instant) {
+    this.#database = database
+    this.#directory = directory
+    database.function('notice_now', { deterministic: false }, () => now())
+    this.#isWanted = database.prepare(
+      `select 1 from notice_want where kind >= 'message.' and kind < 'message/' limit 1`,
+    )
+  }
+
+  begin(): void {
+    const { version } = this.#directory
+    if (version === this.#version) return
+    const isWanted = this.#isWanted.get() !== undefined
+    if (isWanted !== this.#isThere || this.#version === null)
+      this.#database.exec(isWanted ? CREATE : `drop trigger if exists temp.${NAME}`)
+    this.#isThere = isWanted
+    this.#version = version
+  }
+
+  committed(): void {}
+
+  /** The making of the trigger was rolled back with everything else. */
+  rolledBack(): void {
+    this.#version = null
+  }
+}

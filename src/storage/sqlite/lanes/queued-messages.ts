@@ -1,0 +1,119 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { crc32 } from 'node:zlib'
+import type { ConnectionId } from '../../../core/ids.ts'
+import type { MediaState, QueuedMessage, Sequence } from '../../../core/message/message.ts'
+import { readContent } from '../../../core/message/read-content.ts'
+import type { LaneTail } from './unindexed-tail.ts'
+
+const COLUMNS = 'sequence, id, account_id, connection_id, recipient, type, body, body_crc, attempts, accepted_at'
+
+interface Row {
+  readonly sequence: Sequence
+  readonly id: QueuedMessage['id']
+  readonly account_id: QueuedMessage['accountId']
+  readonly connection_id: ConnectionId
+  readonly recipient: string
+  readonly type: string
+  readonly body: string
+  readonly body_crc: number
+  readonly attempts: number
+  readonly accepted_at: number
+}
+
+interface MediaRow {
+  readonly state: string
+  readonly tries: number
+  readonly next_try_at: number
+  readonly words: string | null
+  readonly path: string
+  readonly size_bytes: number
+  readonly sha256: string
+  readonly mime: string
+}
+
+/** Reads messages that wait, as the dispatcher wants them. */
+export class QueuedMessages {
+  readonly #run: StatementSync
+  readonly #one: StatementSync
+  readonly #oneWaiting: StatementSync
+  readonly #tail: LaneTail
+  readonly #media: StatementSync
+
+  constructor(database: DatabaseSync, tail: LaneTail) {
+    this.#tail = tail
+    this.#run = database.prepare(
+      `select ${COLUMNS.split(', ')
+        .map((column) => `message.${column}`)
+        .join(', ')}
+         from lane_entry cross join message on message.sequence = lane_entry.sequence
+         where lane_entry.connection_id = ? and message.state = 'QUEUED' order by lane_entry.sequence limit ?`,
+    )
+    this.#one = database.prepare(`select ${COLUMNS} from message where sequence = ?`)
+    this.#oneWaiting = database.prepare(`select ${COLUMNS} from message where sequence = ? and state = 'QUEUED'`)
+    this.#media = database.prepare(
+      'select state, tries, next_try_at, words, path, size_bytes, sha256, mime from media where message_sequence = ?',
+    )
+  }
+
+  /** The lowest unfinished messages of a lane, in order of acceptance: first what has its entry, then the newest. */
+  run(connectionId: ConnectionId, limit: number): QueuedMessage[] {
+    const run = this.#tail.mayHaveEntries(connectionId) ? this.#entered(connectionId, limit) : []
+    const entered = run.at(-1)?.sequence ?? 0
+    for (const sequence of this.#tail.of(connectionId)) {
+      if (run.length >= limit) break
+      // Entered a moment ago, and not yet forgotten here.
+      if (sequence <= entered) continue
+      const row = this.#oneWaiting.get(sequence) as unknown as Row | undefined
+      if (row) run.push(this.#toMessage(row))
+    }
+    return run
+  }
+
+  #entered(connectionId: ConnectionId, limit: number): QueuedMessage[] {
+    const rows = this.#run.all(connectionId, limit) as unknown as Row[]
+    if (rows.length === 0) this.#tail.hasNoEntries(connectionId)
+    return rows.map((row) => this.#toMessage(row))
+  }
+
+  /** Whether nothing waits in the lane before this message, but for the one that is just being closed. */
+  isNext(connectionId: ConnectionId, sequence: Sequence, closed: Sequence | null): boolean {
+    const newest = this.#tail.of(connectionId)
+    // Known by heart for a lane in flow.
+    const first = newest[0] === closed ? newest[1] : newest[0]
+    if (first === sequence && !this.#tail.mayHaveEntries(connectionId)) return true
+    return this.run(connectionId, 2).find((message) => message.sequence !== closed)?.sequence === sequence
+  }
+
+  hasAny(connectionId: ConnectionId): boolean {
+    return this.run(connectionId, 1).length > 0
+  }
+
+  one(sequence: Sequence): QueuedMessage | null {
+    const row = this.#one.get(sequence) as unknown as Row | undefined
+    return row ? this.#toMessage(row) : null
+  }
+
+  #toMessage(row: Row): QueuedMessage {
+    // What was stored is what is sent: a flipped bit on the disk must not reach a recipient.
+    const intact = crc32(row.body) === row.body_crc
+    return {
+      sequence: row.sequence,
+      id: row.id,
+      accountId: row.account_id,
+      connectionId: row.connection_id,
+      recipient: row.recipient,
+      acceptedAt: row.accepted_at,
+      attempts: row.attempts,
+      content: intact ? readContent(row.body) : null,
+      media: row.type === 'message' ? null : this.#mediaOf(row.sequence),
+    }
+  }
+
+  #mediaOf(sequence: Sequence): MediaState {
+    const row = this.#media.get(sequence) as unknown as MediaRow | undefined
+    if (row?.state === 'ready') {
+      return { kind: 'ready', file: { path: row.path, sizeBytes: row.size_bytes, sha256: row.sha256, mime: row.mime } }
+    }
+    return { kind: 'pending', tries: row?.tries ?? 0, nextTryAt: row?.next_try_at ?? 0, lastWords: row?.words ?? null }
+  }
+}

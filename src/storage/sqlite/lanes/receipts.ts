@@ -1,0 +1,132 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { ConnectionId } from '../../../core/ids.ts'
+import { applyReceipt, STORY_LOOKED_THROUGH } from '../../../core/message/apply-receipt.ts'
+import { ERASED } from '../../../core/message/erased.ts'
+import type { MessageState, Sequence } from '../../../core/message/message.ts'
+import type { Receipt, ReceiptEnd } from '../../../core/ports/channel.ts'
+import { isDoubtful, receiptMoment, withoutPerson } from '../../queries/messages/receipt-entry.ts'
+
+const TARGET = 'select sequence, state, connection_id, attempts, network_id from message'
+// In the words of the index on just those ids, or it would not be used.
+export const FIND_BY_NETWORK_ID = `${TARGET} where network_id = ? and network_id >= 'wamid.' and network_id < 'wamid/' and connection_id = ?`
+
+// The newest moments alone, read backwards by the primary key: a story may be long, and this runs on the serving thread.
+const LOOK_AT_STORY = `
+  select count(*) filter (where kind between 'receipt-' and 'receipt.') as told,
+      coalesce(max(kind = 'receipt-failed'), 0) as wasReportedFailed,
+      coalesce(max(at = ? and code is ? and (kind = ? and words is ? or kind = ? and words is ?)), 0) as wasBrought
+    from (select kind, at, code, words from timeline where message_sequence = ? order by position desc limit ${STORY_LOOKED_THROUGH})`
+
+interface Story {
+  /** How many reports. */
+  readonly told: number
+  readonly wasReportedFailed: 0 | 1
+  readonly wasBrought: 0 | 1
+}
+
+interface Target {
+  readonly sequence: Sequence
+  readonly state: MessageState
+  readonly connection_id: ConnectionId
+  readonly attempts: number
+  readonly network_id: string | null
+}
+
+// A report says no more than its second, by another clock: the message did not leave before the first attempt that may
+// have sent it. One that still waits ends after its last attempt.
+const LEFT_AT = `max(?, accepted_at, coalesce((
+  select case when message.settled_at is null then max(ended_at) else min(started_at) end from attempt
+    where message_sequence = message.sequence and outcome <> 'rejected'), 0))`
+
+/** Applies what the network reports about a message. Runs inside a transaction of the caller. */
+export class ReceiptWriter {
+  readonly #findById: StatementSync
+  readonly #findByNetworkId: StatementSync
+  readonly #isOpen: StatementSync
+  readonly #lookAtStory: StatementSync
+  readonly #hasOtherUnknown: StatementSync
+  readonly #wasUnknown: StatementSync
+  readonly #move: StatementSync
+  readonly #note: StatementSync
+
+  constructor(database: DatabaseSync) {
+    this.#findById = database.prepare(`${TARGET} where id = ?`)
+    this.#findByNetworkId = database.prepare(FIND_BY_NETWORK_ID)
+    this.#isOpen = database.prepare('select 1 from open_attempt where connection_id = ? and message_sequence = ?')
+    this.#lookAtStory = database.prepare(LOOK_AT_STORY)
+    this.#hasOtherUnknown = database.prepare(
+      `select 1 from attempt where message_sequence = ? and number <> ? and outcome = 'unknown' limit 1`,
+    )
+    this.#wasUnknown = database.prepare(
+      `select 1 from attempt where message_sequence = ? and outcome = 'unknown' limit 1`,
+    )
+    // A bad end that the network tells is for a person to look at, though the message may have been resolved before: all
+    // but what was sent again.
+    this.#move = database.prepare(
+      `update message set state = ?, reason = coalesce(?, case when reason = 'possible_duplicate' then reason end),
+           words = ?, published_at = coalesce(published_at, ${LEFT_AT}), settled_at = coalesce(settled_at, ${LEFT_AT}),
+           network_id = coalesce(network_id, ?),
+           resolved_at = case when ? then coalesce(resolved_at, ?) when resent_as is not null then resolved_at end
+         where sequence = ?`,
+    )
+    this.#note = database.prepare(
+      `insert into timeline (message_sequence, position, at, kind, code, words)
+         select ?, coalesce(max(position), 0) + 1, ?, ?, ?, ? from timeline where message_sequence = ?`,
+    )
+  }
+
+  /** `wasWaiting`: it has left its lane by this. */
+  apply(given: Receipt): { readonly end: ReceiptEnd; readonly wasWaiting: boolean } {
+    const target = this.#find(given)
+    const receipt = target?.network_id === ERASED ? withoutPerson(given) : given
+    if (!target || target.connection_id !== receipt.connectionId) return end('message-unknown')
+    const { sequence, state, attempts } = target
+    if (this.#isOpen.get(target.connection_id, sequence)) return end('too-early')
+    const story = this.#storyOf(sequence, receipt)
+    if (story.wasBrought) return end('applied')
+    const wasReportedFailed = state === 'FAILED' && story.wasReportedFailed === 1
+    const mayHaveArrivedOtherwise =
+      receipt.kind === 'failed' &&
+      attempts > 1 &&
+      this.#hasOtherUnknown.get(sequence, receipt.attemptNumber ?? attempts) !== undefined
+    const waitsToBeRepeated = state === 'QUEUED' && this.#wasUnknown.get(sequence) !== undefined
+    const { network_id: networkId } = target
+    const known = { state, attempts, networkId, wasReportedFailed, mayHaveArrivedOtherwise, waitsToBeRepeated }
+    const effect = applyReceipt(known, receipt)
+    if (!effect.isTold || (effect.mostTold !== null && story.told >= effect.mostTold)) return end('applied')
+    if (effect.to) {
+      const { words, networkId, at } = receipt
+      const isGood = !isDoubtful(effect.to)
+      const publishedAt = isGood ? at : null
+      this.#move.run(effect.to, effect.reason, words, publishedAt, at, networkId, isGood ? 1 : 0, at, sequence)
+    }
+    const { at, code } = receipt
+    const { kind, words } = receiptMoment(receipt, effect.contrary)
+    this.#note.run(sequence, at, kind, code, words, sequence)
+    return { end: 'applied', wasWaiting: effect.to !== null && state === 'QUEUED' }
+  }
+
+  #find({ messageId, networkId, connectionId }: Receipt): Target | undefined {
+    const row = messageId === null ? this.#findByNetworkId.get(networkId, connectionId) : this.#findById.get(messageId)
+    return row as unknown as Target | undefined
+  }
+
+  /** What was told before, and whether this was: networks repeat themselves, and two workers may report the same. */
+  #storyOf(sequence: Sequence, receipt: Receipt): Story {
+    const [kept, contrary] = [receiptMoment(receipt, false), receiptMoment(receipt, true)]
+    const { at, code } = receipt
+    return this.#lookAtStory.get(
+      at,
+      code,
+      kept.kind,
+      kept.words,
+      contrary.kind,
+      contrary.words,
+      sequence,
+    ) as unknown as Story
+  }
+}
+
+function end(as: ReceiptEnd) {
+  return { end: as, wasWaiting: false }
+}

@@ -1,0 +1,223 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { notesAttempts } from '../../../core/connection/lane-policy.ts'
+import type { AttemptRecord, LaneMemory, Step, StepResult } from '../../../core/ports/lanes.ts'
+import type { LaneClaims } from './claim-lanes.ts'
+import type { Directory } from '../accept/directory.ts'
+import type { LaneTrim } from './lane-trim.ts'
+import type { QueuedMessages } from './queued-messages.ts'
+
+const FENCED: StepResult = { fenced: true }
+const OPENED: StepResult = { fenced: false, opened: true }
+const NOT_OPENED: StepResult = { fenced: false, opened: false }
+
+/** `settled`: how many messages no longer wait by this. */
+interface Written {
+  readonly result: StepResult
+  readonly settled: number
+}
+
+type Settle = { readonly as: string; readonly reason: string | null; readonly words: string | null }
+
+interface StepWriterParts {
+  readonly claims: LaneClaims
+  readonly directory: Directory
+  readonly trim: LaneTrim
+  readonly messages: QueuedMessages
+}
+
+/** Writes one move of a lane. Runs inside a transaction of the caller; writes nothing when the claim is gone (G6). */
+export class StepWriter {
+  readonly #claims: LaneClaims
+  readonly #directory: Directory
+  readonly #messages: QueuedMessages
+  readonly #insertOpen: StatementSync
+  readonly #moveOpen: StatementSync
+  readonly #deleteOpen: StatementSync
+  readonly #awaitEvidence: StatementSync
+  readonly #noteUnknown: StatementSync
+  readonly #settle: StatementSync
+  readonly #drop: StatementSync
+  readonly #keepQueued: StatementSync
+  readonly #insertAttempt: StatementSync
+  readonly #wasUnknown: StatementSync
+  readonly #saveMemory: StatementSync
+  readonly #trim: LaneTrim
+  readonly #noteAttempt: StatementSync
+  /** By the step that is being written. */
+  #settled = 0
+
+  constructor(database: DatabaseSync, { claims, directory, trim, messages }: StepWriterParts) {
+    this.#claims = claims
+    this.#directory = directory
+    this.#messages = messages
+    const waits = `exists (select 1 from message where sequence = ? and state = 'QUEUED')`
+    // Repeated when nobody knew whether the first time was committed: what this claim has opened already is open.
+    this.#insertOpen = database.prepare(
+      `insert into open_attempt (connection_id, message_sequence, number, epoch, started_at) select ?, ?, ?, ?, ? where ${waits}
+         on conflict do update set started_at = excluded.started_at where connection_id = excluded.connection_id
+           and epoch = excluded.epoch and message_sequence = excluded.message_sequence and number = excluded.number`,
+    )
+    this.#moveOpen = database.prepare(
+      `update open_attempt set message_sequence = ?, number = ?, started_at = ?, crashes = 0, evidence_until = null, words = null
+         where connection_id = ? and epoch = ? and message_sequence = ? and number = ? and ${waits}`,
+    )
+    this.#deleteOpen = database.prepare(
+      'delete from open_attempt where connection_id = ? and epoch = ? and message_sequence = ? and number = ?',
+    )
+    this.#awaitEvidence = database.prepare(
+      `update open_attempt set evidence_until = ?, words = ?
+         where connection_id = ? and epoch = ? and message_sequence = ? and number = ?`,
+    )
+    // Once, also where the step is repeated because the result of its commit was unknown.
+    this.#noteUnknown = database.prepare(
+      `insert into timeline (message_sequence, position, at, kind, words, facts)
+         select ?1, 1 + coalesce(max(position), 0), ?2, 'attempt-unknown', ?3, ?4 from timeline where message_sequence = ?1
+           having max(kind = 'attempt-unknown' and facts = ?4) is not 1`,
+    )
+    this.#settle = database.prepare(
+      `update message set state = ?, reason = ?, words = ?, attempts = ?, published_at = ?, settled_at = ?, network_id = ?
+         where sequence = ? and state = 'QUEUED'`,
+    )
+    this.#drop = database.prepare(
+      `update message set state = ?, reason = ?, words = ?, settled_at = ? where sequence = ? and connection_id = ? and state = 'QUEUED'`,
+    )
+    this.#keepQueued = database.prepare('update message set attempts = ? where sequence = ?')
+    this.#insertAttempt = database.prepare(
+      'insert into attempt (message_sequence, number, started_at, ended_at, outcome, code, words) values (?, ?, ?, ?, ?, ?, ?)',
+    )
+    this.#trim = trim
+    this.#wasUnknown = database.prepare(
+      `select 1 from attempt where message_sequence = ? and outcome = 'unknown' limit 1`,
+    )
+    this.#saveMemory = database.prepare(
+      'update lane set head = ?, trouble = ?, wait_reason = ?, wait_words = ?, wait_until = ? where connection_id = ?',
+    )
+    this.#noteAttempt = database.prepare('update lane set last_attempt_at = ? where connection_id = ?')
+  }
+
+  write(step: Step): Written {
+    this.#settled = 0
+    const result = step.close ? this.#close(step, step.close) : this.#withoutClose(step)
+    if (!result.fenced) {
+      if (step.drop) this.#dropMessage(step, step.drop)
+      if (step.settledThrough !== null) this.#trim.through(step.connectionId, step.settledThrough)
+      if (step.memory) this.#remember(step.connectionId, step.memory)
+      if (result.opened) this.#rememberPace(step)
+    }
+    return { result, settled: this.#settled }
+  }
+
+  #close(step: Step, close: NonNullable<Step['close']>): StepResult {
+    const { attempt, disposition } = close
+    if (disposition.do === 'await-evidence') {
+      const { changes } = this.#awaitEvidence.run(
+        disposition.until,
+        disposition.words,
+        step.connectionId,
+        step.epoch,
+        attempt.sequence,
+        attempt.number,
+      )
+      if (changes === 0) return FENCED
+      const facts = JSON.stringify({ attempt: attempt.number })
+      this.#noteUnknown.run(attempt.sequence, attempt.endedAt, disposition.words, facts)
+      return NOT_OPENED
+    }
+    // First the open attempt, because it carries the epoch: if that is not ours, nothing else may be written.
+    const result = this.#endOpen(step, attempt)
+    if (result.fenced) return result
+    const settled = disposition.do === 'settle' ? disposition : this.#orphaned(step.connectionId, attempt)
+    if (settled) this.#settleMessage(attempt, settled)
+    else this.#keepQueued.run(attempt.number, attempt.sequence)
+    this.#insertAttempt.run(
+      attempt.sequence,
+      attempt.number,
+      attempt.startedAt,
+      attempt.endedAt,
+      attempt.outcome,
+      attempt.code,
+      attempt.words,
+    )
+    return result
+  }
+
+  #endOpen(step: Step, attempt: AttemptRecord): StepResult {
+    const { connectionId, epoch, open } = step
+    if (open && this.#mayOpen(step)) {
+      const moved = this.#moveOpen.run(
+        open.sequence,
+        open.number,
+        step.at,
+        connectionId,
+        epoch,
+        attempt.sequence,
+        attempt.number,
+        open.sequence,
+      )
+      if (moved.changes === 1) return OPENED
+    }
+    const { changes } = this.#deleteOpen.run(connectionId, epoch, attempt.sequence, attempt.number)
+    return changes === 1 ? NOT_OPENED : FENCED
+  }
+
+  #withoutClose(step: Step): StepResult {
+    const { connectionId, epoch, open } = step
+    if (!this.#claims.holds(connectionId, epoch)) return FENCED
+    if (!open || !this.#mayOpen(step)) return NOT_OPENED
+    return this.#insertOpen.run(connectionId, open.sequence, open.number, epoch, step.at, open.sequence).changes === 1
+      ? OPENED
+      : NOT_OPENED
+  }
+
+  #dropMessage({ connectionId, at }: Step, drop: NonNullable<Step['drop']>): void {
+    const { changes } = this.#drop.run(drop.as, drop.reason, drop.words, at, drop.sequence, connectionId)
+    this.#settled += Number(changes)
+  }
+
+  #settleMessage(attempt: AttemptRecord, settle: Settle): void {
+    const publishedAt = settle.as === 'PUBLISHED' ? attempt.endedAt : null
+    const { changes } = this.#settle.run(
+      settle.as,
+      settle.reason,
+      settle.words,
+      attempt.number,
+      publishedAt,
+      attempt.endedAt,
+      attempt.networkId,
+      attempt.sequence,
+    )
+    this.#settled += Number(changes)
+  }
+
+  /** A message that would wait for its next attempt on a removed connection would wait for ever. */
+  #orphaned(connectionId: Step['connectionId'], { sequence, outcome }: AttemptRecord): Settle | null {
+    if (this.#directory.connectionById(connectionId)?.state !== 'removed') return null
+    // It was to be repeated because it may have arrived, and that is still so.
+    if (outcome === 'unknown' || this.#wasUnknown.get(sequence))
+      return { as: 'UNCONFIRMED', reason: 'fate_unknown', words: null }
+    return { as: 'CANCELLED', reason: 'connection_removed', words: null }
+  }
+
+  #mayOpen({ connectionId, open, close }: Step): boolean {
+    if (!this.#directory.maySend(connectionId)) return false
+    return !open?.onlyIfLowest || this.#messages.isNext(connectionId, open.sequence, close?.attempt.sequence ?? null)
+  }
+
+  #remember(connectionId: Step['connectionId'], memory: LaneMemory): void {
+    const { head, trouble, wait } = memory
+    this.#saveMemory.run(
+      head && JSON.stringify(head),
+      trouble && JSON.stringify(trouble),
+      wait?.reason ?? null,
+      wait?.words ?? null,
+      wait?.until ?? null,
+      connectionId,
+    )
+  }
+
+  /** Only lanes with a pace, or that ask before an old backlog drains, need to know over a restart when they last moved. */
+  #rememberPace(step: Step): void {
+    const policy = this.#directory.connectionById(step.connectionId)?.policy
+    if (policy && notesAttempts(policy)) this.#noteAttempt.run(step.at, step.connectionId)
+  }
+}

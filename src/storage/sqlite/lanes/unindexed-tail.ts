@@ -1,0 +1,204 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { ConnectionId } from '../../../core/ids.ts'
+import type { Sequence } from '../../../core/message/message.ts'
+import type { GroupCommit, Participant } from '../connection/group-commit.ts'
+import { storageTrouble } from '../connection/sqlite-errors.ts'
+
+// Long enough that most messages are on their way by then, short enough that few need to be known by heart.
+const ENTERED_AFTER_MS = 250
+// Read and written a little at a time, because everybody else's commit waits for it.
+const READ_AT_ONCE = 2_048
+const WRITE_AT_ONCE = 256
+
+interface Newcomer {
+  readonly connection_id: ConnectionId
+  readonly sequence: Sequence
+}
+
+/**
+ * The newest messages, before they have an entry in their lane.
+ *
+ * Entering each message into its lane as it is accepted would touch a page of its own for each of a thousand lanes:
+ * that was a third of the cost of accepting. So the newest are known by heart and by their sequence alone
+ * (`lane_mark`), and those that still wait a moment later are entered together, lane by lane. Most never are: they are
+ * on their way by then.
+ *
+ * What is known by heart only saves a look. The truth is in the database: entered, or above the mark.
+ */
+export class LaneTail implements Participant {
+  readonly #commits: GroupCommit
+  readonly #newAbove: StatementSync
+  readonly #stillWaiting: StatementSync
+  readonly #enter: StatementSync
+  readonly #setMark: StatementSync
+  readonly #tails = new Map<ConnectionId, Sequence[]>()
+  #mark: Sequence
+  #last: Sequence
+  /** Lanes whose entries are all settled, so that a lane in flow need not be looked up for each message. */
+  readonly #withoutEntries = new Set<ConnectionId>()
+  #pending: Newcomer[] = []
+  #isEntering = false
+  #timer: NodeJS.Timeout | null = null
+  /** Null while nothing is entered by itself. */
+  #onTrouble: ((error: unknown) => void) | null = null
+
+  constructor(database: DatabaseSync, commits: GroupCommit) {
+    this.#commits = commits
+    this.#newAbove = database.prepare(
+      'select connection_id, sequence from message where sequence > ? order by sequence',
+    )
+    this.#stillWaiting = database.prepare(
+      `select connection_id, sequence from message where sequence > ? and sequence <= ? and state = 'QUEUED'`,
+    )
+    this.#enter = database.prepare(
+      `insert or ignore into lane_entry (connection_id, sequence)
+         select connection_id, sequence from message where sequence = ? and state = 'QUEUED'`,
+    )
+    this.#setMark = database.prepare('update lane_mark set entered_through = ?')
+    this.#mark = enterAll(database)
+    this.#last = this.#mark
+    this.noticeOthers()
+    commits.join(this)
+  }
+
+  /** From now on what still waits a moment after it came is entered into its lane by itself. What fails is tried again. */
+  start(onTrouble: (error: unknown) => void): void {
+    this.#onTrouble = onTrouble
+    this.#plan()
+  }
+
+  /** Harmless twice, and before the start. */
+  stop(): void {
+    this.#onTrouble = null
+    clearTimeout(this.#timer ?? undefined)
+  }
+
+  /** Inside the accepting transaction. It counts once that has committed. */
+  add(connectionId: ConnectionId, sequence: Sequence): void {
+    this.#pending.push({ connection_id: connectionId, sequence })
+  }
+
+  /** Another process (the CLI) may have added messages. Not within a transaction that has added some itself. */
+  noticeOthers(): void {
+    for (const row of this.#newAbove.iterate(this.#last) as Iterable<unknown> as Iterable<Newcomer>) this.#push(row)
+  }
+
+  /** The newest of this connection, in order. Some may be settled by now: the message itself must be asked. */
+  of(connectionId: ConnectionId): readonly Sequence[] {
+    return this.#tails.get(connectionId) ?? NONE
+  }
+
+  mayHaveEntries(connectionId: ConnectionId): boolean {
+    return !this.#withoutEntries.has(connectionId)
+  }
+
+  /** A look has found no unfinished entry. Only `enter` makes new ones, and what is settled stays so. */
+  hasNoEntries(connectionId: ConnectionId): void {
+    this.#withoutEntries.add(connectionId)
+  }
+
+  connections(): Iterable<ConnectionId> {
+    return this.#tails.keys()
+  }
+
+  /** The lane is through with everything up to this message. */
+  settledThrough(connectionId: ConnectionId, through: Sequence): void {
+    const tail = this.#tails.get(connectionId)
+    if (!tail) return
+    const kept = tail.findIndex((sequence) => sequence > through)
+    if (kept === -1) this.#tails.delete(connectionId)
+    else if (kept > 0) tail.splice(0, kept)
+  }
+
+  begin(): void {}
+
+  committed(): void {
+    if (this.#pending.length === 0) return
+    for (const newcomer of this.#pending) this.#push(newcomer)
+    this.#pending = []
+  }
+
+  rolledBack(): void {
+    this.#pending = []
+  }
+
+  /** Enters into their lanes what still waits of the messages up to now. Harmless while it runs already. */
+  async enter(): Promise<void> {
+    const through = this.#last
+    if (this.#isEntering || through === this.#mark) return
+    this.#isEntering = true
+    try {
+      const waiting = await this.#readWaiting(through)
+      for (let at = 0; at < waiting.length; at += WRITE_AT_ONCE) {
+        const some = waiting.slice(at, at + WRITE_AT_ONCE)
+        await this.#commits.submit(() => {
+          for (const { connection_id, sequence } of some) {
+            // Inside the transaction: whoever looks before it has begun must not take back what is noted here.
+            this.#withoutEntries.delete(connection_id)
+            this.#enter.run(sequence)
+          }
+        })
+      }
+      await this.#commits.submit(() => this.#setMark.run(through))
+      this.#mark = through
+      for (const connectionId of this.#tails.keys()) this.settledThrough(connectionId, through)
+    } finally {
+      this.#isEntering = false
+    }
+  }
+
+  /** Lane by lane, in order: entries that lie beside each other are written together. */
+  async #readWaiting(through: Sequence): Promise<Newcomer[]> {
+    const waiting: Newcomer[] = []
+    for (let from = this.#mark; from < through; from += READ_AT_ONCE) {
+      const rows = this.#stillWaiting.all(from, Math.min(from + READ_AT_ONCE, through))
+      waiting.push(...(rows as unknown as Newcomer[]))
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    return waiting.sort((a, b) =>
+      a.connection_id < b.connection_id ? -1 : a.connection_id > b.connection_id ? 1 : a.sequence - b.sequence,
+    )
+  }
+
+  #push({ connection_id, sequence }: Newcomer): void {
+    const tail = this.#tails.get(connection_id)
+    if (tail) tail.push(sequence)
+    else this.#tails.set(connection_id, [sequence])
+    this.#last = sequence
+    if (!this.#timer) this.#plan()
+  }
+
+  /** Only while there is something to enter: an idle process is not to be woken. */
+  #plan(): void {
+    const onTrouble = this.#onTrouble
+    if (!onTrouble || this.#last === this.#mark) return
+    this.#timer = setTimeout(() => {
+      void this.enter()
+        .catch(onTrouble)
+        .finally(() => {
+          this.#timer = null
+          this.#plan()
+        })
+    }, ENTERED_AFTER_MS).unref()
+  }
+}
+
+const NONE: readonly Sequence[] = []
+
+/** At start nobody waits for us, so all that is left above the mark is entered at once. Returns the mark. */
+function enterAll(database: DatabaseSync): Sequence {
+  const mark = () => (database.prepare('select entered_through as mark from lane_mark').get() as { mark: number }).mark
+  try {
+    database.exec(`begin immediate;
+      insert or ignore into lane_entry (connection_id, sequence)
+        select connection_id, sequence from message
+          where sequence > (select entered_through from lane_mark) and state = 'QUEUED' order by connection_id, sequence;
+      update lane_mark set entered_through = max(entered_through, (select coalesce(max(sequence), 0) from message));
+      commit`)
+  } catch (error) {
+    if (database.isTransaction) database.exec('rollback')
+    // On a full disk they stay known by heart, until there is room.
+    if (storageTrouble(error) !== 'full' && storageTrouble(error) !== 'busy') throw error
+  }
+  return mark()
+}

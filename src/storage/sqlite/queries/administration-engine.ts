@@ -1,0 +1,93 @@
+import { sql } from 'kysely'
+import type { ConnectionId } from '../../../core/ids.ts'
+import { ERASED } from '../../../core/message/erased.ts'
+import type { Engine, Span, Standing } from '../../queries/engine.ts'
+import { sqliteOverviewEngine } from './overview-engine.ts'
+
+// Entered a few times a second, so there are not more of them than are accepted in that time.
+const LONGEST_TAIL = 50_000
+
+const ALL: Span = { from: 0, before: Number.MAX_SAFE_INTEGER }
+
+/** A change begins as the only writer there is, and each table is one. */
+export const sqliteEngine: Engine = {
+  overview: sqliteOverviewEngine,
+
+  async beginChange() {},
+  async beginDelivering() {},
+  async lockLane() {},
+  async lockMessage() {},
+  async lockLastWaiting() {},
+  // Whoever looks finds that others have written.
+  async tellBlocks() {},
+
+  async eraseMessage(tables, { sequence, recipient, body, bodyCrc }) {
+    await tables
+      .updateTable('message')
+      .set({ recipient, body, body_crc: bodyCrc, words: null, network_id: ERASED })
+      .where('sequence', '=', sequence)
+      .execute()
+    await tables.updateTable('attempt').set({ words: null }).where('message_sequence', '=', sequence).execute()
+  },
+
+  // The newest have no entry yet and no index of their connection, so they are gone through once for all lanes.
+  async standings(tables, lanes, most) {
+    const entered = sql`lane_entry e cross join message q on q.sequence = e.sequence
+      where e.connection_id = c.id and q.state = 'QUEUED' and e.sequence <= (select entered_through from lane_mark)`
+    const { rows } = await sql<{ id: ConnectionId } & Standing>`
+      with tail as materialized (
+        select connection_id, count(*) as waiting, min(sequence) as head from (
+          select connection_id, sequence from message
+            where sequence > (select entered_through from lane_mark) and state = 'QUEUED' limit ${LONGEST_TAIL})
+          group by connection_id)
+      select c.id, (select count(*) from (select 1 from ${entered} limit ${most + 1})) + coalesce(tail.waiting, 0) as waiting,
+          coalesce((select e.sequence from ${entered} order by e.sequence limit 1), tail.head) as head
+        from connection c left join tail on tail.connection_id = c.id where c.id in (${sql.join(lanes)})`.execute(
+      tables,
+    )
+    return new Map(rows.map(({ id, waiting, head }) => [id, { waiting: Math.min(waiting, most + 1), head }]))
+  },
+
+  async publishedBefore(tables, { accountId, lanes, rows: most }) {
+    const looks = sql.join(lanes.map(({ id, before }) => sql`(${id}, ${before})`))
+    const { rows } = await sql<{ id: ConnectionId; start: number; at: number | null }>`
+      with look (id, before) as (values ${looks}),
+        bound (id, before) as (
+          select id, coalesce(before, (select max(sequence) + 1 from message), 0) from look)
+      select l.id, l.before - ${most} as start, m.published_at as at
+        from bound l left join message m on m.sequence >= l.before - ${most} and m.sequence < l.before
+          and m.connection_id = l.id and m.account_id = ${accountId} and m.published_at is not null`.execute(tables)
+    const found = Map.groupBy(rows, ({ id }) => id)
+    return new Map(
+      [...found].map(([id, some]) => {
+        const times = some.flatMap(({ at }) => (at === null ? [] : [at]))
+        return [id, { times, isWhole: (some[0]?.start ?? 0) <= 1 }]
+      }),
+    )
+  },
+
+  // A lane also keeps entries of messages that have come to their end, so the message itself is asked each time. The
+  // first column must stay the entry's: a lane is found by it, and by nothing else.
+  unfinishedOfC: sql`(
+    select sequence from lane_entry where connection_id = c.id
+    union
+    select sequence from message where sequence > (select entered_through from lane_mark) and connection_id = c.id
+  ) e join message q on q.sequence = e.sequence
+  where q.state = 'QUEUED'`,
+
+  spans: async () => [ALL],
+  // Sequences have hardly any gaps, but for those that we step over.
+  startOfStretch: async (_, { span, rows }) => Math.max(span.from, span.before - rows),
+  async locate(tables, id) {
+    const row = await tables.selectFrom('message').select('sequence').where('id', '=', id).executeTakeFirst()
+    return row?.sequence ?? null
+  },
+  async locateMany(tables, ids) {
+    if (ids.length === 0) return new Map()
+    const rows = await tables.selectFrom('message').select(['id', 'sequence']).where('id', 'in', ids).execute()
+    return new Map(rows.map((row) => [row.id, row.sequence]))
+  },
+  jsonText: (column, name) => sql`${sql.ref(column)} ->> ${sql.lit(`$.${name}`)}`,
+  repeatsOf: () => [ALL],
+  repeatedBy: () => [ALL],
+}

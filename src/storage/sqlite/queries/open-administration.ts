@@ -1,0 +1,90 @@
+import { closeSync, fsyncSync, openSync, unlinkSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Kysely } from 'kysely'
+import type { Instant } from '../../../core/ids.ts'
+import type { Administration } from '../../../core/ports/administration.ts'
+import type { StorageTrouble } from '../../../core/ports/lanes.ts'
+import type { SecretStore } from '../../../core/ports/secrets.ts'
+import { OF_DISKS } from '../../../core/system-errors.ts'
+import { createAdministration } from '../../queries/administration.ts'
+import { listChannelMemory, type RememberedEntry, type WantedMemory } from '../../queries/connections/list-channel-state.ts'
+import { createSecretStore } from '../../queries/secrets/secret-store.ts'
+import { toStorageTrouble } from '../../queries/storage-health.ts'
+import type { Store } from '../../queries/store.ts'
+import type { Tables } from '../../queries/tables.ts'
+import { sqliteEngine } from './administration-engine.ts'
+import { createSqliteDialect } from '../connection/kysely-dialect.ts'
+import { noteStates } from '../lanes/notification-trigger.ts'
+import { type OpenOptions, openDatabase, versionOf } from '../connection/open-database.ts'
+import { findServiceHolder } from '../connection/service-lock.ts'
+import { whyNotWritten } from '../connection/sqlite-errors.ts'
+
+export interface OpenAdministration {
+  readonly administration: Administration
+  /** What administration works with. */
+  readonly store: Store
+  /** What is sealed in it. */
+  openSecretStore(): SecretStore
+  listChannelMemory(wanted: WantedMemory): AsyncIterable<RememberedEntry>
+  /** Harmless twice. */
+  close(): void
+}
+
+/**
+ * Opens the database for a short visit beside a running service. `create` makes it when there is none; an older one is
+ * refused all the same, because the service may still be of that version.
+ */
+export function openAdministration(
+  path: string,
+  { now, ...options }: OpenOptions & { readonly now: () => Instant },
+): OpenAdministration {
+  const create = options.create && versionOf(path) === 0
+  const database = openDatabase(path, { ...options, create })
+  noteStates(database, now)
+  const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(database) })
+  const store: Store = {
+    database: kysely,
+    engine: sqliteEngine,
+    now,
+    findStorageTrouble: async () => tryToWrite(dirname(path)),
+    findHolder: () => findServiceHolder(join(dirname(path), 'service.lock')),
+  }
+  return {
+    administration: createAdministration(store),
+    store,
+    openSecretStore() {
+      // What is replaced is overwritten with zeros, in the pages that are written anyway. Only of this visit.
+      database.exec('pragma secure_delete = on')
+      return createSecretStore(store)
+    },
+    listChannelMemory: (wanted) => listChannelMemory(kysely, wanted),
+    close() {
+      if (database.isOpen) database.close()
+    },
+  }
+}
+
+// As much as the largest message.
+const TRIED = Buffer.alloc(64 * 1_024)
+
+/**
+ * A service that cannot write cannot leave word of it either, so a visitor tries by itself: beside the database, where no
+ * lock is in the way. What this user may not do says nothing of the service.
+ */
+function tryToWrite(folder: string): StorageTrouble | null {
+  try {
+    const path = join(folder, `.tried-${process.pid}`)
+    const file = openSync(path, 'wx', 0o600)
+    try {
+      unlinkSync(path)
+      writeSync(file, TRIED)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+    return null
+  } catch (error) {
+    const isTrouble = error instanceof Error && 'code' in error && OF_DISKS.has(error.code)
+    return isTrouble ? toStorageTrouble(whyNotWritten(error), null) : null
+  }
+}

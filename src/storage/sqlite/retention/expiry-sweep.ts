@@ -1,0 +1,69 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
+import type { Sequence } from '../../../core/message/message.ts'
+import type { Directory } from '../accept/directory.ts'
+import { BUSY_LANES, type LaneTrim } from '../lanes/lane-trim.ts'
+
+const WAITING = (columns: string) =>
+  `select ${columns
+    .split(', ')
+    .map((column) => `message.${column}`)
+    .join(', ')} from lane_entry cross join message on message.sequence = lane_entry.sequence`
+
+/**
+ * Settles what has outlived its lane's time to live, wherever it stands in the lane. The time to live belongs to the
+ * connection and not to the message, so changing it works at once, and each lane's oldest message expires first: the
+ * sweep looks at the front of a lane and stops at the first that may live on. What has no entry yet is too young to look at.
+ *
+ * Nothing expires while all lanes are held: what waits in an old state may have been sent, and a person has to look (G12).
+ */
+export class ExpirySweep {
+  readonly #directory: Directory
+  readonly #hold: StatementSync
+  readonly #lanes: StatementSync
+  readonly #expire: StatementSync
+  readonly #trim: LaneTrim
+
+  constructor(database: DatabaseSync, directory: Directory, trim: LaneTrim) {
+    this.#directory = directory
+    this.#trim = trim
+    this.#hold = database.prepare('select 1 from hold')
+    this.#lanes = database.prepare(
+      `${BUSY_LANES}
+       select busy.id, (${WAITING('accepted_at')} where lane_entry.connection_id = busy.id and message.state = 'QUEUED'
+           order by lane_entry.sequence limit 1) as oldest
+         from busy where busy.id is not null`,
+    )
+    // What was handed over once with an unknown fate may have arrived: nobody may say that it expired.
+    const mayHaveArrived = `exists (select 1 from attempt where message_sequence = message.sequence and outcome = 'unknown')`
+    this.#expire = database.prepare(
+      `update message set settled_at = ?,
+           state = case when ${mayHaveArrived} then 'UNCONFIRMED' else 'EXPIRED' end,
+           reason = case when ${mayHaveArrived} then 'fate_unknown' else 'time_to_live_over' end
+         where sequence in (
+           select sequence from (
+             ${WAITING('sequence, accepted_at')} where lane_entry.connection_id = ? and message.state = 'QUEUED'
+               order by lane_entry.sequence limit ?)
+           where accepted_at <= ? and sequence not in (select message_sequence from open_attempt))
+         returning sequence`,
+    )
+  }
+
+  sweep(now: Instant, limit: number): { connectionId: ConnectionId; accountId: AccountId; count: number }[] {
+    const expired: { connectionId: ConnectionId; accountId: AccountId; count: number }[] = []
+    if (this.#hold.get() !== undefined) return expired
+    let left = limit
+    for (const lane of this.#lanes.all() as { id: ConnectionId; oldest: number | null }[]) {
+      const connection = this.#directory.connectionById(lane.id)
+      if (!connection || left <= 0) continue
+      const bornBefore = now - connection.policy.timeToLiveMs
+      if (lane.oldest === null || lane.oldest > bornBefore) continue
+      const gone = this.#expire.all(now, lane.id, left, bornBefore) as { sequence: Sequence }[]
+      const count = gone.length
+      if (count > 0) this.#trim.through(lane.id, Math.max(...gone.map(({ sequence }) => sequence)))
+      left -= count
+      if (count > 0) expired.push({ connectionId: lane.id, accountId: connection.accountId, count })
+    }
+    return expired
+  }
+}

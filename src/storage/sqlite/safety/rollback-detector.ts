@@ -1,0 +1,51 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { Instant } from '../../../core/ids.ts'
+import { judgeFound, type Remembered, type RemembranceFile, readable } from '../../queries/checkpoint.ts'
+
+/**
+ * Remembers, in a file beside the database, how far it had got: one that was put back from a backup knows nothing of
+ * what was sent since, and would have it sent again (G12).
+ */
+export class DatabaseMemory {
+  readonly #file: RemembranceFile
+  readonly #look: StatementSync
+  readonly #hold: StatementSync
+  readonly #doubt: StatementSync
+  readonly #countHold: StatementSync
+  readonly #moveOn: StatementSync
+
+  constructor(database: DatabaseSync, file: RemembranceFile) {
+    this.#file = file
+    this.#look = database.prepare('select installation, mark, holds from remembrance')
+    this.#hold = database.prepare('insert into hold (only, since, reason) values (1, ?, ?) on conflict do nothing')
+    this.#doubt = database.prepare('update open_attempt set doubted_sequence = message_sequence')
+    this.#countHold = database.prepare('update remembrance set holds = max(holds, ?) + 1')
+    this.#moveOn = database.prepare('update remembrance set mark = mark + 1')
+  }
+
+  /** Holds all lanes when the database is older than it was, and says why. Inside a transaction. Null: all is well. */
+  compare(now: Instant): string | null {
+    const remembered = this.#file.read()
+    const finding = judgeFound(remembered, this.#found())
+    if (finding.is === 'as-remembered') return null
+    // Whose database is put in the place of another may have a reason to, but not to send what that one had waiting.
+    this.#hold.run(now, finding.reason)
+    this.#doubt.run()
+    this.#countHold.run(readable(remembered)?.holds ?? 0)
+    return finding.reason
+  }
+
+  /** Inside a transaction; `keep` once that has committed. */
+  moveOn(): void {
+    this.#moveOn.run()
+  }
+
+  keep(): Promise<void> {
+    return this.#file.write(this.#found())
+  }
+
+  #found(): Remembered {
+    const { installation, mark, holds } = this.#look.get() as { installation: string; mark: number; holds: number }
+    return { installation, mark, holds, server: null }
+  }
+}

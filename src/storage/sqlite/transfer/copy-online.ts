@@ -1,0 +1,102 @@
+import { chmodSync, statSync } from 'node:fs'
+import { backup, DatabaseSync } from 'node:sqlite'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Refusal } from '../../../core/refusals.ts'
+import type { BackupFacts, BackupProgress } from '../../queries/verify/backup-facts.ts'
+import { APPLICATION_ID, readApplied } from '../schema/migrate.ts'
+import { isThere } from '../connection/open-database.ts'
+import { pragma } from '../connection/pragma.ts'
+import { readBackupFacts } from './read-backup-facts.ts'
+import { damaged, isOfWriting, translateOpenError } from '../connection/sqlite-errors.ts'
+
+// A mebibyte: some milliseconds of a disk, and then others have it.
+const PAGES_AT_ONCE = 256
+const REST_MS = 2
+// While the copy is made the log of the service cannot begin anew, so what is written meanwhile adds to it. As long as that
+// is little, rests are free; from here on being done soon is worth more.
+const LOG_MAY_GROW_BYTES = 64 * 1024 * 1024
+
+interface OnlineCopy {
+  readonly path: string
+  /** Must not be there yet. */
+  readonly target: string
+  readonly onProgress: (progress: BackupProgress) => void
+}
+
+/**
+ * Copies a database beside a running service, as it stands at one moment, and checks the copy.
+ *
+ * SQLite's own backup begins anew whenever somebody else writes: beside a busy service it would never be done. It does
+ * not when its connection has a snapshot open already, so this opens one first. `vacuum into` reads a snapshot too, but
+ * builds all trees anew, without a rest and without saying how far it is.
+ */
+export async function copyOnline({ path, target, onProgress }: OnlineCopy): Promise<BackupFacts> {
+  // Until the copying begins only the log beside the source is written, and from then on the copy is.
+  let written = path
+  try {
+    if (!isThere(path))
+      throw new Refusal('database_unavailable', `There is no database at ${path}, so there is nothing to back up.`)
+    const source = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
+    try {
+      refuseForeign(source, path)
+      readApplied(source, path)
+      source.exec('begin')
+      // The snapshot begins with the first read.
+      source.prepare('select mark from remembrance').get()
+      written = target
+      await copyPages({ source, path, target, onProgress })
+    } finally {
+      source.close()
+    }
+  } catch (error) {
+    throw translateOpenError(error, isOfWriting(error) ? written : path)
+  }
+  return finishCopy(target, path, onProgress)
+}
+
+function refuseForeign(source: DatabaseSync, path: string): void {
+  if (pragma(source, 'application_id') === APPLICATION_ID) return
+  throw new Refusal('database_foreign', `${path} is not a database of Nuncio, so it was not backed up.`)
+}
+
+async function copyPages({
+  source,
+  path,
+  target,
+  onProgress,
+}: OnlineCopy & { readonly source: DatabaseSync }): Promise<void> {
+  const pageBytes = pragma(source, 'page_size')
+  const logBytes = () => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  const logBefore = logBytes()
+  const clock = new Int32Array(new SharedArrayBuffer(4))
+  await backup(source, target, {
+    rate: PAGES_AT_ONCE,
+    progress({ totalPages, remainingPages }) {
+      onProgress({ doing: 'copying', done: (totalPages - remainingPages) * pageBytes, of: totalPages * pageBytes })
+      // The next step begins as soon as this returns, so the rest must be taken here. Nobody else uses this process.
+      if (logBytes() - logBefore < LOG_MAY_GROW_BYTES) Atomics.wait(clock, 0, 0, REST_MS)
+    },
+  })
+  source.exec('commit')
+}
+
+/** Makes one whole file of it that can be read without a log beside it, and looks at every page. */
+async function finishCopy(target: string, path: string, onProgress: OnlineCopy['onProgress']): Promise<BackupFacts> {
+  chmodSync(target, 0o600)
+  const { size } = statSync(target)
+  onProgress({ doing: 'checking', done: 0, of: size })
+  // So that it is told before the thread is busy with it.
+  await pause(0)
+  const copy = new DatabaseSync(target)
+  try {
+    copy.exec('pragma journal_mode = delete')
+    const [finding] = Object.values(copy.prepare('pragma integrity_check(1)').get() ?? {})
+    if (finding !== 'ok') throw damaged(path)
+    onProgress({ doing: 'checking', done: size, of: size })
+    return readBackupFacts(copy)
+  } catch (error) {
+    throw translateOpenError(error, isOfWriting(error) ? target : path)
+  } finally {
+    copy.close()
+  }
+}

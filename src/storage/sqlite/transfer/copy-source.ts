@@ -1,0 +1,143 @@
+import { dirname, join } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import { Refusal } from '../../../core/refusals.ts'
+import type { CopiedRow, CopiedTable, CopiedValue } from '../../queries/verify/copied-tables.ts'
+import { newestOf } from '../../queries/migrations.ts'
+import type { Remembered } from '../../queries/checkpoint.ts'
+import { readApplied, readMigrations } from '../schema/migrate.ts'
+import { openDatabase } from '../connection/open-database.ts'
+import { takeServiceLock } from '../connection/service-lock.ts'
+import { translateOpenError } from '../connection/sqlite-errors.ts'
+
+const ROWS_AT_ONCE = 2_000
+const ACTOR = 'copy'
+
+/** What the other engine wants to know of a row, and this one keeps with the connection. */
+const WITH_ACCOUNT = 'join (select id, account_id from connection) c on c.id = connection_id'
+const FROM: Readonly<Record<string, string>> = {
+  lane: `lane ${WITH_ACCOUNT}`,
+  open_attempt: `open_attempt ${WITH_ACCOUNT}`,
+}
+
+interface Doubt {
+  readonly connection_id: string
+  readonly doubted_sequence: number | null
+}
+
+/** A stopped installation on SQLite that moves elsewhere. While this is open nobody serves it and nobody changes it. */
+export class CopySource {
+  readonly #database: DatabaseSync
+  readonly #lock: { release(): void }
+  /** Open attempts as they were before the hold. */
+  #before: readonly Doubt[] = []
+
+  constructor(path: string) {
+    // First without the lock, so that no folder is made for a database that is not there.
+    openDatabase(path, { create: false }).close()
+    this.#lock = takeServiceLock(join(dirname(path), 'service.lock'))
+    try {
+      this.#database = openDatabase(path, { create: false })
+      refuseUnknown(this.#database, path)
+      this.#database.exec('begin immediate')
+    } catch (error) {
+      this.#lock.release()
+      throw translateOpenError(error, path)
+    }
+  }
+
+  count({ name }: CopiedTable): number {
+    return this.#database.prepare(`select count(*) as rows from "${name}"`).get()?.['rows'] as number
+  }
+
+  /** All rows in the order of the key, some at a time. */
+  *rows({ name, columns, key }: CopiedTable): Generator<CopiedRow[]> {
+    const names = Object.keys(columns)
+    const sql = `select ${names.map(quoted).join()} from ${FROM[name] ?? quoted(name)} order by ${key.map(quoted).join()}`
+    let batch: CopiedRow[] = []
+    for (const row of this.#database.prepare(sql).iterate()) {
+      batch.push(names.map((column) => row[column] as CopiedValue))
+      if (batch.length < ROWS_AT_ONCE) continue
+      yield batch
+      batch = []
+    }
+    if (batch.length > 0) yield batch
+  }
+
+  /** The highest number that was ever given to a row, also to one that is gone. */
+  highestNumber(table: 'audit' | 'channel_memory' | 'notice'): number {
+    const sql =
+      table === 'audit'
+        ? 'select coalesce(max(sequence), 0) as highest from audit'
+        : `select coalesce((select seq from sqlite_sequence where name = '${table}'), 0) as highest`
+    return this.#database.prepare(sql).get()?.['highest'] as number
+  }
+
+  /** How far it has got, to be judged by what is remembered of it. */
+  found(): Remembered {
+    const row = this.#database.prepare('select installation, mark, holds from remembrance').get()
+    return { ...(row as unknown as Omit<Remembered, 'server'>), server: null }
+  }
+
+  /** Null while lanes may move. */
+  heldBecause(): string | null {
+    return (this.#database.prepare('select reason from hold').get()?.['reason'] as string | undefined) ?? null
+  }
+
+  /**
+   * Holds all lanes from now on, durably: both places know what waits, and only one of them may send it. Held already, it
+   * stays so; returns whether it was not.
+   */
+  hold(reason: string, at: number): boolean {
+    const database = this.#database
+    const { changes } = database
+      .prepare('insert into hold (only, since, reason) values (1, ?, ?) on conflict do nothing')
+      .run(at, reason)
+    if (changes === 1) {
+      // Where they are copied to, others may have followed them by the time that this one is released (G12).
+      const before = database.prepare('select connection_id, doubted_sequence from open_attempt').all()
+      this.#before = before as unknown as Doubt[]
+      database.exec('update open_attempt set doubted_sequence = message_sequence')
+      database.exec('update remembrance set holds = holds + 1')
+      this.#audit('hold.place', reason, at)
+    }
+    database.exec('commit')
+    return changes === 1
+  }
+
+  /** Takes back what `hold` did. */
+  release(reason: string, at: number): void {
+    const { changes } = this.#database.prepare('delete from hold where reason = ?').run(reason)
+    if (changes !== 1) return
+    const restore = this.#database.prepare('update open_attempt set doubted_sequence = ? where connection_id = ?')
+    for (const { connection_id, doubted_sequence } of this.#before) restore.run(doubted_sequence, connection_id)
+    this.#audit('hold.release', reason, at)
+  }
+
+  /** What was not committed is taken back. */
+  close(): void {
+    this.#database.close()
+    this.#lock.release()
+  }
+
+  #audit(action: string, reason: string, at: number): void {
+    this.#database
+      .prepare(`insert into audit (at, actor, action, object, detail) values (?, ?, ?, 'all lanes', ?)`)
+      .run(at, ACTOR, action, JSON.stringify({ reason }))
+  }
+}
+
+/**
+ * Others may bear what newer code has added, as long as they leave it alone. Here it would stay behind without a word.
+ */
+function refuseUnknown(database: DatabaseSync, path: string): void {
+  const name = readApplied(database, path).find(({ number }) => number > newestOf(readMigrations()))?.name
+  if (name === undefined) return
+  throw new Refusal(
+    'database_newer',
+    `The database at ${path} was changed by a newer version of Nuncio (${name}), and this one would leave out what it does not know. Copy it with that version.`,
+  )
+}
+
+function quoted(name: string): string {
+  return `"${name}"`
+}

@@ -1,0 +1,135 @@
+import { existsSync, linkSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { BackupFacts, HappenedSince, RestoredHold } from '../../queries/verify/backup-facts.ts'
+import { type KnownPast, placedHolds, type Replaced, tellsAllSince } from '../../queries/tells-all-since.ts'
+import { refuseChangedSchema } from '../schema/migrate.ts'
+import { readBackupFacts } from './read-backup-facts.ts'
+import { takeServiceLock } from '../connection/service-lock.ts'
+import { translateOpenError } from '../connection/sqlite-errors.ts'
+
+const ACTOR = 'restore'
+
+/** While this is held nobody serves the database at the path, whether or not there is one. */
+export function lockForRestore(path: string): { release(): void } {
+  return takeServiceLock(join(dirname(path), 'service.lock'))
+}
+
+/** Opens a copy, of which nobody else knows yet, and closes it again. */
+export function readFactsOf(path: string): BackupFacts {
+  return within(path, { readOnly: true }, readBackupFacts)
+}
+
+/** Before anything is written, because what somebody has added to the tables of a copy may run with it. */
+export function refuseOtherSchema(path: string): void {
+  within(path, { readOnly: true }, (database) => refuseChangedSchema(database, path))
+}
+
+/**
+ * Holds all lanes in a copy, before it is put in its place: whatever happens from then on, nothing of it is sent before a
+ * person has looked (G12). People sign in again, because sessions that were ended since would be alive.
+ */
+export function holdRestored(path: string, hold: RestoredHold): void {
+  within(path, {}, (database) => {
+    database.exec('begin immediate')
+    const run = (sql: string, ...values: (string | number)[]) => database.prepare(sql).run(...values)
+    run(
+      'insert into hold (only, since, reason) values (1, ?, ?) on conflict do update set since = excluded.since, reason = excluded.reason',
+      hold.at,
+      hold.reason,
+    )
+    database.exec('update open_attempt set doubted_sequence = message_sequence')
+    run('update remembrance set holds = max(holds, ?) + 1', hold.holdsRemembered)
+    database.exec('delete from session; delete from sign_in_ticket')
+    if (hold.withoutSecrets) database.exec('delete from key_ring')
+    if (hold.media) {
+      const { from, to } = hold.media
+      run(
+        'update media set path = ? || substr(path, ?) where substr(path, 1, ?) = ?',
+        to,
+        from.length + 1,
+        from.length + 1,
+        `${from}/`,
+      )
+    }
+    run(
+      `insert into audit (at, actor, action, object, detail) values (?, ?, 'hold.place', 'all lanes', ?)`,
+      hold.at,
+      ACTOR,
+      JSON.stringify({ reason: hold.reason }),
+    )
+    database.exec('commit')
+  })
+}
+
+/**
+ * Puts a copy in the place of a database that nobody serves, at once and as a whole; what was there is kept in a folder
+ * aside. Killed at any moment, the old one is whole in that folder, and in its place is either of the two.
+ */
+export function putInPlace({ from, path, aside }: { from: string; path: string; aside: string | null }): void {
+  if (aside !== null) keepAside(path, aside)
+  // What is left in the old log must not be taken for something of the new database.
+  for (const rest of ['-wal', '-shm']) rmSync(`${path}${rest}`, { force: true })
+  renameSync(from, path)
+}
+
+function keepAside(path: string, aside: string): void {
+  try {
+    // So that the file alone is the whole of it.
+    within(path, {}, (old) => old.exec('pragma wal_checkpoint(truncate)'))
+  } catch {
+    // It may be damaged, which is a reason to restore: then it is kept as it is.
+  }
+  mkdirSync(aside, { mode: 0o700 })
+  for (const rest of ['-wal', '-shm', ''])
+    if (existsSync(`${path}${rest}`)) linkSync(`${path}${rest}`, join(aside, `${basename(path)}${rest}`))
+}
+
+/** Null when they have nothing to do with each other, or the old one cannot be read or does not know all. */
+export function compareWithReplaced(old: string, restored: string, past: KnownPast): HappenedSince | null {
+  if (!existsSync(old) || statSync(old).size === 0) return null
+  try {
+    return within(old, { readOnly: true }, (database) => {
+      database.prepare(`attach ? as restored`).run(restored)
+      const one = (sql: string) => database.prepare(sql).get()?.['n'] as number
+      const same = database
+        .prepare(
+          `select installation, o.mark, o.holds, ${placedHolds('main', 'restored')} as placed
+             from main.remembrance o join restored.remembrance r using (installation)`,
+        )
+        .get()
+      if (!same || !tellsAllSince(past, same as unknown as Replaced)) return null
+      const accepted = one(
+        'select count(*) as n from main.message where sequence > (select coalesce(max(sequence), 0) from restored.message)',
+      )
+      // What was open when the backup was made is not sent again by itself, and neither is what is still unsent.
+      const ended = database
+        .prepare(
+          `select w.id from restored.waiting w join main.message m on m.sequence = w.sequence
+             where m.id = w.id and (m.state <> 'QUEUED' or m.attempts > w.attempts
+               or exists (select 1 from main.open_attempt o where o.message_sequence = m.sequence)) order by w.sequence`,
+        )
+        .all()
+      return { accepted, ended: ended.map(({ id }) => id as string) }
+    })
+  } catch {
+    return null
+  }
+}
+
+function within<Result>(
+  path: string,
+  options: { readonly readOnly?: boolean },
+  work: (database: DatabaseSync) => Result,
+): Result {
+  try {
+    const database = new DatabaseSync(path, { ...options, timeout: 5_000 })
+    try {
+      return work(database)
+    } finally {
+      database.close()
+    }
+  } catch (error) {
+    throw translateOpenError(error, path)
+  }
+}
