@@ -30,36 +30,51 @@ const FOLDERS: ImportRules['folders'] = {
   media: { mayImport: ['core'], mayUseNode: true },
   notify: { mayImport: ['core'], mayUseNode: true },
   secrets: { mayImport: ['core'], mayUseNode: true },
-  traces: { mayImport: ['core'], mayUseNode: true },
 
-  // The files directly in http put its areas together and hold what they share.
-  http: { mayImport: ['core', 'contract', 'http/*'], mayUseNode: true },
-  'http/*': { mayImport: ['core', 'contract', 'http'], mayUseNode: true },
+  // The list of channels.
+  channels: { mayImport: ['core', 'channels/*'], mayUseNode: false },
 
-  // The one place that knows all parts. Nobody but cli may import it.
-  app: {
+  // The server puts the areas together and holds what they share.
+  'http/server': { mayImport: ['core', 'contract', 'http/*'], mayUseNode: true },
+  'http/*': { mayImport: ['core', 'contract', 'http/server'], mayUseNode: true },
+
+  // What happens to a connection between the form and the database.
+  connections: { mayImport: ['config', 'core', 'channels', 'channels/*', 'storage/queries'], mayUseNode: true },
+
+  // Log, metrics and traces. It counts per channel, so it knows the list of them.
+  observability: { mayImport: ['config', 'core', 'channels', 'http/server'], mayUseNode: true },
+
+  // Puts all parts together and runs them.
+  server: {
     mayImport: [
       'assets',
+      'channels',
+      'channels/*',
+      'config',
+      'connections',
       'contract',
       'core',
-      'config',
-      'secrets',
-      'storage/*',
-      'channels/*',
+      'http/*',
       'media',
       'notify',
-      'traces',
-      'http',
-      'http/*',
+      'observability',
+      'secrets',
+      'storage/*',
     ],
+    mayUseNode: true,
+  },
+
+  // What an operator does with the data, with or without a running service. It opens the parts as the server does.
+  operations: {
+    mayImport: ['assets', 'channels/*', 'config', 'connections', 'core', 'media', 'secrets', 'server', 'storage/*'],
     mayUseNode: true,
   },
 
   // The start of the executable, which carries all others inside and unpacks them.
   executable: { mayImport: [], mayUseNode: true },
 
-  // Reads arguments, calls one function of app, prints: what it needs from elsewhere, app gives it.
-  cli: { mayImport: ['app', 'assets', 'contract', 'config', 'core'], mayUseNode: true },
+  // Reads arguments, calls one function of operations or server, prints.
+  cli: { mayImport: ['assets', 'config', 'contract', 'core', 'operations', 'server'], mayUseNode: true },
 }
 
 // Package → folders that may import it: few, so that a package that moves on is replaced in one place.
@@ -69,14 +84,14 @@ const PACKAGES: ImportRules['packages'] = {
   '@fastify/static': ['http/console-api'],
   '@simplewebauthn/server': ['http/console-api'],
   commander: ['cli'],
-  fastify: ['http', 'http/*'],
+  fastify: ['http/*'],
   kysely: ['storage/*'],
   pg: ['storage/postgres'],
-  // Others log through the journal, or through the logger that app hands to them.
-  pino: ['app'],
+  // Others log through the journal, or through the logger that they are given.
+  pino: ['observability'],
   standardwebhooks: ['notify'],
-  // app owns the registry, http answers with its text.
-  'prom-client': ['app', 'http', 'http/*'],
+  // One owns the registry, the other answers with its text.
+  'prom-client': ['observability', 'http/*'],
   // The guarded client for addresses that others give us; whoever else needs that gets it through a port. And the client
   // of a network whose address the operator gives.
   undici: ['media', 'channels/whatsapp-cloud'],
@@ -90,7 +105,7 @@ const PACKAGES: ImportRules['packages'] = {
 // File beside src → folders that may import it.
 const OUTSIDE: ImportRules['outside'] = {
   // The version. PostgreSQL keeps functions of a newer one.
-  'package.json': ['app', 'cli', 'storage/postgres'],
+  'package.json': ['cli', 'server', 'storage/postgres'],
 }
 
 const RULES = { folders: FOLDERS, packages: PACKAGES, outside: OUTSIDE }
@@ -244,7 +259,7 @@ describe('the rule of imports, on trees that break it', () => {
     const tree = treeWith({ 'src/cli/main.ts': `import { fetchMedia } from '../media/fetch.ts'` })
 
     assert.deepEqual(findForbiddenImports(tree, RULES), [
-      'src/cli/main.ts:1 imports src/media/fetch.ts, but cli may import only app, assets, contract, config, core',
+      'src/cli/main.ts:1 imports src/media/fetch.ts, but cli may import only assets, config, contract, core, operations, server',
     ])
   })
 })

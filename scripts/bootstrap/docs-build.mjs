@@ -20,8 +20,8 @@ export async function buildDocs(root, node) {
       // The form that tries a call shows the examples of the contract.
       join('src', 'contract'),
       join('src', 'core', 'refusals.ts'),
-      join('src', 'http', 'refusal-replies.ts'),
-      join('src', 'http', 'public-path.ts'),
+      join('src', 'http', 'server', 'refusal-replies.ts'),
+      join('src', 'http', 'server', 'public-path.ts'),
     ],
     command: [join(root, 'site', 'build', 'main.ts'), '--out', 'ASIDE'],
     npmScript: 'build:docs',

@@ -5,7 +5,7 @@ import { Counted, type Spread, type Tally } from './metrics/counted.ts'
 import { showEventLoopLag, WITHOUT_EVENT_LOOP_LAG } from './metrics/event-loop-lag.ts'
 import { standingOf } from './metrics/label-values.ts'
 import { type LabelsOf, METRIC_LIST, type MetricName, type NameOf } from './metrics/metric-table.ts'
-import type { Committed, StorageFigures } from '../server/wiring/storage.ts'
+import type { Committed, StorageFigures } from './storage-figures.ts'
 
 /** What one process has counted, in a form that can be handed to another. */
 export type MetricsReport = readonly object[]

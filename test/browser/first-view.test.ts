@@ -12,8 +12,8 @@ const FIRST_VIEW_BYTES = 190_000
 
 describe('the built console', () => {
   it.each([
-    ['the overview', ['shell/shell.tsx', 'screens/overview/overview.tsx']],
-    ['the sign-in', ['screens/people/sign-in.tsx']],
+    ['the overview', ['layout/shell.tsx', 'features/overview/overview.tsx']],
+    ['the sign-in', ['features/people/sign-in.tsx']],
   ])('shows %s with at most 190 KB of script', (_, sources) => {
     const scripts = scriptsOf(DIST, ['index.html', ...sources])
     const bytes = wireBytes(DIST, scripts)

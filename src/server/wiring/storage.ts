@@ -15,24 +15,8 @@ import type { Retention } from '../../core/ports/retention.ts'
 import type { KeyFacts } from '../../core/ports/secrets.ts'
 import type { Watch } from '../../core/ports/watch.ts'
 import type { RefusalCode } from '../../core/refusals.ts'
+import type { Committed, StorageFigures } from '../../observability/storage-figures.ts'
 import type { StorageHealth } from '../../storage/queries/storage-health.ts'
-
-/** One durable commit, for the metrics. */
-export interface Committed {
-  readonly what: 'shared' | 'accept' | 'step'
-  /** How many acceptances, steps and other jobs shared it. */
-  readonly rows: number
-  readonly tookMs: number
-}
-
-/** What can be told of the database without asking it, for the metrics. */
-export interface StorageFigures {
-  readonly databaseBytes: number
-  readonly spoolBytes: number
-  readonly pausedConnections: number
-  /** Since the process began; 0 where there are none to be made. */
-  readonly connectionsMade: number
-}
 
 /** What an engine is told about the process that opens it. */
 export interface StorageOptions {
