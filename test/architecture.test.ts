@@ -88,7 +88,7 @@ const PACKAGES: ImportRules['packages'] = {
   kysely: ['storage/*'],
   pg: ['storage/postgres'],
   // Others log through the journal, or through the logger that they are given.
-  pino: ['observability'],
+  pino: ['observability', 'server'],
   standardwebhooks: ['notify'],
   // One owns the registry, the other answers with its text.
   'prom-client': ['observability', 'http/*'],
@@ -105,7 +105,7 @@ const PACKAGES: ImportRules['packages'] = {
 // File beside src → folders that may import it.
 const OUTSIDE: ImportRules['outside'] = {
   // The version. PostgreSQL keeps functions of a newer one.
-  'package.json': ['cli', 'server', 'storage/postgres'],
+  'package.json': ['cli', 'operations', 'server', 'storage/postgres'],
 }
 
 const RULES = { folders: FOLDERS, packages: PACKAGES, outside: OUTSIDE }
@@ -219,15 +219,15 @@ describe('the rule of imports, on trees that break it', () => {
     ['one engine imports the other', 'src/storage/sqlite/open.ts', `import { pg } from '../postgres/open.ts'`],
     ['what engines share imports an engine', 'src/storage/queries/row.ts', `import { pg } from '../postgres/open.ts'`],
     ['one channel imports another', 'src/channels/sandbox/index.ts', `import { s } from '../telex/send.ts'`],
-    ['one area of http imports another', 'src/http/api/send.ts', `import { p } from '../console/page.ts'`],
-    ['media imports http', 'src/media/fetch.ts', `export * from '../http/reply.ts'`],
-    ['an adapter imports app', 'src/http/reply.ts', `import { app } from '../app/serve.ts'`],
-    ['app imports cli', 'src/server/serve.ts', `const { main } = await import('../cli/main.ts')`],
+    ['one area of http imports another', 'src/http/api/send.ts', `import { p } from '../console-api/page.ts'`],
+    ['media imports http', 'src/media/fetch.ts', `export * from '../http/server/reply.ts'`],
+    ['an adapter imports the server', 'src/http/server/reply.ts', `import { serve } from '../../server/serve.ts'`],
+    ['the server imports cli', 'src/server/serve.ts', `const { main } = await import('../cli/main.ts')`],
     ['cli imports an adapter', 'src/cli/main.ts', `import { open } from '../storage/sqlite/open.ts'`],
     ['a package out of its folder', 'src/notify/mail.ts', `import { request } from 'undici'`],
     ['a part of a package out of its folder', 'src/media/fetch.ts', `import x from 'fastify/types/reply.js'`],
     ['the database out of storage', 'src/server/serve.ts', `import { DatabaseSync } from 'node:sqlite'`],
-    ['a package that nobody has listed', 'src/http/reply.ts', `import cors from '@fastify/cors'`],
+    ['a package that nobody has listed', 'src/http/server/reply.ts', `import cors from '@fastify/cors'`],
     ['a folder that nobody has listed', 'src/extras/thing.ts', `import { rule } from '../core/rule.ts'`],
     ['a file that lies in no folder', 'src/main.ts', `import { rule } from './core/rule.ts'`],
     ['a path that is computed', 'src/server/serve.ts', `const channel = await import('../channels/' + name)`],
@@ -245,10 +245,10 @@ describe('the rule of imports, on trees that break it', () => {
     const tree = treeWith({
       'src/contract/shape.ts': `import { z } from 'zod'`,
       'src/core/claim.ts': `import { rule } from './rule.ts'`,
-      'src/storage/sqlite/claim.ts': `import { DatabaseSync } from 'node:sqlite'\nimport { row } from '../shared/row.ts'`,
-      'src/http/api/send-message.ts': `import { send } from '../../contract/send.ts'\nimport { r } from '../reply.ts'`,
+      'src/storage/sqlite/claim.ts': `import { DatabaseSync } from 'node:sqlite'\nimport { row } from '../queries/row.ts'`,
+      'src/http/api/send-message.ts': `import { send } from '../../contract/send.ts'\nimport { r } from '../server/reply.ts'`,
       'src/server/start.ts': `import { open } from '../storage/postgres/open.ts'\nimport data from '../../package.json' with { type: 'json' }`,
-      'src/cli/token.ts': `import { serve } from '../app/serve.ts'\n// import { open } from '../media/fetch.ts'`,
+      'src/cli/token.ts': `import { serve } from '../server/serve.ts'\n// import { open } from '../media/fetch.ts'`,
       'src/core/claim.test.ts': `import { open } from '../storage/sqlite/open.ts'\nimport { it } from 'vitest'`,
     })
 
@@ -330,7 +330,7 @@ function treeWith(files: Readonly<Record<string, string>>): Tree {
     'src/core/rule.test.ts',
     'src/core/rule.ts',
     'src/http/console-api/page.ts',
-    'src/http/reply.ts',
+    'src/http/server/reply.ts',
     'src/media/fetch.ts',
     'src/storage/postgres/open.ts',
     'src/storage/queries/row.ts',
